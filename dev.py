@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""The one entry point for working on Ledger; it needs python3 and nothing else.
+
+It keeps a virtual environment in ``.venv``, refreshed when ``pyproject.toml`` changes, and runs every tool inside it.
+"""
+
+import sys
+
+# This stands first, and the file keeps to syntax that old Pythons can read, so that they get to say this sentence.
+if sys.version_info < (3, 11):  # noqa: UP036
+    sys.exit("dev.py: found Python {}.{}, need 3.11 or newer: try `python3.11 dev.py`.".format(*sys.version_info))
+
+import argparse
+import hashlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "execledger-stamp"
+REPORT = ROOT / "docs" / "long-check.md"
+VERSION = "{}.{}".format(*sys.version_info)
+
+LINT = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "."),
+    ("mypy", "--strict"),
+)
+LONG_TESTS = ("pytest", "-q", "-n", "2", "-m", "", "--hypothesis-profile=long", "--color=no")
+
+
+def fits() -> bool:
+    """Whether ``.venv`` exists, starts, and belongs to the Python that runs this file."""
+    config = VENV / "pyvenv.cfg"
+    if not (config.is_file() and PYTHON.exists()):
+        return False
+    made_by = re.search(r"^version(?:_info)? *= *(\d+\.\d+)", config.read_text(), re.MULTILINE)
+    return made_by is not None and made_by[1] == VERSION
+
+
+def make(uv: str | None) -> None:
+    """Make ``.venv`` anew."""
+    if not (importlib.util.find_spec("venv") and (uv or importlib.util.find_spec("ensurepip"))):
+        sys.exit(f"dev.py: {sys.executable} cannot make virtual environments: on Debian, `apt install python3-venv`.")
+    import venv
+
+    try:
+        venv.create(VENV, clear=True, symlinks=True, with_pip=not uv)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"dev.py: could not make {VENV} ({error}): remove that folder, and run this again.")
+
+
+def prepare() -> None:
+    """Bring ``.venv`` up to date; does nothing if its stamp says that it is."""
+    uv = shutil.which("uv")
+    stamp = hashlib.sha256(f"{VERSION}\n{ROOT}\n".encode() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    usable = fits()
+    if usable and STAMP.is_file() and STAMP.read_text() == stamp:
+        return
+    print("dev.py: preparing .venv, once; this can take a minute", file=sys.stderr)
+    if not (usable and (uv or (VENV / "bin" / "pip").exists())):
+        make(uv)
+    pip: list[str | Path] = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
+    if uv:
+        pip = [uv, "pip", "install", "--python", PYTHON]
+    if subprocess.run([*pip, "--quiet", "--editable", ".[dev]"], cwd=ROOT).returncode:
+        sys.exit("dev.py: could not install the dependencies (reason above): check the network, and run this again.")
+    STAMP.write_text(stamp)
+
+
+def run(*module: str) -> int:
+    """Run a module inside ``.venv``; its exit status."""
+    return subprocess.run([PYTHON, "-m", *module], cwd=ROOT).returncode
+
+
+def test(arguments: list[str]) -> int:
+    """Run the tests; arguments for pytest take the place of running everything on two processes."""
+    return run("pytest", *(arguments or ["-n", "2"]))
+
+
+def lint() -> int:
+    """Run every linter, also after one has failed."""
+    statuses = [run(*command) for command in LINT]
+    return int(any(statuses))
+
+
+class Row(NamedTuple):
+    """One line of the result table."""
+
+    what: str
+    """The command, as one would type it inside ``.venv``."""
+    result: str
+    """The last line that it printed."""
+    seconds: float | None = None
+    """How long it took; None if it was not run."""
+    failed: bool = False
+    """Whether its exit status says so."""
+
+
+def measure(*module: str) -> Row:
+    """Run a module inside ``.venv``, pass its output on, and note how it ended."""
+    start, last = time.monotonic(), ""
+    with subprocess.Popen([PYTHON, "-m", *module], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            last = line.strip() or last
+    status = process.returncode
+    result = f"exit {status}: {last}" if status else last
+    return Row(" ".join(word or "''" for word in module), result, time.monotonic() - start, bool(status))
+
+
+def benchmarks(corpus: str | None) -> Iterator[Row]:
+    """Run each script in ``benchmarks/``; one that says ``NEEDS_CORPUS = True`` gets the corpus as its argument."""
+    for script in sorted((ROOT / "benchmarks").glob("[!_]*.py")):
+        module = f"benchmarks.{script.stem}"
+        needs_corpus = re.search(r"^NEEDS_CORPUS = True$", script.read_text(encoding="utf-8"), re.MULTILINE)
+        if needs_corpus and not corpus:
+            yield Row(module, "not run: no corpus given")
+        else:
+            yield measure(module, *([corpus] if needs_corpus and corpus else []))
+
+
+def table(rows: list[Row], corpus: str | None) -> str:
+    """The result table in Markdown; where the corpus lies is nobody's business but the runner's."""
+    lines = ["| date | Python | what | result | seconds |", "|---|---|---|---|---|"]
+    for row in rows:
+        seconds = "" if row.seconds is None else f"{row.seconds:.1f}"
+        cells = (date.today().isoformat(), sys.version.split()[0], f"`{row.what}`", row.result, seconds)
+        line = " | ".join(cell.replace("|", "\\|") for cell in cells)
+        lines.append(f"| {line.replace(corpus, 'CORPUS') if corpus else line} |")
+    return "\n".join(lines) + "\n"
+
+
+def long_check(corpus: str | None) -> int:
+    """Run everything there is and write the results to ``docs/long-check.md``."""
+    rows = [measure(*LONG_TESTS), *(measure(*command) for command in LINT), *benchmarks(corpus)]
+    text = f"# The last long check\n\nWritten by `python3 dev.py check --long`.\n\n{table(rows, corpus)}"
+    REPORT.write_text(text, encoding="utf-8")
+    print(f"\n{text}", end="")
+    return int(any(row.failed for row in rows))
+
+
+def bench(corpus: str | None) -> int:
+    """Run the benchmarks and print their results."""
+    rows = list(benchmarks(corpus))
+    print(f"\n{table(rows, corpus)}", end="")
+    return int(any(row.failed for row in rows))
+
+
+def arguments_parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="dev.py", description="Work on Ledger.", allow_abbrev=False)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    verbs.add_parser("demo", help="show what Ledger does, on a recorded session")
+    verbs.add_parser("test", help="run the tests; what follows is passed to pytest", add_help=False)
+    verbs.add_parser("lint", help="ruff check, ruff format --check, mypy --strict")
+    check = verbs.add_parser("check", help="test and lint")
+    check.add_argument("--long", action="store_true", help="also long tests and benchmarks; writes docs/long-check.md")
+    check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")
+    bench = verbs.add_parser("bench", help="run the benchmarks")
+    bench.add_argument("corpus", nargs="?", metavar="CORPUS", help="recorded runs for those that need them")
+    return parser
+
+
+def main() -> int:
+    """Run one verb."""
+    parser = arguments_parser()
+    chosen, rest = parser.parse_known_args()
+    if rest and chosen.verb != "test":
+        parser.error(f"unknown arguments: {' '.join(rest)}")
+    corpus = getattr(chosen, "corpus", None) and str(Path(chosen.corpus).resolve())
+    prepare()
+    if chosen.verb == "demo":
+        return run("execledger", "demo")
+    if chosen.verb == "test":
+        return test(rest)
+    if chosen.verb == "lint":
+        return lint()
+    if chosen.verb == "bench":
+        return bench(corpus)
+    return long_check(corpus) if chosen.long else int(any([test([]), lint()]))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,59 @@
+"""``execledger explain``: what one shell command would do."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from execledger.core.actions import Action
+from execledger.core.records import CommandRecord, FileRange, Lines
+from execledger.core.references import span
+from execledger.core.understand import classify
+from execledger.shell.tree import REASONS
+
+
+@click.command("explain")
+@click.argument("shell_command", metavar="COMMAND")
+@click.option("--cwd", metavar="DIR", help="Where the command starts; unknown unless given.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
+def command(shell_command: str, cwd: str | None, as_json: bool) -> None:
+    """Say what COMMAND would do, without running it."""
+    record = classify(Action(shell_command, cwd))
+    if as_json:
+        click.echo(msgspec.json.encode(as_contract(record)).decode())
+        return
+    for name, value in as_words(record):
+        click.echo(f"{name + ':':<12}{value}")
+
+
+def as_contract(record: CommandRecord) -> dict[str, object]:
+    """The record in the shape that other programs read."""
+    return {
+        "category": record.category.value,
+        "normalized": record.normalized,
+        "reads": [{"path": one.path, "lines": _pair(one.lines)} for one in record.reads],
+        "writes": list(record.writes),
+        "effects": record.effects.value,
+        "opaque": record.opaque,
+    }
+
+
+def _pair(lines: Lines | None) -> list[int | None] | None:
+    return None if lines is None else [lines.first, lines.last]
+
+
+def as_words(record: CommandRecord) -> list[tuple[str, str]]:
+    """The record for a person."""
+    rows = [("category", record.category.value), ("normalized", record.normalized)]
+    rows += [("reads", _read(one)) for one in record.reads]
+    rows += [("writes", path) for path in record.writes]
+    rows.append(("effects", record.effects.value))
+    if record.opaque is not None:
+        rows.append(("opaque", f"{record.opaque}: {REASONS[record.opaque]}"))
+    if record.unknown_programs:
+        rows.append(("unknown", ", ".join(record.unknown_programs)))
+    return rows
+
+
+def _read(one: FileRange) -> str:
+    return one.path if one.lines is None else f"{one.path} {span(one.lines)}"

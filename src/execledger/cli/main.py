@@ -1,0 +1,64 @@
+"""The ``execledger`` command. Verbs are imported when they are called, so ``--help`` stays quick."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from execledger import __version__
+from execledger.errors import LedgerError
+
+VERBS = {
+    "demo": ("execledger.cli.demo", "Show, step by step, what Ledger decides in a small run that ships with it."),
+    "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
+    "replay": ("execledger.cli.replay", "Replay recorded runs and measure every decision against what was recorded."),
+    "why": ("execledger.cli.why", "Print one decision of a recorded run, with its proof and the state view."),
+}
+"""Each verb's module, and one line for the list of verbs."""
+
+
+class Verbs(click.Group):
+    """A group whose members are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, by name."""
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb ``cmd_name``."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(VERBS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, VERBS[name][1]) for name in sorted(VERBS)])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="execledger")
+def group() -> None:
+    """Ledger: an execution ledger around an unmodified coding agent."""
+
+
+def main() -> int:
+    """Run the command line; an error of the world ends with a sentence, not a traceback."""
+    try:
+        result = group.main(standalone_mode=False)
+    except LedgerError as error:
+        click.echo(f"execledger: {error}", err=True)
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; there is nobody to tell.
+        sys.stderr.close()
+        return 141
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,119 @@
+"""``execledger replay``: recorded runs, decision by decision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from execledger.cli.runs import chosen_policy, policy_options, read_runs
+from execledger.core.policy import Policy
+from execledger.errors import LedgerError
+from execledger.replay import replay
+from execledger.tally import Tally
+
+
+@click.command("replay")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--decisions", metavar="OUT.jsonl", help="Write one line of JSON per call.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there is a false reuse.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@policy_options
+def command(
+    paths: tuple[str, ...],
+    decisions: str | None,
+    strict: bool,
+    as_json: bool,
+    preset: str | None,
+    policy_file: str | None,
+) -> int:
+    """Replay recorded runs (files, folders, archives) and measure every decision."""
+    policy = chosen_policy(preset, policy_file)
+    tally = Tally()
+    with ExitStack() as stack:
+        out = stack.enter_context(_opened(decisions)) if decisions else None
+        _replay_all(paths, policy, tally, out)
+    for reason in tally.unreadable:
+        click.echo(f"execledger: not read: {reason}", err=True)
+    for false in tally.false:
+        click.echo(f"execledger: false reuse: {false}", err=True)
+    if as_json:
+        click.echo(msgspec.json.encode(tally).decode())
+    else:
+        Console(highlight=False).print(summary(tally, policy))
+    if not tally.runs:
+        raise LedgerError(f"no recorded run was read at {', '.join(paths)}")
+    return 1 if strict and tally.false else 0
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    try:
+        with Path(path).open("wb") as file:
+            yield file
+    except OSError as error:
+        raise LedgerError(f"{path}: can't be written: {error.strerror or error}") from None
+
+
+def _replay_all(paths: tuple[str, ...], policy: Policy, tally: Tally, out: BinaryIO | None) -> None:
+    encoder = msgspec.json.Encoder()
+    columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        bar = progress.add_task("", total=None)
+        for run in read_runs(paths, tally.unreadable):
+            tally.start(run)
+            for call in replay(run, policy):
+                tally.add(run, call)
+                if out is not None:
+                    out.write(encoder.encode(call.line(run.name)) + b"\n")
+            progress.advance(bar)
+
+
+def summary(tally: Tally, policy: Policy) -> Table:
+    """The summary for a person."""
+    table = Table(title=f"replay, preset {policy.preset.value}", show_header=False, title_justify="left")
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    calls = max(tally.calls, 1)
+    for name, value, note in _rows(tally, calls):
+        table.add_row(name, value, note)
+    return table
+
+
+def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
+    yield "runs", f"{tally.runs:,}", f"{len(tally.unreadable)} not readable" if tally.unreadable else ""
+    yield "model calls", f"{tally.turns:,}", ""
+    yield "calls", f"{tally.calls:,}", _top(tally.categories, 7)
+    opaque = tally.opaque.total()
+    yield "opaque", f"{opaque:,}", f"{opaque / calls:.1%}; {_top(tally.opaque)}"
+    yield "unknown effects", f"{tally.unknown:,}", f"{tally.unknown / calls:.1%}"
+    unknown = tally.unknown_programs.total()
+    known = 1 - unknown / max(tally.programs, 1)
+    yield (
+        "simple commands",
+        f"{tally.programs:,}",
+        f"{known:.2%} are of known programs; not: {_top(tally.unknown_programs, 8)}",
+    )
+    yield "reuse before running", f"{tally.reuses.total():,}", _top(tally.reuses)
+    yield "false reuses", f"{len(tally.false):,}", ""
+    yield "elided after running", f"{tally.elided.total():,}", _top(tally.elided)
+    yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with an equal result; {_top(tally.nudges)}"
+    yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
+    share = tally.saved_bytes / max(tally.read_bytes, 1)
+    yield "output bytes", f"{tally.read_bytes:,}", "each output counted once for every later model call"
+    yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these"
+    yield "state views", f"{tally.view_bytes:,}", "bytes, one view per model call"
+
+
+def _top(counter: Counter[str], most: int = 5) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counter.most_common(most))

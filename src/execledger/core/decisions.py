@@ -1,0 +1,90 @@
+"""What is decided about an action, what the model is shown of its result, and the step that the two complete."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from execledger.core.actions import Action, Observation
+
+
+class Allow(Struct, frozen=True, tag="allow"):
+    """Run the action unchanged."""
+
+    rule: str
+    """The rule that decided."""
+    proof: tuple[str, ...] = ()
+    """What was found, as short facts."""
+    refers_to: tuple[int, ...] = ()
+    """Always empty: an allowed action refers to nothing."""
+
+
+class Reuse(Struct, frozen=True, tag="reuse"):
+    """Do not run the action: an earlier result is still visible and still true."""
+
+    rule: str
+    """The rule that decided."""
+    proof: tuple[str, ...]
+    """What was found, as short facts."""
+    refers_to: tuple[int, ...]
+    """The steps whose results hold what the action would print."""
+
+
+class Nudge(Struct, frozen=True, tag="nudge"):
+    """Run the action, and append one short remark if its result is what it was before."""
+
+    rule: str
+    """The rule that decided."""
+    proof: tuple[str, ...]
+    """What was found, as short facts."""
+    refers_to: tuple[int, ...]
+    """The earlier occurrence."""
+
+
+Decision: TypeAlias = Allow | Reuse | Nudge
+
+Compared: TypeAlias = Literal["same", "covered", "different"]
+
+
+class Fingerprint(Struct, frozen=True):
+    """What the ledger keeps of a result whose text it does not need."""
+
+    digest: str
+    """Of the output, the error output, the exit status: byte for byte."""
+    steady: str
+    """The same without durations, addresses and dates, for tests alone; only repeats are judged by it, never reuse."""
+    size: int
+    """Bytes of output."""
+    lines: int
+    """Lines of output."""
+
+
+class Shown(Struct, frozen=True):
+    """What the model is shown of a result."""
+
+    kind: Literal["full", "reference", "remark"]
+    """The output itself, a reference in its place, or the output with a remark behind it."""
+    text: str = ""
+    """The reference or the remark."""
+    refers_to: tuple[int, ...] = ()
+    """The steps that a reference points at."""
+    compared: Compared | None = None
+    """How the result compares with what is visible; None if it is not eligible."""
+    compared_to: tuple[int, ...] = ()
+    """The steps that bear the comparison out."""
+    result: Fingerprint | None = None
+    """The true result; None if the action did not run."""
+
+
+class Step(Struct, frozen=True):
+    """A completed step: all that the ledger ever learns from."""
+
+    action: Action
+    """What the agent asked for."""
+    decision: Decision
+    """What was decided."""
+    observation: Observation
+    """What the model was shown, without a remark; a reference stands in ``output`` if the output was not shown."""
+    shown: Shown
+    """How it was shown."""

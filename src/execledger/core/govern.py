@@ -1,0 +1,245 @@
+"""Govern: judge a proposed action against the ledger.
+
+Small named rules are tried in order; the first answer wins. Safeguards stand before the rules that intervene, so
+nothing that must be allowed can be caught. No rule looks at the action's own result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from execledger.core.actions import Action
+from execledger.core.coverage import cover
+from execledger.core.decisions import Allow, Decision, Nudge, Reuse
+from execledger.core.faults_seen import names
+from execledger.core.policy import Preset
+from execledger.core.records import CHANGED, Category, CommandRecord, Effects
+from execledger.core.transient import transient
+from execledger.shell import ranges
+
+if TYPE_CHECKING:
+    from execledger.core.ledger import Ledger, Result
+
+KILLED = (-1, 124, 137, 143)
+"""Exit statuses of a command that was stopped from outside: its result says nothing about the next run."""
+TEST_REACH = 40
+"""How many calls back a repeated test is looked for; a bound on the work, not a matter of taste."""
+SECOND_LOOK = "second-look"
+"""The rule that also keeps the result from being elided after running."""
+
+
+class Case(Struct, frozen=True):
+    """One proposed action, and what is known about the moment."""
+
+    ledger: Ledger
+    """The state."""
+    action: Action
+    """What is proposed."""
+    record: CommandRecord
+    """What it would do."""
+    visible: Container[int]
+    """The steps whose results the model can see."""
+    sealed: bool
+    """Nothing but the agent's own commands can write."""
+
+    def shown(self, step: int) -> bool:
+        """The result of ``step`` itself stands in the request."""
+        result = self.ledger.results[step]
+        return result.kind != "reference" and result.thread == self.action.thread and step in self.visible
+
+
+def decide(ledger: Ledger, action: Action, record: CommandRecord, visible: Container[int], sealed: bool) -> Decision:
+    """The first answer of the rules."""
+    case = Case(ledger, action, record, visible, sealed and not ledger.disturbed)
+    for rule in RULES:
+        decision = rule(case)
+        if decision is not None:
+            return decision
+    if record.effects is Effects.UNKNOWN:
+        return Allow("unknown-effects", tuple(f"unknown program: {name}" for name in record.unknown_programs[:3]))
+    return Allow("modification" if record.effects is Effects.LISTED else "new")
+
+
+# Safeguards
+
+
+def opaque(case: Case) -> Decision | None:
+    """A command that is not understood is always allowed."""
+    return Allow("opaque", (f"reason: {case.record.opaque}",)) if case.record.opaque else None
+
+
+def setup(case: Case) -> Decision | None:
+    """Configuring the environment is always allowed."""
+    return Allow("setup") if case.record.category is Category.SETUP else None
+
+
+def submission(case: Case) -> Decision | None:
+    """Producing, showing or submitting the repair is always allowed."""
+    return Allow("submission") if case.record.category is Category.SUBMIT else None
+
+
+def reproduction(case: Case) -> Decision | None:
+    """Reproducing the problem is always allowed."""
+    return Allow("reproduction") if case.record.reproduces else None
+
+
+def cap(case: Case) -> Decision | None:
+    """Interventions are capped per task."""
+    limit = case.ledger.policy.max_interventions
+    return (
+        Allow("cap", (f"interventions: {case.ledger.interventions}",)) if case.ledger.interventions >= limit else None
+    )
+
+
+def second_look(case: Case) -> Decision | None:
+    """After a reference, the same content is run and shown in full for a few calls."""
+    now = len(case.ledger)
+    for step, record in case.ledger.references:
+        if now - step <= case.ledger.policy.second_look and _touches(case.record, record):
+            return Allow(SECOND_LOOK, (f"a reference stands at step {step}",))
+    return None
+
+
+def _touches(record: CommandRecord, referred: CommandRecord) -> bool:
+    """Both are the same command, or read overlapping lines of one file."""
+    if record.normalized == referred.normalized and record.cwd == referred.cwd:
+        return True
+    one, other = record.view, referred.view
+    return one is not None and other is not None and one.path == other.path and ranges.overlap(one.ranges, other.ranges)
+
+
+def new_error(case: Case) -> Decision | None:
+    """Reading a file that a recent error names is always allowed."""
+    if case.record.view is None:
+        return None
+    now = len(case.ledger)
+    for step, error in case.ledger.errors:
+        if now - step <= case.ledger.policy.error_window and names(error, case.record.view.path):
+            return Allow("new-error", (f"the error at step {step} names {case.record.view.path}",))
+    return None
+
+
+# Reuse
+
+
+def seen_content(case: Case) -> Decision | None:
+    """A read whose lines all stand in visible reads of the unchanged file."""
+    view = case.record.view
+    if view is None or not case.record.literal or view.numbering == CHANGED:
+        return None
+    ledger = case.ledger
+    if not view.path.startswith("/") or transient(view.path, ledger.home):
+        return None
+    local = ledger.modifications.local(view.path)
+    if ledger.policy.preset is Preset.PAPER:
+        valid = [one for one in ledger.observed(case.action.thread, view.path) if one.local == local]
+        reason = f"change counter of the file: {local}, then and now"
+    elif case.sealed:
+        valid = [one for one in ledger.observed(case.action.thread, view.path) if one.clock == ledger.clock]
+        reason = f"sealed; commands that may write, then and now: {ledger.clock}"
+    else:
+        return None
+    steps = cover(view, valid, case.shown, ledger.policy)
+    if steps is None:
+        return None
+    whole = view.ranges[0].first == 1 and view.ranges[0].last is None
+    return Reuse("whole-read" if whole else "covered-read", (f"file: {view.path}", reason), steps)
+
+
+def repeat(case: Case) -> Decision | None:
+    """The very same inspection or search, under an unchanged state."""
+    record, ledger = case.record, case.ledger
+    step = ledger.repeated(case.action, record)
+    if step is None or record.category not in (Category.INSPECT, Category.SEARCH):
+        return None
+    if not (record.comparable and record.literal and case.shown(step)):
+        return None
+    if record.view is not None and transient(record.view.path, ledger.home):
+        return None
+    result = ledger.results[step]
+    if result.exit_status in KILLED:
+        return None
+    if ledger.policy.preset is Preset.PAPER:
+        now = ledger.modifications.everywhere
+        unchanged, reason = result.everywhere == now, f"global change counter: {now}, then and now"
+    else:
+        unchanged = case.sealed and result.clock == ledger.clock
+        reason = f"sealed; commands that may write, then and now: {ledger.clock}"
+    return Reuse("repeat", (f"same command at step {step}", reason), (step,)) if unchanged else None
+
+
+# Nudges
+
+
+def repeated_test(case: Case) -> Decision | None:
+    """A test run again although nothing was or may have been modified."""
+    if case.record.category is not Category.TEST:
+        return None
+    return _nudge(case, "repeated-test", TEST_REACH)
+
+
+def loop(case: Case) -> Decision | None:
+    """A command without effects, repeated within a short window."""
+    if case.record.effects is not Effects.NONE or case.record.category is Category.TEST:
+        return None
+    return _nudge(case, "loop", case.ledger.policy.repeat_window)
+
+
+def _nudge(case: Case, rule: str, reach: int) -> Decision | None:
+    ledger = case.ledger
+    step = _earlier(case, reach)
+    if step is None or not _nothing_changed(ledger, step, case.record):
+        return None
+    if ledger.nudges >= ledger.policy.max_nudges:
+        return Allow("nudge-cap", (f"nudges: {ledger.nudges}",))
+    if len(ledger) - ledger.last_nudge <= ledger.policy.nudge_cooldown:
+        return Allow("cool-down", (f"last nudge at step {ledger.last_nudge}",))
+    return Nudge(rule, (f"same command at step {step}", "nothing that may write ran in between"), (step,))
+
+
+def _earlier(case: Case, reach: int) -> int | None:
+    """The newest earlier run of the same normal form, at most ``reach`` calls back."""
+    results = case.ledger.results
+    for step in range(len(results) - 1, max(len(results) - 1 - reach, -1), -1):
+        result = results[step]
+        same = result.record.normalized == case.record.normalized and result.record.cwd == case.record.cwd
+        if same and result.thread == case.action.thread and result.print is not None:
+            return step if result.sound else None
+    return None
+
+
+def _nothing_changed(ledger: Ledger, step: int, record: CommandRecord) -> bool:
+    """Between ``step`` and now nothing may have written, but for tests of the same loop with an unchanged result."""
+    between = ledger.results[step + 1 :]
+    return all(one.record.effects is Effects.NONE or one.print is None or _in_loop(ledger, one) for one in between)
+
+
+def _in_loop(ledger: Ledger, result: Result) -> bool:
+    """A test that already ran before in the window, with an equal result."""
+    if result.record.category is not Category.TEST or result.print is None:
+        return False
+    same = [
+        other.print.steady
+        for other in ledger.results[-ledger.policy.repeat_window :]
+        if other.record.normalized == result.record.normalized and other.print is not None
+    ]
+    return len(same) > 1 and len(set(same)) == 1
+
+
+RULES: tuple[Callable[[Case], Decision | None], ...] = (
+    opaque,
+    setup,
+    submission,
+    reproduction,
+    cap,
+    second_look,
+    new_error,
+    seen_content,
+    repeat,
+    repeated_test,
+    loop,
+)
+"""The rules, in the order in which they are tried."""

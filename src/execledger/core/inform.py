@@ -1,0 +1,144 @@
+"""Inform: the state view, rendered anew at each step for the end of the model's input.
+
+It holds a fixed task anchor, the current focus and the observation index, in a bounded number of bytes; equal states
+render to equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from execledger.core.anchor import clip
+from execledger.core.observations import FileSeen, ObservationRecord, Sight, shown_name, spans
+from execledger.core.policy import Preset
+from execledger.core.references import printable
+
+if TYPE_CHECKING:
+    from execledger.core.ledger import Ledger
+
+OPENING, CLOSING = "<execution_state>", "</execution_state>"
+"""What stands around the view."""
+HEADING = "Seen, most recent first:"
+"""What stands above the observation index."""
+MAX_FILES = 40
+"""Files that are considered for the index, newest first: more would not fit the budget."""
+MAX_FOCUS = 6
+"""Modified files that are listed."""
+MAX_SYMBOLS = 4
+"""Symbols that are listed for a modified file."""
+
+
+class StateView(Struct, frozen=True):
+    """The rendered execution state."""
+
+    text: str
+    """What the model reads."""
+    omitted: int
+    """Files that were seen and are not listed."""
+
+
+def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
+    """The state view."""
+    budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
+    lines: list[str] = []
+    if ledger.anchor:
+        budget -= _add(lines, f"Task: {ledger.anchor}", budget)
+    for line in _focus(ledger):
+        budget -= _add(lines, line, budget)
+    files = ledger.files(thread)
+    index = _index(ledger, files, visible, sealed and not ledger.disturbed, budget - 60)
+    if index:
+        lines += [HEADING, *index]
+    omitted = len(files) - len(index)
+    if omitted:
+        lines.append(f"Not listed: {omitted} more file{'s' if omitted > 1 else ''} seen earlier.")
+    return StateView("\n".join((OPENING, *lines, CLOSING)), omitted)
+
+
+def _index(ledger: Ledger, files: dict[str, FileSeen], visible: Container[int], sealed: bool, room: int) -> list[str]:
+    """One line per file, most recently seen first, as many as there is room for."""
+    index: list[str] = []
+    room -= len(HEADING) + 1
+    moment = (ledger.clock, sealed, visible.start) if isinstance(visible, range) else None
+    for path, seen in islice(reversed(files.items()), MAX_FILES):
+        if moment is None or seen.moment != moment:
+            _refresh(ledger, path, seen, visible, sealed)
+            seen.moment = moment
+        room -= len(seen.line.encode()) + 1
+        if room < 0:
+            break
+        index.append(seen.line)
+    return index
+
+
+def _add(lines: list[str], line: str, budget: int) -> int:
+    """Append ``line``, clipped to the budget less room for the rest, and return what it cost."""
+    text = clip(line, max(budget - 100, 0))
+    if not text:
+        return 0
+    lines.append(text)
+    return len(text.encode()) + 1
+
+
+def _focus(ledger: Ledger) -> Iterable[str]:
+    """The files modified most recently, with symbols where they are known."""
+    recent = list(islice(reversed(ledger.modifications.recent.values()), MAX_FOCUS))
+    if recent:
+        yield "Modified, most recent first:"
+    for modified in recent:
+        if modified.symbols is None:
+            symbols = "symbols unknown"
+        else:
+            symbols = ", ".join(printable(name) for name in reversed(modified.symbols[-MAX_SYMBOLS:]))
+        yield (
+            f"- {shown_name(modified.path, ledger.home)}: {symbols}"
+            if symbols
+            else f"- {shown_name(modified.path, ledger.home)}"
+        )
+
+
+def _refresh(ledger: Ledger, path: str, seen: FileSeen, visible: Container[int], sealed: bool) -> None:
+    """Bring the file's line up to date: its seen ranges, each with its status and whether it is still in context."""
+    local = ledger.modifications.local(path)
+    words = [
+        status(ledger, sight.record, local, sealed) + context(ledger, sight.record, visible) for sight in seen.sights
+    ]
+    if words == seen.words and words:
+        return
+    groups: dict[str, list[Sight]] = {}
+    for word, sight in zip(words, seen.sights, strict=True):
+        groups.setdefault(word, []).append(sight)
+    texts = [f"{_grouped(group)} ({word})" for word, group in groups.items()]
+    seen.words, seen.line = words, f"- {seen.name}: {'; '.join(texts) or 'seen in part'}"
+
+
+def _grouped(group: list[Sight]) -> str:
+    """What one or more sights of equal status show."""
+    if len(group) == 1:
+        return group[0].text
+    return spans(tuple(run for sight in group for run in sight.ranges), group[0].record.end)
+
+
+def status(ledger: Ledger, record: ObservationRecord, local: int, sealed: bool) -> str:
+    """The status word of an observation, with its comma; "" makes no claim. ``local`` is the file's counter now."""
+    if record.local != local:
+        return "stale, "
+    if record.everywhere != ledger.modifications.everywhere:
+        return "possibly stale, "
+    if ledger.policy.preset is Preset.PAPER:
+        return "current, "
+    if record.clock != ledger.clock:
+        return "possibly stale, "
+    return "current, " if sealed else ""
+
+
+def context(ledger: Ledger, record: ObservationRecord, visible: Container[int]) -> str:
+    """Whether the text that a record stands for is still in the model's context."""
+    for step in record.holders:
+        if step not in visible or ledger.results[step].kind == "reference":
+            return "seen, no longer in context"
+    return "in context"

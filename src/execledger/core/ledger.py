@@ -1,0 +1,284 @@
+"""The execution ledger: what was observed, modified and attempted, as a fold over completed steps.
+
+State changes only in ``record``, at a cost proportional to the step. Everything else here is a question.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container
+
+from msgspec import Struct
+
+from execledger.core import anchor, compare, govern, inform
+from execledger.core.actions import Action, Edit, Observation
+from execledger.core.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.core.faults_seen import named_files
+from execledger.core.fingerprint import digest, fingerprint
+from execledger.core.lines import Returned, returned
+from execledger.core.modifications import Modifications
+from execledger.core.observations import FileSeen, ObservationRecord, shown_name
+from execledger.core.policy import Policy
+from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Lines, View
+from execledger.core.seen import SeenLines
+from execledger.core.understand import classify
+from execledger.shell.classify import Scripts, is_script
+from execledger.shell.parts import Knowledge
+from execledger.shell.paths import resolve
+
+
+class Result(Struct, frozen=True):
+    """What is kept of a completed step."""
+
+    command: str
+    """The command, for naming it."""
+    record: CommandRecord
+    """What it was understood to do."""
+    kind: str
+    """How its result was shown: full, reference, remark."""
+    thread: str
+    """The conversation that saw it."""
+    exit_status: int | None
+    """Its exit status."""
+    begins: str
+    """How its output begins."""
+    print: Fingerprint | None
+    """Its fingerprint; None if it did not run."""
+    sound: bool
+    """It ended by itself, and nothing of it is unknown: it may be referred to."""
+    whole: bool
+    """All of its output was shown."""
+    everywhere: int
+    """The global change counter before it ran."""
+    clock: int
+    """How many commands that may write had run before it."""
+
+
+class Ledger:
+    """The execution state of one task."""
+
+    def __init__(
+        self,
+        task: str = "",
+        policy: Policy | None = None,
+        symbols: Callable[[CommandRecord, Action, Observation], dict[str, tuple[str, ...]]] | None = None,
+    ) -> None:
+        """An empty ledger for ``task``; ``symbols`` finds the symbols that an edit touches."""
+        self.policy = policy or Policy()
+        self.anchor = anchor.task_anchor(task, self.policy.anchor_budget)
+        self.results: list[Result] = []
+        self.modifications = Modifications()
+        self.home: str | None = None
+        self.clock = 0
+        self.disturbed = ""
+        self.interventions = 0
+        self.nudges = 0
+        self.last_nudge = -(10**9)
+        self.references: deque[tuple[int, CommandRecord]] = deque(maxlen=8)
+        self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
+        self._files: dict[str, dict[str, FileSeen]] = {}
+        self._seen: dict[tuple[str, str], SeenLines] = {}
+        self._same: dict[tuple[str, str], list[int]] = {}
+        self._repeats: dict[tuple[str, str | None, str], int] = {}
+        self._symbols = symbols
+        self._returned: tuple[View, Observation, Returned | None] | None = None
+        self._understood: tuple[Action, CommandRecord] | None = None
+        self._patches: set[str] = set(anchor.patch_files(task))
+        self._scripts = Scripts()
+        self._chain = digest(self.anchor, self.policy.digest_text())
+
+    # Questions
+
+    def __len__(self) -> int:
+        """How many steps were recorded."""
+        return len(self.results)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the state: equal for equal folds."""
+        return self._chain
+
+    def classify(self, action: Action) -> CommandRecord:
+        """What ``action`` would do, in the light of the scripts and patches that this run has made."""
+        if self._understood is None or self._understood[0] is not action:
+            patches = frozenset(resolve(action.cwd, path) or path for path in self._patches)
+            self._understood = (action, classify(action, Knowledge(patches, self._scripts)))
+        return self._understood[1]
+
+    def inform(self, visible: Container[int] | None = None, sealed: bool = False, thread: str = "") -> inform.StateView:
+        """The state view for a model that sees the results of the steps in ``visible``."""
+        return inform.render(self, range(len(self)) if visible is None else visible, sealed, thread)
+
+    def govern(self, action: Action, visible: Container[int] | None = None, sealed: bool = False) -> Decision:
+        """Judge a proposed action."""
+        record = self.classify(action)
+        return govern.decide(self, action, record, range(len(self)) if visible is None else visible, sealed)
+
+    def compare(
+        self,
+        action: Action,
+        decision: Decision,
+        observation: Observation | None,
+        visible: Container[int] | None = None,
+    ) -> Shown:
+        """What the model is shown of a result; ``observation`` is None if the action did not run."""
+        record = self.classify(action)
+        visible = range(len(self)) if visible is None else visible
+        return compare.judge(self, action, record, decision, observation, visible)
+
+    def same(self, thread: str, fingerprint_digest: str) -> list[int]:
+        """The newest steps whose whole result has this digest."""
+        return self._same.get((thread, fingerprint_digest), [])
+
+    def seen(self, thread: str, path: str) -> SeenLines | None:
+        """The lines of ``path`` that were shown on ``thread``."""
+        return self._seen.get((thread, path))
+
+    def observed(self, thread: str, path: str) -> list[ObservationRecord]:
+        """The observation records of ``path``, oldest first."""
+        seen = self.files(thread).get(path)
+        return seen.records if seen is not None else []
+
+    def files(self, thread: str) -> dict[str, FileSeen]:
+        """What was seen of every file on ``thread``, the file seen last at the end."""
+        return self._files.get(thread, {})
+
+    def returned(self, view: View, observation: Observation) -> Returned | None:
+        """The lines that ``observation`` returned for ``view``; asked when comparing and again when recording."""
+        known = self._returned
+        if known is None or known[0] is not view or known[1] is not observation:
+            known = self._returned = (view, observation, returned(view, observation))
+        return known[2]
+
+    def repeated(self, action: Action, record: CommandRecord) -> int | None:
+        """The newest step that showed the whole result of this very command."""
+        return self._repeats.get((action.thread, record.cwd, record.exact))
+
+    # The fold
+
+    def record(self, step: Step) -> None:
+        """Take in a completed step."""
+        record = self.classify(step.action)
+        self._understood = None
+        self.home = self.home or step.action.cwd
+        at = len(self.results)
+        ran = not isinstance(step.decision, Reuse) or step.shown.kind != "reference"
+        result = self._result(step, record, ran)
+        before = self.clock
+        self.results.append(result)
+        observed = self._observe(at, step, record, result)
+        if ran:
+            self._advance(at, step, record)
+            self._name_symbols(step, record)
+            error = named_files(step.observation.output)
+            if error:
+                self.errors.append((at, error))
+        self._count(at, step, record)
+        self._chain = digest(
+            self._chain, record.exact, record.category, record.effects, *record.writes, step.decision.rule,
+            step.shown.kind, result.print.digest if result.print else "", str(observed.ranges) if observed else "",
+            f"{before} {self.clock} {self.modifications.everywhere} {self.disturbed}",
+        )  # fmt: skip
+
+    def _result(self, step: Step, record: CommandRecord, ran: bool) -> Result:
+        """What is kept of the step; the fingerprint comes with the step where the output was not shown."""
+        shown, observation = step.shown, step.observation
+        mark = shown.result
+        if mark is None and ran:
+            mark = fingerprint(observation, steady=record.category is Category.TEST)
+        full = shown.kind != "reference"
+        return Result(
+            command=step.action.command,
+            record=record,
+            kind=shown.kind,
+            thread=step.action.thread,
+            exit_status=observation.exit_status,
+            begins=_beginning(observation.output) if full else "",
+            print=mark if ran else None,
+            sound=ran and not observation.timed_out and (not observation.truncated or observation.cut is not None),
+            whole=full and not observation.truncated,
+            everywhere=self.modifications.everywhere,
+            clock=self.clock,
+        )
+
+    def _observe(self, at: int, step: Step, record: CommandRecord, result: Result) -> Returned | None:
+        """Index what was shown: the whole result, the repeated command, the file's lines."""
+        thread = step.action.thread
+        shown: Returned | None = None
+        if result.kind != "reference":
+            if result.print is not None and result.sound and result.whole:
+                steps = self._same.setdefault((thread, result.print.digest), [])
+                steps[:] = [*steps[-3:], at]
+            if result.sound:
+                self._repeats[(thread, record.cwd, record.exact)] = at
+            if record.view is not None and record.view.path.startswith("/"):
+                shown = self.returned(record.view, step.observation)
+        if shown is not None and record.view is not None:
+            self._seen.setdefault((thread, record.view.path), SeenLines()).add(at, shown)
+            self._note(thread, record.view.path, at, shown.ranges, shown.end, ())
+        elif result.kind == "reference" and result.print is not None and record.view is not None:
+            self._confirm(at, step, record)
+        return shown
+
+    def _confirm(self, at: int, step: Step, record: CommandRecord) -> None:
+        """A reference after running: what it points at was found to be true just now."""
+        view, mark = record.view, step.shown.result
+        if view is None or mark is None or view.floating or view.numbering == CHANGED:
+            return
+        if len(view.ranges) != 1 or not view.path.startswith("/"):
+            return
+        first = view.ranges[0].first
+        ranges = (Lines(first, first + mark.lines - 1),)
+        end = first + mark.lines - 1 if view.ranges[0].last is None else None
+        self._note(step.action.thread, view.path, at, ranges, end, step.shown.refers_to)
+
+    def _note(
+        self, thread: str, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, sources: tuple[int, ...]
+    ) -> None:
+        files = self._files.setdefault(thread, {})
+        seen = files.pop(path, None) or FileSeen(shown_name(path, self.home))
+        files[path] = seen
+        changes = self.modifications
+        counters = changes.local(path), changes.everywhere, self.clock
+        seen.add(ObservationRecord(at, ranges, end, *counters, sources or (at,)))
+
+    def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
+        """Counters, scripts and disturbances: what the step changed or may have changed."""
+        if step.observation.timed_out:
+            self.disturbed = self.disturbed or "a command timed out"
+        if record.background:
+            self.disturbed = self.disturbed or "a job was left in the background"
+        if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:
+            return
+        self.clock += 1
+        self.modifications.advance(at, record, self.home)
+        self._patches.update(record.patches)
+        for path, text in record.texts:
+            if is_script(path) and not isinstance(step.action.call, Edit):
+                self._scripts.write(path, text, record.cwd)
+
+    def _name_symbols(self, step: Step, record: CommandRecord) -> None:
+        """Symbols of modified files, from the edit's own text or from a diff that the step shows.
+
+        They describe the state and take no part in any decision, so they stay out of its digest: it is the same with
+        and without the grammars installed.
+        """
+        shows_diff = "diff --git " in step.observation.output[:1000]
+        if self._symbols is not None and (record.texts or isinstance(step.action.call, Edit) or shows_diff):
+            for path, symbols in self._symbols(record, step.action, step.observation).items():
+                self.modifications.name_symbols(path, symbols)
+
+    def _count(self, at: int, step: Step, record: CommandRecord) -> None:
+        """Interventions, for the safeguards."""
+        if step.shown.kind == "reference":
+            self.interventions += 1
+            self.references.append((at, record))
+        elif step.shown.kind == "remark" and isinstance(step.decision, Nudge):
+            self.interventions += 1
+            self.nudges += 1
+            self.last_nudge = at
+
+
+def _beginning(output: str) -> str:
+    """The first line with something in it."""
+    return next((line.strip() for line in output[:2000].split("\n") if line.strip()), "")

@@ -1,0 +1,130 @@
+"""From an output back to the file's lines: which were really returned, and how they are numbered."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from execledger.core.actions import Observation
+from execledger.core.records import CHANGED, Lines, View
+from execledger.shell import ranges
+
+COMPLAINT = re.compile(
+    r"^[\w./-]+: .*(?:No such file or directory|(?:Is|Not) a directory|Permission denied|cannot open|can't read)",
+    re.MULTILINE,
+)
+"""A reader's complaint. Behind a pipe it stands in the output of a command that reports success."""
+
+
+class Returned(Struct, frozen=True):
+    """Lines of one file that a result shows."""
+
+    texts: tuple[tuple[str, ...], ...]
+    """The lines as they stand in the file, one tuple per contiguous piece of output."""
+    numbers: tuple[tuple[int, ...] | None, ...]
+    """The printed line numbers of each piece; None if it prints none."""
+    ranges: tuple[Lines, ...]
+    """The lines of the file that were certainly returned, ascending; negative ones count from the end."""
+    end: int | None
+    """The file's last line, if the result tells."""
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of an output; a final newline ends the last one."""
+    lines = text.split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def returned(view: View, observation: Observation) -> Returned | None:
+    """The lines that ``observation`` returned for ``view``; None if it failed, is ambiguous or cut somewhere."""
+    pieces = observation.pieces
+    if not observation.succeeded or not observation.output or not pieces:
+        return None
+    if view.numbering == CHANGED:
+        return None
+    if view.path.rpartition("/")[2] in observation.output[:2000] and COMPLAINT.search(observation.output, 0, 2000):
+        return None
+    if len(pieces) == 1:
+        return _whole(view, split_lines(pieces[0]))
+    return _elided(view, pieces[0], pieces[1])
+
+
+def _whole(view: View, lines: list[str]) -> Returned | None:
+    if view.numbering:
+        numbered = split_numbers(lines, view.numbering)
+        return None if numbered is None else _numbered(view, (numbered,))
+    texts = (tuple(lines),)
+    if view.floating:
+        tail = len(view.ranges) == 1 and view.ranges[0].first < 0 and view.ranges[0].last is None
+        return Returned(texts, (None,), (Lines(-len(lines)),) if tail and lines else (), None)
+    found: list[Lines] = []
+    left = len(lines)
+    end: int | None = None
+    for asked in view.ranges:
+        size = ranges.size(asked)
+        if left == 0 or end is not None:
+            end = end if end is not None else found[-1].last if found else None
+            break
+        taken = left if size is None else min(size, left)
+        found.append(Lines(asked.first, asked.first + taken - 1))
+        left -= taken
+        if size is None or taken < size:
+            end = asked.first + taken - 1
+    # More lines than were asked for: something else stands in the output.
+    return None if left else Returned(texts, (None,), tuple(found), end)
+
+
+def _numbered(view: View, pieces: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]) -> Returned | None:
+    """Printed numbers say which lines these are; they must be lines that were asked for."""
+    runs: list[Lines] = []
+    for _, numbers in pieces:
+        for number in numbers:
+            if runs and runs[-1].last == number - 1:
+                runs[-1] = Lines(runs[-1].first, number)
+            elif runs and (runs[-1].last or 0) >= number:
+                return None
+            else:
+                runs.append(Lines(number, number))
+    asked = tuple(lines for lines in view.ranges if lines.first > 0)
+    if not view.floating and not all(ranges.covers(asked, run, None) for run in runs):
+        return None
+    end = _end_of(view, runs[-1].last if runs else None) if len(pieces) == 1 or runs else None
+    return Returned(tuple(texts for texts, _ in pieces), tuple(numbers for _, numbers in pieces), tuple(runs), end)
+
+
+def _end_of(view: View, last: int | None) -> int | None:
+    """The file ends at ``last`` if more was asked for."""
+    asked = view.ranges[-1]
+    return last if asked.last is None or (not view.floating and last is not None and last < asked.last) else None
+
+
+def _elided(view: View, head: str, tail: str) -> Returned | None:
+    """Only the whole lines at both ends were shown: the cut falls inside a line as a rule."""
+    before, after = head.split("\n")[:-1], split_lines(tail.partition("\n")[2])
+    if view.numbering:
+        first, last = split_numbers(before, view.numbering), split_numbers(after, view.numbering)
+        return None if first is None or last is None else _numbered(view, (first, last))
+    found: tuple[Lines, ...] = ()
+    if not view.floating and before:
+        asked = view.ranges[0]
+        size = ranges.size(asked)
+        found = (Lines(asked.first, asked.first + min(len(before), size or len(before)) - 1),)
+    if view.ranges[-1].last is None and after:
+        found = (*found, Lines(-len(after)))
+    return Returned((tuple(before), tuple(after)), (None, None), found, None)
+
+
+def split_numbers(lines: list[str], separator: str) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
+    """Texts and numbers of lines such as ``    12<separator>text``; None if one has no number."""
+    texts: list[str] = []
+    numbers: list[int] = []
+    for line in lines:
+        number, found, text = line.lstrip(" ").partition(separator)
+        if not found or not (number.isascii() and number.rstrip(" ").isdigit()):
+            return None
+        texts.append(text)
+        numbers.append(int(number))
+    return tuple(texts), tuple(numbers)

@@ -1,0 +1,93 @@
+"""What Ledger may do, in one place: two presets, three switches, and the numbers behind the safeguards."""
+
+from __future__ import annotations
+
+import tomllib
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+
+from execledger.errors import BadPolicy
+
+
+class Preset(StrEnum):
+    """Which proof a reuse before running needs."""
+
+    PAPER = "paper"
+    """The published rules: change counters, advanced by recognised writes alone; nothing is compared after running."""
+    VERIFIED = "verified"
+    """Suppress only what is proven in a sealed environment; otherwise run, then compare."""
+
+
+class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The rules' parameters. Every number has a default and the reason for it."""
+
+    preset: Preset = Preset.VERIFIED
+    """The proof that a reuse needs: ``verified`` is never wrong, ``paper`` is as published."""
+    inform: bool = True
+    """Place the state view at the end of the model's input."""
+    govern: bool = True
+    """Judge proposed actions and compare their results."""
+    shadow: bool = False
+    """Record what would be done, and change nothing."""
+    max_interventions: int = 200
+    """Reuses, references and nudges per task: above anything that a sound run needs, low enough to end a feud."""
+    max_nudges: int = 10
+    """Nudges per task: a remark that did not help ten times will not help the eleventh time."""
+    nudge_cooldown: int = 5
+    """Calls between two nudges: a model needs a few steps to act on one."""
+    repeat_window: int = 8
+    """How many calls back a repeat counts as a loop: short enough that the model can still see both."""
+    second_look: int = 3
+    """Calls after a reference in which the same content is shown in full: agents look again within three steps."""
+    error_window: int = 3
+    """How many results back an error counts as new."""
+    view_budget: int = 1600
+    """Bytes of the state view: about 400 tokens, uncached at every call, so it must stay small."""
+    anchor_budget: int = 360
+    """Bytes of the task anchor within the view: enough to recall the task, not to repeat it."""
+    min_output: int = 300
+    """Bytes of output below which a reference saves nothing worth the detour."""
+    max_share: float = 0.5
+    """How large a reference may be, as a share of the output that it stands for."""
+    min_run: int = 3
+    """Lines of a contiguous run that count as seen: shorter ones match by chance."""
+    max_results: int = 3
+    """Results that one reference may point at: more is a puzzle, not a reference."""
+
+    @classmethod
+    def from_toml(cls, text: str, where: str = "policy") -> Policy:
+        """The policy that a TOML text describes; ``where`` names it in errors."""
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise BadPolicy(f"{where} is not TOML: {error}") from None
+        unknown = [key for key in values if key not in cls.__struct_fields__]
+        if unknown:
+            allowed = ", ".join(cls.__struct_fields__)
+            raise BadPolicy(f"{where} has the unknown key `{unknown[0]}`", hint=f"allowed are: {allowed}")
+        try:
+            policy = msgspec.convert(values, cls)
+        except msgspec.ValidationError as error:
+            presets = ", ".join(preset.value for preset in Preset)
+            raise BadPolicy(f"{where}: {error}", hint=f"presets are: {presets}; switches are true or false") from None
+        return policy.checked(where)
+
+    def checked(self, where: str = "policy") -> Policy:
+        """The policy itself, if its numbers make sense."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
+                raise BadPolicy(f"{where}: `{name}` is {value}, expected 0 or more")
+        if not 0 < self.max_share <= 1:
+            raise BadPolicy(f"{where}: `max_share` is {self.max_share}, expected above 0 and at most 1")
+        if self.view_budget < 200:
+            raise BadPolicy(f"{where}: `view_budget` is {self.view_budget}, expected at least 200")
+        if min(self.min_run, self.max_results) < 1:
+            raise BadPolicy(f"{where}: `min_run` and `max_results` are expected to be at least 1")
+        return self
+
+    def digest_text(self) -> str:
+        """The policy in one fixed spelling, for digests."""
+        return msgspec.json.encode(self, order="deterministic").decode()

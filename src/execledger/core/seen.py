@@ -1,0 +1,146 @@
+"""An index of shown lines: where a run of lines already stands, found by hash.
+
+One index serves one file on one thread. The search looks at a bounded number of places per line, so its cost does not
+grow with the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from msgspec import Struct
+
+from execledger.core.lines import Returned
+
+MAX_PLACES = 16
+"""Places that are remembered for one run of three lines, newest last: older copies of boilerplate are forgotten."""
+
+
+class Piece(Struct, frozen=True):
+    """A contiguous piece of output that shows lines of the file."""
+
+    step: int
+    """The step that showed it."""
+    texts: tuple[str, ...]
+    """Its lines."""
+    numbers: tuple[int, ...] | None
+    """Their printed numbers."""
+
+
+class Run(Struct, frozen=True):
+    """Lines of a new output that stand in a visible piece."""
+
+    step: int
+    """The step that showed them."""
+    length: int
+    """How many."""
+
+
+class SeenLines:
+    """The lines of one file that were shown on one thread."""
+
+    __slots__ = ("_pieces", "_single", "_triples")
+
+    def __init__(self) -> None:
+        """Nothing was shown yet."""
+        self._pieces: list[Piece] = []
+        self._triples: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+        self._single: dict[str, list[tuple[int, int]]] = {}
+
+    def add(self, step: int, shown: Returned) -> None:
+        """Index the lines that ``step`` showed."""
+        for texts, numbers in zip(shown.texts, shown.numbers, strict=True):
+            at = len(self._pieces)
+            self._pieces.append(Piece(step, texts, numbers))
+            for line, text in enumerate(texts):
+                _place(self._single, text, (at, line))
+            for line, key in enumerate(zip(texts, texts[1:], texts[2:], strict=False)):
+                _place(self._triples, key, (at, line))
+
+    def cut(
+        self, texts: tuple[str, ...], numbers: tuple[int, ...] | None, visible: Container[int], min_run: int
+    ) -> list[Run] | None:
+        """Cut ``texts`` into runs of at least ``min_run`` lines that stand in visible pieces; None if that fails."""
+        count = len(texts)
+        if count <= 2 or count < min_run:
+            whole = self._longest(texts, numbers, 0, visible, ())
+            return [whole] if whole is not None and whole.length >= count else None
+        runs: list[tuple[int, Run]] = []
+        at = 0
+        while at < count:
+            used = tuple(run.step for _, run in runs)
+            for back in range(min(min_run, at + 1)):
+                # A run may begin inside the one before it, if that stays long enough.
+                if back and (not runs or at - back - runs[-1][0] < min_run):
+                    continue
+                run = self._longest(texts, numbers, at - back, visible, used)
+                if run is not None and run.length >= min_run and run.length > back:
+                    break
+            else:
+                return None
+            runs.append((at - back, run))
+            at += run.length - back
+        return [run for _, run in runs]
+
+    def _longest(
+        self,
+        texts: tuple[str, ...],
+        numbers: tuple[int, ...] | None,
+        at: int,
+        visible: Container[int],
+        used: tuple[int, ...],
+    ) -> Run | None:
+        """The longest run from line ``at``; among equals one in a result already used, then the newest."""
+        if at + 2 < len(texts):
+            places = self._triples.get((texts[at], texts[at + 1], texts[at + 2]), ())
+        else:
+            places = self._single.get(texts[at], ())
+        best: Run | None = None
+        rank = (0, False)
+        for index, line in reversed(places):
+            piece = self._pieces[index]
+            if piece.step not in visible:
+                continue
+            length = _match(texts, numbers, at, piece, line)
+            if length and (length, piece.step in used) > rank:
+                best, rank = Run(piece.step, length), (length, piece.step in used)
+        return best
+
+
+def _place(index: dict[object, list[tuple[int, int]]] | dict, key: object, place: tuple[int, int]) -> None:  # type: ignore[type-arg]
+    """Remember one more place, forgetting the oldest half of too many."""
+    places = index.get(key)
+    if places is None:
+        index[key] = [place]
+        return
+    if len(places) >= MAX_PLACES:
+        del places[: MAX_PLACES // 2]
+    places.append(place)
+
+
+def _match(texts: tuple[str, ...], numbers: tuple[int, ...] | None, at: int, piece: Piece, line: int) -> int:
+    """How many lines from ``at`` stand in ``piece`` from ``line``, with equal numbers where both print them."""
+    theirs = piece.texts
+    limit = min(len(texts) - at, len(theirs) - line)
+    if numbers is not None and piece.numbers is not None:
+        return _match_numbered(texts, numbers, at, piece, line, limit)
+    if texts[at : at + limit] == theirs[line : line + limit]:
+        return limit
+    length = 0
+    while length < limit and texts[at + length] == theirs[line + length]:
+        length += 1
+    return length
+
+
+def _match_numbered(
+    texts: tuple[str, ...], numbers: tuple[int, ...], at: int, piece: Piece, line: int, limit: int
+) -> int:
+    theirs = piece.numbers or ()
+    length = 0
+    while (
+        length < limit
+        and texts[at + length] == piece.texts[line + length]
+        and numbers[at + length] == theirs[line + length]
+    ):
+        length += 1
+    return length

@@ -1,0 +1,66 @@
+"""From any action, shell command or structured call, to its command record."""
+
+from __future__ import annotations
+
+from execledger.core.actions import Action, Edit, Patch, Read, Search, Write
+from execledger.core.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
+from execledger.shell.classify import classify_command
+from execledger.shell.parts import NOTHING, Knowledge
+from execledger.shell.paths import spell, unstable
+from execledger.symbols.patches import patched_paths
+
+
+def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
+    """What ``action`` would do; pure, and without state but for what ``knowledge`` says."""
+    call = action.call
+    if call is None:
+        return classify_command(action.command, action.cwd, knowledge)
+    if isinstance(call, Read):
+        return _read(action, call, knowledge)
+    if isinstance(call, Search):
+        return _record(action, Category.SEARCH, effects=Effects.NONE, comparable=True, literal=action.cwd is not None)
+    if isinstance(call, Edit):
+        texts = ((spell(action.cwd, call.path), call.new),)
+        return _written(action, (call.path,), texts)
+    if isinstance(call, Write):
+        return _written(action, (call.path,), ((spell(action.cwd, call.path), call.content),))
+    if isinstance(call, Patch):
+        return _written(action, patched_paths(call.text), (("", call.text),))
+    return _record(action, Category.OTHER)
+
+
+def _record(action: Action, category: Category, **more: object) -> CommandRecord:
+    return CommandRecord(
+        category=category,
+        normalized=action.command,
+        exact=action.command,
+        cwd=action.cwd,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
+    path = spell(action.cwd, call.path)
+    lines = Lines(call.first, call.last)
+    stable = not unstable(path)
+    return _record(
+        action,
+        Category.SUBMIT if path in knowledge.patches else Category.INSPECT,
+        effects=Effects.NONE,
+        reads=(FileRange(path, None if lines == WHOLE else lines),),
+        view=View(path, (lines,), call.numbering) if stable else None,
+        comparable=stable,
+        literal=stable and path.startswith("/"),
+    )
+
+
+def _written(action: Action, paths: tuple[str, ...], texts: tuple[tuple[str, str], ...]) -> CommandRecord:
+    known = bool(paths)
+    return _record(
+        action,
+        Category.MODIFY,
+        effects=Effects.LISTED if known else Effects.UNKNOWN,
+        writes=tuple(spell(action.cwd, path) for path in paths),
+        scope=Scope.FILES if known else Scope.TREE,
+        texts=texts,
+    )

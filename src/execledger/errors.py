@@ -1,0 +1,40 @@
+"""Every error that Ledger raises on purpose.
+
+- LedgerError: the world is not as it should be; the message is for the user
+  - BadPolicy: a setting can't be understood or is out of range
+  - UnreadableRun: one recorded run is broken or of an unknown format; the others can still be read
+
+A message says what was found, where, and what was expected; a hint, if there is one, stands on a second line.
+"""
+
+from __future__ import annotations
+
+
+class LedgerError(Exception):
+    """Something outside Ledger stands in the way; shown to the user without a traceback."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        """What was found, where, and what was expected."""
+        self.hint = hint
+        """What the user can do about it; may be empty."""
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+
+class BadPolicy(LedgerError):
+    """A policy that the user wrote can't be followed."""
+
+
+class UnreadableRun(LedgerError):
+    """One recorded run can't be read; useful where the rest of a batch should go on."""
+
+    def __init__(self, name: str, reason: str, hint: str = "") -> None:
+        super().__init__(f"{name}: {reason}", hint)
+        self.args = (name, reason, hint)  # Pickling calls the class with these, on its way between processes.
+        self.name = name
+        """The run, as its source names it."""
+        self.reason = reason
+        """What was found in it, and where."""

@@ -1,0 +1,129 @@
+"""Replay of a recorded run: what Ledger would have decided, and whether it would have been right.
+
+The agent's behaviour is held fixed: each recorded call is judged in order, and its recorded output, which the
+decision never sees, tells what a real run would have returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from execledger.core.actions import Observation
+from execledger.core.decisions import Compared, Decision, Reuse, Shown
+from execledger.core.inform import StateView
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy
+from execledger.core.records import CommandRecord
+from execledger.core.rereads import reread
+from execledger.core.step import complete
+from execledger.symbols.steps import edited_symbols
+from execledger.trajectories.recording import Recorded, Run
+
+
+class Line(Struct, frozen=True):
+    """One line of the decisions file: the contract with programs that read it."""
+
+    trajectory: str
+    """The run."""
+    index: int
+    """The call, counted from 0."""
+    command: str
+    """What was asked for."""
+    category: str
+    """Its category."""
+    effects: str
+    """Its effects."""
+    decision: str
+    """allow, reuse or nudge: made without the call's own output."""
+    rule: str
+    """The rule that decided."""
+    refers_to: tuple[int, ...]
+    """The calls that the decision refers to."""
+    compared: Compared | None
+    """How the recorded output compares with what is visible."""
+    compared_to: tuple[int, ...]
+    """The calls that bear the comparison out."""
+    shown: str
+    """What the model would have been shown: full, reference or remark."""
+
+
+class Replayed(Struct, frozen=True):
+    """One replayed call."""
+
+    index: int
+    """The call, counted from 0."""
+    recorded: Recorded
+    """The call and its recorded result."""
+    record: CommandRecord
+    """What it was understood to do."""
+    decision: Decision
+    """What was decided, without its result."""
+    shown: Shown
+    """What the model would have been shown."""
+    reread: Literal["", "within", "exact"]
+    """Whether it is a redundant snippet re-read."""
+    view: StateView | None
+    """The state view before it, where it is the first call of a model turn."""
+
+    @property
+    def false(self) -> bool:
+        """A reuse whose recorded output is not what it refers to."""
+        return isinstance(self.decision, Reuse) and self.shown.compared == "different"
+
+    def line(self, run: str) -> Line:
+        """The call as programs read it."""
+        return Line(
+            trajectory=run,
+            index=self.index,
+            command=self.recorded.action.command,
+            category=self.record.category.value,
+            effects=self.record.effects.value,
+            decision=type(self.decision).__name__.lower(),
+            rule=self.decision.rule,
+            refers_to=self.decision.refers_to,
+            compared=self.shown.compared,
+            compared_to=self.shown.compared_to,
+            shown=self.shown.kind,
+        )
+
+
+def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None) -> Iterator[Replayed]:
+    """Replay ``run`` call by call; a ``ledger`` given from outside holds the state afterwards."""
+    ledger = new_ledger(run, policy) if ledger is None else ledger
+    turn = -1
+    since = 0
+    compactions = set(run.compactions)
+    for index, recorded in enumerate(run.steps):
+        if index in compactions:
+            since = index
+        visible = range(since, index)
+        view = None
+        if recorded.turn != turn:
+            turn = recorded.turn
+            view = ledger.inform(visible, run.container) if ledger.policy.inform else None
+        yield _call(ledger, index, recorded, visible, run.container, view)
+
+
+def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
+    """An empty ledger for ``run``."""
+    return Ledger(run.task, policy, edited_symbols)
+
+
+def _call(
+    ledger: Ledger, index: int, recorded: Recorded, visible: range, sealed: bool, view: StateView | None
+) -> Replayed:
+    action = recorded.action
+    record = ledger.classify(action)
+    redundant = reread(ledger, action)
+    decision = ledger.govern(action, visible, sealed)
+    step = complete(ledger, action, decision, recorded.observation, visible)
+    ledger.record(step)
+    return Replayed(index, recorded, record, decision, step.shown, redundant, view)
+
+
+def output_bytes(observation: Observation) -> int:
+    """What an output weighs in the model's input, without the harness's own wrapping."""
+    return len(observation.output.encode("utf-8", "replace")) + len(observation.stderr.encode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""Reads shell commands: their syntax, and what each would do."""

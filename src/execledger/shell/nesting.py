@@ -1,0 +1,205 @@
+"""What is nested in shell text: here-documents and substitutions, found by following the quotes.
+
+The grammar loses parts of here-documents without a word, so they are cut out here, before it sees the text.
+All offsets are in bytes: every character that matters is ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+MAX_DEPTH = 64
+"""How deep we follow nesting, whether of brackets, commands or substitutions."""
+
+_PLAIN = re.compile(
+    rb"""\\[\s\S] | \$?'(?:(?<=\$')(?:[^'\\]|\\[\s\S])*|[^']*)' | \$\(\(? | \$\{ | [<>]\( | <<<? | [\n"`()}]
+    | (?<![^\s;&|()<>])\#[^\n]*""",
+    re.VERBOSE,
+)
+_QUOTED = re.compile(rb"""\\[\s\S] | \$\(\(? | \$\{ | ["`}]""", re.VERBOSE)
+_DELIMITER = re.compile(rb"""(-?)[ \t]*((?:\\.|'[^'\n]*'|"[^"\n]*"|[^\s;&|()<>'"\\`$])+)(?=[\s;&|)<>]|\Z)(?![<>]\()""")
+_ESCAPE = re.compile(rb"\\([$`\\])")
+_ESCAPE_IN_QUOTES = re.compile(rb'\\([$`"\\])')
+_LEADING_TABS = re.compile(rb"^\t+", re.MULTILINE)
+_SUBSTITUTIONS = (b"$(", b"<(", b">(", b"`")
+
+
+class Refused(Exception):
+    """The text can't be read with certainty; the reason is one of ``tree.REASONS``."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Here(Struct):
+    """A here-document or here-string."""
+
+    operator: str
+    """``<<``, ``<<-`` or ``<<<``."""
+    delimiter: bytes = b""
+    """The line that ends the body."""
+    quoted: bool = False
+    """The delimiter is quoted: nothing in the body is expanded."""
+    body: str | None = None
+    """The text; None for a here-string."""
+
+
+class Nesting(Struct):
+    """What ``scan`` found."""
+
+    masked: bytes
+    """The text, of the same length, with every here-document made to look like ``< DELIMITER`` and its body blank."""
+    heres: dict[int, Here]
+    """The here-documents and here-strings outside of substitutions, by the offset of their operator."""
+    substitutions: list[bytes]
+    """The commands inside the outermost substitutions."""
+
+
+class _Frame(Struct):
+    """One open bracket or quote."""
+
+    opener: bytes
+    start: int
+    """Where its content begins."""
+    quoted: bool
+    """Its content reads as in double quotes."""
+    inert: bool
+    """Its content holds no here-documents or comments of its own."""
+    pending: list[Here]
+    """The here-documents whose bodies begin after the next newline."""
+
+
+def scan(text: bytes, quoted: bool = False) -> Nesting:
+    """Find the here-documents and substitutions of a script or word, or with ``quoted`` of a here-document's body."""
+    return _Scanner(text, quoted).run()
+
+
+class _Scanner:
+    """One pass over the text with a stack of open brackets and quotes."""
+
+    def __init__(self, text: bytes, quoted: bool) -> None:
+        self.text = text
+        self.position = 0
+        self.stack = [_Frame(b"", 0, quoted, quoted, [])]
+        self.found = Nesting(b"", {}, [])
+        self.masked = bytearray(text)
+
+    def run(self) -> Nesting:
+        """Read to the end."""
+        while match := (_QUOTED if self.stack[-1].quoted else _PLAIN).search(self.text, self.position):
+            self.position = match.end()
+            self._token(match.group(), match.start())
+        if len(self.stack) > 1:
+            raise Refused("syntax")
+        self.position = len(self.text)
+        self._bodies()
+        self.found.masked = bytes(self.masked)
+        return self.found
+
+    def _token(self, token: bytes, start: int) -> None:
+        frame = self.stack[-1]
+        if token in (b"$(", b"$((", b"${", b"<(", b">(", b"("):
+            self._open(token)
+        elif token in (b'"', b"`", b")", b"}"):
+            self._quote_or_close(token, start)
+        elif token.startswith(b"#"):
+            self.position = start + 1 if frame.inert else self.position
+        elif frame.inert:
+            return
+        elif token == b"\n":
+            self._bodies()
+        elif token.startswith(b"<<"):
+            self._here(token, start)
+
+    def _open(self, token: bytes) -> None:
+        """Enter a bracket; ``((`` is arithmetic, where ``<<`` is a shift."""
+        frame = self.stack[-1]
+        if token == b"(" and not frame.inert and self.text.startswith(b"(", self.position):
+            token, self.position = b"((", self.position + 1
+        if len(self.stack) > MAX_DEPTH:
+            raise Refused("too-deep")
+        fresh = token in _SUBSTITUTIONS
+        inert = token in (b'"', b"${", b"((", b"$((") or (frame.inert and not fresh)
+        quoted = token == b'"' or (token == b"${" and frame.quoted)
+        self.stack.append(_Frame(token, self.position, quoted, inert, [] if fresh else frame.pending))
+
+    def _quote_or_close(self, token: bytes, start: int) -> None:
+        opener = self.stack[-1].opener
+        if token in (b'"', b"`") and opener != token:
+            # A double quote stands for itself in the body of a here-document.
+            if token == b"`" or not (len(self.stack) == 1 and self.stack[0].quoted):
+                self._open(token)
+        elif opener == token or (token == b"}" and opener == b"${") or (token == b")" and opener.endswith(b"(")):
+            self._close(start)
+
+    def _close(self, end: int) -> None:
+        """Leave the innermost bracket, and keep the commands of an outermost substitution."""
+        frame = self.stack.pop()
+        if frame.opener.endswith(b"(("):
+            if not self.text.startswith(b")", self.position):
+                raise Refused("syntax")
+            self.position += 1
+        if frame.opener not in _SUBSTITUTIONS:
+            return
+        if frame.pending:
+            raise Refused("syntax")
+        if not self._nested():
+            inner = self.text[frame.start : end]
+            if frame.opener == b"`":
+                inner = (_ESCAPE_IN_QUOTES if self.stack[-1].quoted else _ESCAPE).sub(rb"\1", inner)
+            self.found.substitutions.append(inner)
+
+    def _nested(self) -> bool:
+        return any(frame.opener in _SUBSTITUTIONS for frame in self.stack)
+
+    def _here(self, token: bytes, start: int) -> None:
+        """Note a here-document or here-string, and mask its operator as that of a plain input file."""
+        here = Here("<<<")
+        if token == b"<<":
+            delimiter = _DELIMITER.match(self.text, self.position)
+            if not delimiter:
+                raise Refused("syntax")
+            dash, word = delimiter.groups()
+            bare = re.sub(rb"""\\(.)|['"]""", rb"\1", word)
+            here = Here("<<" + dash.decode(), bare, bare != word)
+            self.stack[-1].pending.append(here)
+            self.position = delimiter.end()
+        self.masked[start : start + len(here.operator)] = b"<".ljust(len(here.operator))
+        if not self._nested():
+            self.found.heres[start] = here
+
+    def _bodies(self) -> None:
+        """Read the bodies that begin here."""
+        pending = self.stack[-1].pending
+        if any(frame.pending and frame.pending is not pending for frame in self.stack):
+            raise Refused("syntax")
+        for number, here in enumerate(pending):
+            start = self.position + (number > 0)
+            end, self.position = self._ending(here, start)
+            self.masked[start : self.position] = b" " * (self.position - start)
+            body = self.text[start:end]
+            if self.position == end and body and not body.endswith(b"\n"):
+                # Bash ends the last line of a body that runs to the end of the text.
+                body += b"\n"
+            here.body = (_LEADING_TABS.sub(b"", body) if here.operator == "<<-" else body).decode()
+        pending.clear()
+
+    def _ending(self, here: Here, start: int) -> tuple[int, int]:
+        """Where the body ends, and where the line that ends it ends; the end of the text if there is none."""
+        tabs = rb"\t*" if here.operator == "<<-" else b""
+        line_pattern = re.compile(b"^" + tabs + re.escape(here.delimiter) + b"$", re.MULTILINE)
+        for line in line_pattern.finditer(self.text, start):
+            if here.quoted or line.start() == start or not _is_continued(self.text, line.start() - 1):
+                return line.start(), line.end()
+        return len(self.text), len(self.text)
+
+
+def _is_continued(text: bytes, newline: int) -> bool:
+    """Whether a backslash that is not itself escaped stands before the newline."""
+    start = newline
+    while start and text[start - 1] == ord("\\"):
+        start -= 1
+    return (newline - start) % 2 == 1

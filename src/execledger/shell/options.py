@@ -1,0 +1,120 @@
+"""Command-line options in the usual spelling: ``-n5``, ``-n 5``, ``-abc``, ``--lines=5``, ``--``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from execledger.shell.tree import Word
+
+
+class Options(Struct, frozen=True):
+    """The options and operands of one command."""
+
+    given: tuple[tuple[str, Word | None], ...] = ()
+    """Each option by its short or canonical name, with its value if it takes one, in order."""
+    operands: tuple[Word, ...] = ()
+    """What is not an option."""
+    unknown: tuple[str, ...] = ()
+    """Options that the specification does not have: nothing may be concluded from the rest."""
+
+    def has(self, *names: str) -> bool:
+        """One of the options ``names`` was given."""
+        return any(name in names for name, _ in self.given)
+
+    def value(self, *names: str) -> str | None:
+        """The literal value of the last option in ``names``; None if it was not given or is dynamic."""
+        values = [word for name, word in self.given if name in names and word is not None]
+        return values[-1].literal if values else None
+
+    def values(self, *names: str) -> list[Word]:
+        """The values of all options in ``names``."""
+        return [word for name, word in self.given if name in names and word is not None]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The literal operands."""
+        return tuple(word.literal for word in self.operands if word.literal is not None)
+
+    @property
+    def literal(self) -> bool:
+        """All operands are literal."""
+        return all(word.literal is not None for word in self.operands)
+
+
+def parse_options(
+    args: tuple[Word, ...], spec: str, long: Mapping[str, str] | None = None, *, permute: bool = True
+) -> Options:
+    """Read ``args`` by a getopt ``spec`` ("ab:c" has -b with a value).
+
+    ``long`` maps long names to the canonical name, with ":" behind one that takes a value and "?" behind one that takes
+    a value only after "=". Where ``permute`` is off, the first operand ends the options.
+    """
+    valued = {spec[i] for i in range(len(spec) - 1) if spec[i + 1] == ":"}
+    flags = set(spec) - {":"}
+    long = long or {}
+    given: list[tuple[str, Word | None]] = []
+    operands: list[Word] = []
+    unknown: list[str] = []
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        text = word.literal
+        if text == "--":
+            operands += rest
+            break
+        if text is None or text == "-" or not text.startswith("-"):
+            operands.append(word)
+            if not permute:
+                operands += rest
+                break
+        elif text.startswith("--"):
+            _long_option(text, long, rest, given, unknown)
+        else:
+            _short_options(text, flags, valued, rest, given, unknown)
+    return Options(tuple(given), tuple(operands), tuple(unknown))
+
+
+def _long_option(
+    text: str, long: Mapping[str, str], rest: list[Word], given: list[tuple[str, Word | None]], unknown: list[str]
+) -> None:
+    name, equals, value = text[2:].partition("=")
+    kind = long.get(name)
+    if kind is None:
+        # GNU programs accept any unambiguous beginning of a long name.
+        whole = [full for full in long if full.startswith(name)] if name else []
+        kind = long[whole[0]] if len(whole) == 1 else None
+    if kind is None:
+        unknown.append("--" + name)
+    elif equals:
+        given.append((kind.rstrip(":?"), literal_word(value)))
+    elif kind.endswith(":"):
+        given.append((kind[:-1], rest.pop(0) if rest else literal_word("")))
+    else:
+        given.append((kind.rstrip("?"), None))
+
+
+def _short_options(
+    text: str,
+    flags: set[str],
+    valued: set[str],
+    rest: list[Word],
+    given: list[tuple[str, Word | None]],
+    unknown: list[str],
+) -> None:
+    for at in range(1, len(text)):
+        letter = text[at]
+        if letter in valued:
+            inline = text[at + 1 :]
+            given.append((letter, literal_word(inline) if inline else rest.pop(0) if rest else literal_word("")))
+            return
+        if letter in flags:
+            given.append((letter, None))
+        else:
+            unknown.append("-" + letter)
+
+
+def literal_word(text: str) -> Word:
+    """A word that stands for itself."""
+    return Word(text, text)

@@ -1,0 +1,27 @@
+"""Paths of files as a command names them, joined with the directory that it runs in."""
+
+from __future__ import annotations
+
+import posixpath
+
+HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"))
+"""Targets of a redirection that change no file."""
+
+
+def resolve(cwd: str | None, path: str) -> str | None:
+    """The one path that ``path`` means in ``cwd``; relative to an unknown directory it stays unresolved (None)."""
+    if path.startswith("/"):
+        return posixpath.normpath(path)
+    if cwd is None or not path:
+        return None
+    return posixpath.normpath(posixpath.join(cwd, path))
+
+
+def spell(cwd: str | None, path: str) -> str:
+    """The path for people and programs: resolved where the directory is known, else as it was typed, tidied."""
+    return resolve(cwd, path) or (posixpath.normpath(path) if path else path)
+
+
+def unstable(path: str) -> bool:
+    """A file whose content changes by itself."""
+    return path.startswith(("/proc/", "/sys/", "/dev/"))

@@ -1,0 +1,168 @@
+"""Programs that change files by name: ``cp``, ``mv``, ``rm``, ``tee``, ``touch``, ``chmod``, editors.
+
+A listed write names a file, or a folder and everything beneath it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from msgspec.structs import replace
+
+from execledger.core.records import Category, Scope
+from execledger.shell.options import Options, parse_options
+from execledger.shell.parts import Invocation, Part, inspects, program, runs
+from execledger.shell.programs.idioms import DEVICES, SUFFIXED, about_itself, inside, operands, touched
+from execledger.shell.programs.readers import ALL
+from execledger.shell.tree import Word
+
+TEE = {"append": "a", "ignore-interrupts": "i", "output-error": "p?"}
+
+
+@program("tee")
+def tee(call: Invocation) -> Part:
+    """It passes its input through, into each of its files too."""
+    options = parse_options(call.args, "aip", TEE)
+    if not options.operands and not options.unknown:
+        return inspects(selection=ALL if call.fed else None)
+    part = touched((word.literal for word in options.operands), certain=not options.unknown)
+    body = call.body
+    carried = tuple((path, body) for path in part.writes if body is not None)
+    return replace(part, selection=ALL, texts=carried)
+
+
+@program("sponge")
+def sponge(call: Invocation) -> Part:
+    """It writes all of its input into its one file."""
+    options = parse_options(call.args, "a")
+    return touched((word.literal for word in options.operands), certain=not options.unknown)
+
+
+SIMPLE: dict[str, tuple[str, dict[str, str]]] = {
+    "rm": ("fiIrRdv", {"force": "f", "interactive": "i?", "one-file-system": "x", "no-preserve-root": "N",
+                       "preserve-root": "P?", "recursive": "r", "dir": "d", "verbose": "v"}),
+    "rmdir": ("pv", {"ignore-fail-on-non-empty": "i", "parents": "p", "verbose": "v"}),
+    "mkdir": ("m:pvZ", {"mode": "m:", "parents": "p", "verbose": "v", "context": "Z?"}),
+    "touch": ("acd:fhmr:t:", {"no-create": "c", "date": "d:", "no-dereference": "h", "reference": "r:", "time": "T:"}),
+    "truncate": ("cos:r:", {"no-create": "c", "io-blocks": "o", "reference": "r:", "size": "s:"}),
+    "shred": ("fn:s:uvxz", {"force": "f", "iterations": "n:", "random-source": "R:", "size": "s:", "remove": "u?",
+                            "verbose": "v", "exact": "x", "zero": "z"}),
+    "unlink": ("", {}),
+    "trash": ("rfv", {}),
+    "dos2unix": ("bckoqsf", {}),
+    "unix2dos": ("bckoqsf", {}),
+    "fallocate": ("l:o:n", {"length": "l:"}),
+}  # fmt: skip
+"""Programs that change each of their operands and nothing else, with their options."""
+
+
+@program(*SIMPLE)
+def simple(call: Invocation) -> Part:
+    """Every operand is changed."""
+    options = parse_options(call.args, *SIMPLE[call.name])
+    return touched((word.literal for word in options.operands), certain=not options.unknown)
+
+
+COPY = {"archive": "a", "backup": "b?", "force": "f", "interactive": "i", "link": "l", "no-clobber": "n",
+        "parents": "#", "no-dereference": "P", "preserve": "p?", "no-preserve": "q:", "recursive": "r",
+        "symbolic-link": "s",
+        "suffix": "S:", "target-directory": "t:", "no-target-directory": "T", "update": "u?", "verbose": "v",
+        "one-file-system": "x", "dereference": "L", "reflink": "c?", "sparse": "e:", "remove-destination": "k",
+        "strip-trailing-slashes": "w", "context": "Z?", "attributes-only": "A", "symbolic": "s", "relative": "y",
+        "physical": "P", "logical": "L", "mode": "m:", "owner": "o:", "group": "g:", "directory": "d", "strip": "z",
+        "preserve-timestamps": "p", "compare": "C", "no-copy": "X", "exchange": "E"}  # fmt: skip
+SPECS = {"cp": "abdfiHlLnPpRrsS:t:TuvxZ", "mv": "bfinS:t:TuvZ", "ln": "bdFfiLnPrsS:t:Tv",
+         "install": "bcCdDg:m:o:pS:st:TvZ"}  # fmt: skip
+
+
+@program("cp", "mv", "ln", "install", "gcp", "gmv", "ginstall")
+def place(call: Invocation) -> Part:
+    """Files are put under a new name or into a folder; ``mv`` changes the old names too."""
+    name = call.name.removeprefix("g")
+    options = parse_options(call.args, SPECS[name], COPY)
+    sources, targets = _placed(name, options)
+    changed = [*(word.literal for word in sources if name == "mv"), *targets]
+    # A backup gets a name that depends on what is there already.
+    return touched(changed, certain=not (options.unknown or options.has("b", "S", "E")))
+
+
+def _placed(name: str, options: Options) -> tuple[tuple[Word, ...], list[str | None]]:
+    """The sources, and the paths that they get."""
+    operands = options.operands
+    folder = options.values("t")
+    if name == "install" and options.has("d"):
+        return (), [word.literal for word in operands]
+    if folder:
+        return operands, [inside(folder[-1].literal, word.literal) for word in operands]
+    if name == "ln" and len(operands) == 1:
+        return operands, [inside("", operands[0].literal)]
+    if len(operands) < 2:
+        return operands, [None]
+    sources, target = operands[:-1], operands[-1].literal
+    if any(word.literal is None for word in sources):
+        return sources, [target if SUFFIXED.fullmatch(target or "") else None, None]
+    if options.has("#"):
+        return sources, [_beneath(target, word.literal) for word in sources]
+    into = len(sources) > 1 or (target is not None and (target.endswith("/") or target in (".", "..")))
+    if into and not options.has("T"):
+        return sources, [_known(target, word) for word in sources]
+    return sources, [target]
+
+
+def _known(target: str | None, source: Word) -> str | None:
+    """The path inside ``target``; the folder itself where the source has no name of its own, as ``.``."""
+    path = inside(target, source.literal)
+    return target if path is None and source.literal is not None else path
+
+
+def _beneath(target: str | None, source: str | None) -> str | None:
+    return None if target is None or source is None else posixpath.join(target, source.lstrip("/"))
+
+
+@program("chmod", "chown", "chgrp", "gchmod")
+def mode(call: Invocation) -> Part:
+    """Permissions of the files behind the mode or owner."""
+    long = {"recursive": "R", "verbose": "v", "quiet": "f", "silent": "f", "changes": "c", "reference": "r:",
+            "no-dereference": "h", "dereference": "d", "from": "F:"}  # fmt: skip
+    options = parse_options(call.args, "Rvfch", long)
+    # A mode such as -x looks like an option.
+    files = options.operands if options.unknown or options.has("r") else options.operands[1:]
+    return touched((word.literal for word in files), Category.SETUP)
+
+
+@program("dd")
+def dd(call: Invocation) -> Part:
+    """``dd of=FILE`` writes; without it dd prints."""
+    outputs = [word for word in call.args if word.source.strip("'\"").startswith("of=")]
+    if any(word.literal is None for word in call.args if word not in outputs):
+        return runs(Category.MODIFY, scope=Scope.TREE)
+    if not outputs:
+        return inspects()
+    return touched(None if word.literal is None else word.literal[3:] for word in outputs)
+
+
+@program("rsync")
+def rsync(call: Invocation) -> Part:
+    """It writes beneath its last operand; its many options are not worked out."""
+    if about := about_itself(call):
+        return about
+    found = operands(call.args)
+    target = found[-1] if len(found) > 1 else None
+    return touched([None if target is None or ":" in target else target], certain=False)
+
+
+@program("split", "csplit", "rename", "prename", "detox", "mmv", "setfattr", "setfacl", "chattr", "restorecon")
+def many(call: Invocation) -> Part:
+    """They write files whose names they work out themselves."""
+    return about_itself(call) or runs(Category.MODIFY, scope=Scope.TREE)
+
+
+@program("ed", "ex", "vi", "vim", "nvim", "view", "vimdiff", "nano", "pico", "emacs", "emacsclient", "micro", "joe")
+def editor(call: Invocation) -> Part:
+    """An editor may do anything; the files that it opens are likely to change."""
+    if about := about_itself(call):
+        return about
+    valued = ("-c", "--cmd", "-S", "-u", "-U", "-i", "-T", "-w", "-W", "-p", "-l", "-f", "--eval")
+    found = operands(call.args, valued)
+    named = tuple(path for path in found if path and not path.startswith(("+", "-")) and not DEVICES.fullmatch(path))
+    return runs(Category.MODIFY, writes=named, scope=Scope.FILES if named else Scope.TREE)

@@ -1,0 +1,84 @@
+"""``find`` and ``fd``: searches, unless an action of theirs changes or runs something."""
+
+from __future__ import annotations
+
+import re
+
+from execledger.core.records import Category, Scope
+from execledger.shell.parts import Invocation, Part, program, runs, searches
+from execledger.shell.programs.idioms import harmless, inner, strongest
+from execledger.shell.tree import Word
+
+EXECUTE = ("-exec", "-execdir", "-ok", "-okdir")
+WRITE = ("-delete", "-fprint", "-fprint0", "-fprintf", "-fls")
+VALUED = frozenset(
+    """
+    -name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype -type -xtype -size
+    -mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -samefile -perm -user -group -uid -gid -links
+    -inum -fstype -maxdepth -mindepth -used -context -printf -newermt -newerct -newerat -files0-from -D
+    """.split()
+)
+"""Primaries that take the next word."""
+
+
+@program("find", "gfind")
+def find(call: Invocation) -> Part:
+    """A search, unless it deletes, writes a report or runs a program that is not known to be harmless."""
+    acts: list[Part] = []
+    started = False
+    at = 0
+    while at < len(call.args):
+        text = call.args[at].literal
+        at += 1
+        if text in EXECUTE:
+            end = _end(call.args, at)
+            acts.append(_executed(call, call.args[at:end]))
+            at = end + 1
+        elif text in WRITE:
+            acts.append(runs(Category.MODIFY, scope=Scope.TREE))
+        elif text is None and started and "$" in call.args[at - 1].source:
+            # Behind the first starting point, a computed word may be any action.
+            acts.append(runs(Category.SEARCH))
+        at += text in VALUED
+        started = started or not re.fullmatch(r"-[LHP]", text or "")
+    return _together(acts)
+
+
+def _end(words: tuple[Word, ...], start: int) -> int:
+    """Where the command of an ``-exec`` ends: at ``;``, or at ``+`` behind ``{}``."""
+    for at in range(start, len(words)):
+        if words[at].literal == ";" or (words[at].literal == "+" and words[at - 1].literal == "{}"):
+            return at
+    return len(words)
+
+
+def _executed(call: Invocation, words: tuple[Word, ...], placeholder: str = r"\{\}") -> Part:
+    """What the command does with every file that is found: each placeholder is a computed word."""
+    computed = tuple(Word(word.source, None) if re.search(placeholder, word.literal or "") else word for word in words)
+    return inner(Invocation(call.name, (), knowledge=call.knowledge), computed)
+
+
+def _together(acts: list[Part]) -> Part:
+    """A search if every action is harmless; else what the actions do, and perhaps more."""
+    doubtful = [act for act in acts if not harmless(act)]
+    if not doubtful:
+        return searches()
+    return runs(
+        strongest(Category.SEARCH, *(act.category for act in doubtful)),
+        writes=tuple(dict.fromkeys(path for act in doubtful for path in act.writes)),
+        scope=max(act.scope for act in doubtful),
+        unknown=any(act.unknown for act in doubtful),
+    )
+
+
+@program("fd", "fdfind")
+def fd(call: Invocation) -> Part:
+    """A search; ``-x`` and ``-X`` run a command with every file that is found."""
+    for at, word in enumerate(call.args):
+        text = word.literal or ""
+        if re.fullmatch(r"-[A-Za-z]*[xX]|--exec(-batch)?", text):
+            words = (*call.args[at + 1 :], Word("{}", None))
+            return _together([_executed(call, words, r"\{(?:|/|//|\.|/\.)\}")])
+        if text.startswith("--exec") or re.match(r"-[A-Za-z]*[xX]", text):
+            return runs(Category.SEARCH)
+    return searches()

@@ -1,0 +1,202 @@
+"""``git``: looking at a repository. What changes one is in ``git_changes``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from execledger.core.records import Category
+from execledger.shell.options import literal_word
+from execledger.shell.parts import Invocation, Part, program, runs, searches
+from execledger.shell.programs import git_changes
+from execledger.shell.programs.git_changes import RECORDS, Git
+from execledger.shell.programs.idioms import about_itself, doubted, given, operands, subcommand, texts
+from execledger.shell.tree import Word
+
+LOOKING = frozenset(
+    """
+    status log show diff blame annotate grep ls-files ls-tree rev-parse rev-list describe shortlog cat-file
+    name-rev merge-base whatchanged for-each-ref check-ignore check-attr check-ref-format count-objects cherry
+    range-diff show-ref show-branch diff-tree diff-index diff-files var version help get-tar-commit-id patch-id
+    verify-commit verify-tag fmt-merge-msg column stripspace check-mailmap last-modified
+    """.split()
+)
+"""Subcommands that only look, but for options that name a file to write or a program to run."""
+
+GLOBAL = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--super-prefix")
+"""Options before the subcommand that take the next word."""
+
+SAFE_CONFIG = re.compile(
+    r"(?i)(?:color|user|author|advice|safe|log|column|init|status|i18n)\.[^=]*(?:=.*)?"
+    r"|core\.(?:quotepath|autocrlf|eol|safecrlf|abbrev|filemode|ignorecase|whitespace|precomposeunicode|preloadindex|"
+    r"untrackedcache|symlinks|longpaths|checkstat|trustctime)(?:=.*)?"
+    r"|(?:core\.pager|pager\.\w+)=(?:cat|less|more|false|true)?"
+    r"|diff\.(?!external)\w+(?:=.*)?|(?:commit|tag)\.gpgsign=false|grep\.\w+=.*|merge\.(?:conflictstyle|renames)=.*"
+)
+"""Settings given with ``-c`` that can't make git run another program."""
+
+
+@program("git")
+def git(call: Invocation) -> Part:
+    """Read git's own options, then the subcommand."""
+    if about := about_itself(call, "-v"):
+        return about
+    name, rest = subcommand(call.args, GLOBAL)
+    options = call.args[: len(call.args) - len(rest) - 1]
+    folder, plain = _global_options(options)
+    if not name:
+        return runs(Category.OTHER)
+    part = _subcommand(Git(call, name, rest, folder))
+    return part if plain else doubted(part)
+
+
+def _subcommand(git: Git) -> Part:
+    """What the subcommand does: it looks, or it changes something."""
+    special = SPECIAL.get(git.name)
+    looks = git.name in LOOKING or (special is not None and special(git))
+    return _look(git) if looks else git_changes.changes(git)
+
+
+def _global_options(options: tuple[Word, ...]) -> tuple[str | None, bool]:
+    """The folder behind ``-C`` ("" if there is none, None if it is computed), and whether nothing else is odd."""
+    folder: str | None = ""
+    plain = True
+    rest = list(options)
+    while rest:
+        text = rest.pop(0).literal or ""
+        value = (rest.pop(0) if rest else literal_word("")) if text in GLOBAL else None
+        if text == "-C" and value is not None:
+            folder = git_changes.joined(folder, value.literal)
+        elif text == "-c":
+            plain = plain and value is not None and bool(SAFE_CONFIG.fullmatch(value.literal or "?"))
+        elif text.startswith(("--exec-path", "--config-env")):
+            plain = False
+    return folder, plain
+
+
+PATCHLESS = ("--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--summary", "--dirstat", "--check",
+             "--quiet", "--raw", "--compact-summary", "-s", "--no-patch", "--word-diff", "--color-words")  # fmt: skip
+
+
+def _look(git: Git) -> Part:
+    """A look; ``--output`` writes its result, and ``git grep -O`` opens a program."""
+    names = [text.partition("=")[0] for text in texts(git.args)]
+    ends = names.index("--") if "--" in names else len(names)
+    if any(len(name) > 4 and "--output".startswith(name) for name in names[:ends]):
+        return _written(git)
+    if git.name == "grep" and any(re.match(r"-O|--open", name) for name in names[:ends]):
+        return runs(Category.SEARCH)
+    prints_patch = git.name in ("diff", "format-patch") and not set(names[:ends]) & set(PATCHLESS)
+    return searches(makes_patch=prints_patch)
+
+
+def _written(git: Git) -> Part:
+    """``git diff --output=FILE``: a patch into a file is made to be submitted."""
+    words = texts(git.args)
+    at = next(at for at, text in enumerate(words) if text.startswith("--out"))
+    name = words[at].partition("=")[2] or (words[at + 1] if at + 1 < len(words) else "")
+    part = git_changes.listed(git, [name or None])
+    return replace(part, category=Category.SUBMIT) if git.name in ("diff", "format-patch") else part
+
+
+ASKS = r"-l$|--(?:list|contains|no-contains|merged|no-merged|points-at)"
+BRANCH_CHANGES = r"--(?:delete|move|copy|set-up|unset|edit|force|track|create)"
+TAG_CHANGES = r"-[asfdmFue]|--(?:annotate|sign|force|delete|message|file|edit|cleanup|local-user)"
+
+
+def _lists_branches(git: Git) -> bool:
+    words = texts(git.args)
+    changing = given(git.args, "dDmMcCufte") or any(re.match(BRANCH_CHANGES, word) for word in words)
+    asks = any(re.match(ASKS, word) for word in words)
+    return not changing and (asks or not operands(git.args, ("--sort", "--format")))
+
+
+def _lists_tags(git: Git) -> bool:
+    words = texts(git.args)
+    changing = any(re.match(TAG_CHANGES, word) for word in words)
+    asks = any(re.match(rf"-[ln]|{ASKS}", word) for word in words)
+    return not changing and (asks or not operands(git.args, ("--sort", "--format")))
+
+
+GETS = ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool", "-l", "--list")
+SETS = ("--add", "--unset", "--unset-all", "--replace-all", "--rename-section", "--remove-section", "-e", "--edit")
+
+
+def _gets_config(git: Git) -> bool:
+    words = texts(git.args)
+    found = operands(git.args, ("-f", "--file", "--blob", "--type", "--default"))
+    first = found[0] if found else ""
+    if any(text in SETS for text in words) or first in ("set", "unset", "edit", "rename-section", "remove-section"):
+        return False
+    return any(text in GETS for text in words) or first in ("get", "list") or (len(found) == 1 and first is not None)
+
+
+def _first(*names: str, bare: bool = False) -> Callable[[Git], bool]:
+    """A subcommand of a subcommand that only looks, such as ``git stash list``; ``bare``: so does none at all."""
+
+    def looks(git: Git) -> bool:
+        name, _ = subcommand(git.args)
+        return name in names or (bare and name == "")
+
+    return looks
+
+
+def _dry(git: Git) -> bool:
+    """``-n`` or ``--dry-run``, also in a cluster of flags that take no value."""
+    words = texts(git.args)
+    before = words[: words.index("--")] if "--" in words else words
+    return any(re.fullmatch(r"--dry-run|-[dfqxXAuvki]*n[dfqxXAuvki]*", text) for text in before)
+
+
+def _inspects_patch(git: Git) -> bool:
+    """``git apply --check`` and ``--stat`` change nothing."""
+    words = texts(git.args)
+    return any(text in ("--check", "--stat", "--numstat", "--summary") for text in words) and "--apply" not in words
+
+
+SPECIAL: dict[str, Callable[[Git], bool]] = {
+    "branch": _lists_branches,
+    "tag": _lists_tags,
+    "config": _gets_config,
+    "remote": lambda git: _first("show", "get-url", bare=True)(git) and not given(git.args, "", ("--add",)),
+    "stash": _first("list", "show"),
+    "reflog": lambda git: not _first("expire", "delete", "drop", "write")(git),
+    "notes": _first("list", "show", bare=True),
+    "worktree": _first("list"),
+    "bisect": _first("log", "view", "visualize"),
+    "submodule": _first("status", "summary", bare=True),
+    "symbolic-ref": lambda git: len(operands(git.args)) == 1 and not given(git.args, "dm", ("--delete",)),
+    "apply": _inspects_patch,
+    "clean": _dry,
+    "rm": _dry,
+    "add": _dry,
+    "mv": _dry,
+    "format-patch": lambda git: "--stdout" in texts(git.args),
+    "archive": lambda git: not given(git.args, "o", ("--output", "--remote", "--exec")),
+    "hash-object": lambda git: not given(git.args, "w"),
+    "lfs": _first("ls-files", "status", "env", "version"),
+    "bundle": _first("verify", "list-heads"),
+    "ls-remote": lambda git: False,
+}
+"""Subcommands that look or change by their arguments: whether they only look."""
+
+
+HG_LOOKS = frozenset(
+    """
+    status st log diff cat annotate blame grep files manifest locate summary sum id identify heads tip parents paths
+    branches tags bookmarks root version help info ls list praise ann propget
+    """.split()
+)
+
+
+@program("hg", "svn", "bzr", "fossil", "jj", "sl")
+def other_systems(call: Invocation) -> Part:
+    """Other version control: the usual words for looking; anything else may change the tree."""
+    name, rest = subcommand(call.args, ("-R", "--cwd", "--config", "--repository"))
+    if about := about_itself(call):
+        return about
+    odd = given(call.args, "o", ("--config", "--output", "--tool", "--diff-cmd", "--rev-command"))
+    bookmark = name in ("bookmarks", "branches", "tags") and bool(operands(rest))
+    return searches() if name in HG_LOOKS and call.name in ("hg", "svn") and not (odd or bookmark) else RECORDS["merge"]

@@ -1,0 +1,123 @@
+"""Turns of phrase that several families share: files touched, options seen, programs that run another program."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable
+
+from msgspec.structs import replace
+
+from execledger.core.records import STRENGTH, Category, Effects, Scope
+from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs, writes
+from execledger.shell.tree import Word
+
+DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/\d+)")
+"""Names under /dev that are no files: writing to them changes nothing that can be read back."""
+
+SUFFIXED = re.compile(r"(?:^|.*/)[^/]*[^/.][^/]*\.[A-Za-z][A-Za-z0-9_+-]{0,9}")
+"""A name with an extension: almost certainly a file, not a directory or a branch."""
+
+
+def texts(words: Iterable[Word]) -> list[str]:
+    """The values of ``words``; "" for one that is computed."""
+    return [word.literal or "" for word in words]
+
+
+def touched(paths: Iterable[str | None], category: Category = Category.MODIFY, *, certain: bool = True) -> Part:
+    """A part that changes the files ``paths``, and nothing else if it is ``certain`` and none of them is computed."""
+    named = list(paths)
+    known = tuple(dict.fromkeys(path for path in named if path and not DEVICES.fullmatch(path)))
+    # A program without operands may get them from elsewhere, as behind ``xargs``.
+    if None in named or not named:
+        return runs(category, writes=known, scope=Scope.TREE)
+    if not known:
+        return Part(category=category)
+    return writes(*known, category=category) if certain else runs(category, writes=known, scope=Scope.FILES)
+
+
+def inside(directory: str | None, path: str | None) -> str | None:
+    """The path that ``path`` gets when it is put into ``directory``."""
+    if directory is None or path is None:
+        return None
+    name = posixpath.basename(path.rstrip("/"))
+    return None if name in ("", ".", "..") else posixpath.join(directory, name)
+
+
+def given(args: Iterable[Word], short: str = "", long: Collection[str] = ()) -> bool:
+    """One of the options stands among ``args``: alone, in a cluster or shortened. What merely looks so counts too."""
+    for text in texts(args):
+        if text.startswith("--"):
+            name = text.partition("=")[0]
+            if len(name) > 2 and any(full == name or (len(name) > 4 and full.startswith(name)) for full in long):
+                return True
+        elif text.startswith("-") and any(letter in text for letter in short):
+            return True
+    return False
+
+
+def subcommand(args: tuple[Word, ...], valued: Collection[str] = ()) -> tuple[str | None, tuple[Word, ...]]:
+    """The first word that is no option (``valued`` ones take the next word), and the words behind it.
+
+    The word is "" if there is none and None if it is computed.
+    """
+    at = 0
+    while at < len(args):
+        text = args[at].literal
+        if text is None or not text.startswith(("-", "+")) or text in ("-", "--"):
+            return (text, args[at + 1 :]) if text != "--" else subcommand(args[at + 1 :])
+        at += 2 if text in valued else 1
+    return "", ()
+
+
+def operands(args: Iterable[Word], valued: Collection[str] = ()) -> list[str | None]:
+    """The words that are neither options nor values of ``valued`` ones; None for a computed one."""
+    found: list[str | None] = []
+    skip = False
+    for word in args:
+        text = word.literal
+        if not skip and (text == "-" or not (text or "").startswith("-")):
+            found.append(text)
+        skip = not skip and text in valued
+    return found
+
+
+def about_itself(call: Invocation, *more: str) -> Part | None:
+    """``X --version`` and ``X --help`` print and do nothing else; ``more`` are other words for it."""
+    if len(call.args) == 1 and call.args[0].literal in ("--version", "-V", "--help", "-h", *more):
+        return Part(category=Category.OTHER)
+    return None
+
+
+def inner(call: Invocation, words: tuple[Word, ...]) -> Part:
+    """What the command ``words`` does that ``call`` runs: as far as the tables know its program."""
+    if not words or words[0].literal is None:
+        return runs(Category.OTHER)
+    path = words[0].literal
+    name = posixpath.basename(path)
+    understand = PROGRAMS.get(name)
+    if understand is None:
+        script = "/" in path or SUFFIXED.fullmatch(path) is not None
+        return runs(Category.OTHER, unknown=not script, reproduces=script)
+    part = understand(Invocation(name, words[1:], call.body, call.fed, call.cwd, call.knowledge))
+    return part if part.moves_to is None else runs(Category.OTHER)
+
+
+def doubted(part: Part) -> Part:
+    """The same part, run by a program that may change more."""
+    return replace(part, effects=Effects.UNKNOWN, category=part.category or Category.OTHER, view=None, comparable=False)
+
+
+def harmless(part: Part) -> bool:
+    """It changes nothing and prints what files hold."""
+    return part.effects is Effects.NONE and part.comparable and not part.volatile and part.opaque is None
+
+
+def strongest(*categories: Category | None) -> Category:
+    """The strongest of ``categories``; OTHER if none is given."""
+    return max((c for c in categories if c is not None), key=STRENGTH.__getitem__, default=Category.OTHER)
+
+
+def known_as(part: Part, names: str) -> None:
+    """Register programs (their names stand between blanks) that do the same whatever their arguments are."""
+    program(*names.split())(lambda call: part)

@@ -1,0 +1,109 @@
+"""The files that a script's text names for writing, found without running it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Iterable
+
+from execledger.shell.programs.python_code import Names, written
+
+MAX_TEXT = 200_000
+"""Longer texts are not read."""
+
+LANGUAGES = {".py": "python", ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "javascript",
+             ".rb": "ruby", ".php": "php", ".pl": "perl"}  # fmt: skip
+"""Languages by a script's extension."""
+
+
+def language_of(path: str) -> str:
+    """The language of the script at ``path``; "" if its name does not say."""
+    return LANGUAGES.get(path[path.rfind(".") :], "") if "." in path else ""
+
+
+def written_by(text: str, language: str) -> tuple[str, ...]:
+    """The files that ``text`` names for writing, in order, each once; none where nothing is certain."""
+    find = FINDERS.get(language)
+    if find is None or len(text) > MAX_TEXT:
+        return ()
+    return tuple(dict.fromkeys(path for path in find(text) if 0 < len(path) < 1000 and path.isprintable()))
+
+
+def _python(text: str) -> Iterable[str]:
+    """By the syntax tree; by patterns where it does not parse."""
+    try:
+        with warnings.catch_warnings():
+            # An odd escape in the agent's script is no concern of ours.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+        return list(written(tree, Names(tree)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _by_patterns(PYTHON)(text)
+
+
+STRING = r"""(?:[rub]{0,2}(?P<quote>['"`])(?P<path>[^'"`\n\\]+)(?P=quote)|(?P<name>[A-Za-z_$][\w$]*))"""
+"""A quoted text, or the name of a variable that holds one."""
+
+ASSIGNMENT = re.compile(
+    r"""(?m)^[ \t]*(?:const |let |var |my )?\$?([A-Za-z_]\w*)\s*=\s*"""
+    r"""(?:(?:pathlib\.)?Path\()?(['"`])([^'"`\n\\]+)\2[) \t]*;?[ \t]*$"""
+)
+"""A variable that is given a plain text."""
+
+PYTHON = (
+    re.compile(rf"""\bopen\(\s*{STRING}\s*,\s*(?:mode\s*=\s*)?['"][^'"]*[wax+]"""),
+    re.compile(rf"""\bPath\(\s*{STRING}\s*\)\.(?:write_text|write_bytes|touch|unlink)\("""),
+    re.compile(rf"""(?<![\w.)]){STRING}\.(?:write_text|write_bytes|touch|unlink)\("""),
+    re.compile(rf"""\bos\.(?:remove|unlink|makedirs|mkdir)\(\s*{STRING}"""),
+)
+FS = r"\b(?:fs|fsp|fse|promises|fsPromises)\.(?:promises\.)?"
+JAVASCRIPT = (
+    re.compile(
+        rf"(?:{FS}|\b(?=\w+Sync\())(?:writeFile|appendFile|outputFile|unlink|rm|rmdir|mkdir|truncate|rename|outputJson"
+        rf"|createWriteStream)(?:Sync)?\(\s*{STRING}"
+    ),
+    re.compile(rf"(?:{FS}|\b)(?:rename|copyFile|cp)(?:Sync)?\(\s*[^,()]+,\s*{STRING}"),
+    re.compile(rf"\b(?:Bun\.write|Deno\.(?:writeTextFile|writeFile|remove|mkdir)(?:Sync)?)\(\s*{STRING}"),
+)
+RUBY = (
+    re.compile(rf"\b(?:File|IO)\.(?:write|binwrite|delete|unlink)\(?\s*{STRING}"),
+    re.compile(rf"""\b(?:File\.)?(?:open|new)\(?\s*{STRING}\s*,\s*['"][wa]"""),
+    re.compile(rf"\bFileUtils\.(?:rm|rm_f|rm_rf|touch|mkdir_p)\(?\s*{STRING}"),
+    re.compile(rf"\b(?:File\.rename|FileUtils\.(?:cp|mv|copy|move))\(?\s*[^,()]+,\s*{STRING}"),
+)
+PHP = (
+    re.compile(rf"\b(?:file_put_contents|unlink|touch|mkdir)\(\s*(?:\$(?=\w))?{STRING}"),
+    re.compile(rf"""\bfopen\(\s*(?:\$(?=\w))?{STRING}\s*,\s*['"][^'"]*[wax+]"""),
+)
+PERL = (
+    re.compile(rf"""\bopen\s*\(?\s*(?:my\s+)?\$?\w+\s*,\s*['"]\+?>>?(?::[^'"]*)?['"]\s*,\s*(?:\$(?=\w))?{STRING}"""),
+    re.compile(rf"\b(?:unlink|mkdir)\s*\(?\s*(?:\$(?=\w))?{STRING}"),
+)
+
+
+def _by_patterns(patterns: tuple[re.Pattern[str], ...]) -> Callable[[str], Iterable[str]]:
+    """A finder that looks for calls which name a file, or a variable that was given a plain text before."""
+
+    def find(text: str) -> Iterable[str]:
+        matches = sorted((m for pattern in patterns for m in pattern.finditer(text)), key=lambda match: match.start())
+        variables = [(match.start(), match[1], match[3]) for match in ASSIGNMENT.finditer(text)] if matches else []
+        for match in matches:
+            if match["path"]:
+                yield match["path"]
+            else:
+                name = match["name"].lstrip("$")
+                values = [value for at, variable, value in variables if variable == name and at < match.start()]
+                yield from values[-1:]
+
+    return find
+
+
+FINDERS: dict[str, Callable[[str], Iterable[str]]] = {
+    "python": _python,
+    "javascript": _by_patterns(JAVASCRIPT),
+    "ruby": _by_patterns(RUBY),
+    "php": _by_patterns(PHP),
+    "perl": _by_patterns(PERL),
+}
+"""How to read each language."""

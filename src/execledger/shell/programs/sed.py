@@ -1,0 +1,205 @@
+"""``sed``: which lines it prints, and what it writes.
+
+A script is read command by command; whatever is not recognised leaves no claim about lines, and a script that may
+write or run something has unknown effects.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from execledger.core.records import CHANGED, Category, Lines, Scope
+from execledger.shell.options import parse_options
+from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs, writes
+from execledger.shell.programs.readers import show
+from execledger.shell.tree import Word
+
+LONG = {"quiet": "n", "silent": "n", "expression": "e:", "file": "f:", "in-place": "i?", "regexp-extended": "E",
+        "separate": "s", "null-data": "z", "unbuffered": "u", "line-length": "l:", "posix": "p", "debug": "d",
+        "follow-symlinks": "F", "sandbox": "S"}  # fmt: skip
+
+
+class Command(Struct, frozen=True):
+    """One command of a sed script."""
+
+    name: str
+    """Its letter."""
+    lines: Lines | None
+    """The lines that it applies to; None is all of them."""
+    negated: bool = False
+    """It applies to all other lines."""
+    exact: bool = True
+    """The address is line numbers alone, not a pattern."""
+
+
+ADDRESS = re.compile(r"(?P<first>\d+|\$)(?:\s*,\s*(?P<last>\+?\d+|\$))?\s*(?P<negated>!?)\s*")
+PATTERN = re.compile(
+    r"(?:/(?:[^/\\\n]|\\.)*/I?M?|\\(?P<d>[^\n\\])(?:(?!(?P=d)).)*(?P=d)I?M?|\d+~\d+|0|\d+|\$)"
+    r"(?:\s*,\s*(?:/(?:[^/\\\n]|\\.)*/I?M?|[+~]?\d+|\$))?\s*!?\s*"
+)
+SUBSTITUTION = re.compile(
+    r"[sy](?P<d>[^\\\n\w])(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?P<flags>[\w]*)", re.S
+)
+PLAIN = re.compile(r"[pdqQ=nNDPgGhHxlz]|[bt:T][ \t]*[\w.-]*|r[ \t]+[^\n]*")
+INSERTION = re.compile(r"[aic]\s*(?:\\\n|\\)?[^\n]*(?:\\\n[^\n]*)*")
+
+
+def read_script(script: str) -> list[Command] | None:
+    """The commands of a script; None if one of them is not recognised or may write or run something."""
+    commands: list[Command] = []
+    at = 0
+    while at < len(script):
+        if script[at] in " \t\n;}":
+            at += 1
+            continue
+        if script[at] == "#":
+            at = (script.find("\n", at) + 1) or len(script)
+            continue
+        lines, negated, exact, at = _address(script, at)
+        if at < len(script) and script[at] == "{":
+            # A block's commands apply to the block's lines only: the script stays known, its lines do not.
+            commands.append(Command("{", lines, negated, exact=False))
+            at += 1
+            continue
+        match = SUBSTITUTION.match(script, at) or INSERTION.match(script, at) or PLAIN.match(script, at)
+        if not match or re.search("[we]", (match.groupdict().get("flags") or "") if script[at] == "s" else ""):
+            return None
+        commands.append(Command(script[at], lines, negated, exact))
+        at = match.end()
+    return commands
+
+
+def _address(script: str, at: int) -> tuple[Lines | None, bool, bool, int]:
+    """The address at ``at``: lines, whether negated, whether it is line numbers alone, and where it ends."""
+    match = ADDRESS.match(script, at)
+    if match and not script.startswith("~", match.end()):
+        first = -1 if match["first"] == "$" else int(match["first"])
+        last = match["last"]
+        if last is None:
+            lines = Lines(first, None if first < 0 else first)
+        elif last == "$":
+            lines = Lines(first, None)
+        else:
+            # A second line at or before the first selects the first line alone.
+            lines = Lines(first, max(first, first + int(last[1:]) if last[0] == "+" else int(last)))
+        return lines, bool(match["negated"]), first != 0, match.end()
+    pattern = PATTERN.match(script, at)
+    if pattern and pattern.end() > at:
+        return None, pattern[0].rstrip().endswith("!"), False, pattern.end()
+    return None, False, True, at
+
+
+def printed(commands: list[Command], quiet: bool) -> Selection | None:
+    """What the script lets through: a selection if it is line numbers alone, else None."""
+    if any(not command.exact for command in commands):
+        return None
+    names = {command.name for command in commands}
+    if quiet and names <= {"p", "q"}:
+        return _quiet_print(commands)
+    if not quiet and len(commands) == 1:
+        (command,) = commands
+        if command.name == "q" and command.lines and command.lines.first == command.lines.last and not command.negated:
+            return Selection((Lines(1, command.lines.first),))
+        if command.name == "d" and command.lines and command.negated:
+            return Selection((command.lines,))
+        if command.name == "d" and command.lines and not command.negated:
+            return _all_but(command.lines)
+    return Selection() if not quiet and not commands else None
+
+
+def _quiet_print(commands: list[Command]) -> Selection | None:
+    """``sed -n`` with prints, perhaps ended early by a quit that no printed line lies behind."""
+    prints = [command.lines for command in commands if command.name == "p" and not command.negated]
+    quits = [command.lines for command in commands if command.name == "q" and not command.negated]
+    if len(prints) + len(quits) != len(commands) or len(quits) > 1:
+        return None
+    if not prints or None in quits:
+        return None
+    if any(lines is None for lines in prints):
+        return Selection() if len(prints) == 1 and not quits else None
+    known = sorted(lines for lines in prints if lines is not None)
+    if quits and quits[0] is not None:
+        end = quits[0].first
+        if any(lines.last is None or lines.last > end for lines in known) or commands[0].name == "q":
+            return None
+    return Selection(tuple(known))
+
+
+def _all_but(lines: Lines) -> Selection | None:
+    """All lines but ``lines``."""
+    if lines.first < 0:
+        return None
+    kept = [Lines(1, lines.first - 1)] if lines.first > 1 else []
+    if lines.last is not None:
+        kept.append(Lines(lines.last + 1))
+    return Selection(tuple(kept)) if kept else None
+
+
+@program("sed", "gsed")
+def sed(call: Invocation) -> Part:
+    """``sed -n 5,9p FILE`` shows lines, ``sed -i`` edits files."""
+    options = parse_options(_bare_in_place(call.args), "nEre:f:i:szul:", LONG)
+    scripts = options.values("e")
+    operands = options.operands
+    if not scripts and not options.has("f") and operands:
+        scripts, operands = [operands[0]], operands[1:]
+    text = None if options.has("f") else _joined(scripts)
+    commands = None if text is None else read_script(text)
+    if options.has("i"):
+        return _in_place(options.value("i") or "", operands, commands is not None)
+    if commands is None or options.unknown:
+        harmless = text is None and not options.has("f") and not options.unknown
+        return inspects() if harmless and not _may_write(scripts) else runs(Category.INSPECT)
+    selection = printed(commands, options.has("n")) if not options.has("s", "z") else None
+    if selection is None:
+        altered = not options.has("n") and not any(command.name in "pdqQnNDPGHgx=aicr" for command in commands)
+        selection = Selection(None, CHANGED) if altered else None
+    if selection is None:
+        return inspects()
+    return show(call, operands, selection, _spelled(text or "", options.has("n"), operands))
+
+
+def _bare_in_place(args: tuple[Word, ...]) -> tuple[Word, ...]:
+    """``-i`` never takes the next word: give it an explicit, perhaps empty suffix; in ``-ni`` and ``-Ei`` as well."""
+    return tuple(
+        Word(word.source, f"--in-place={text[text.index('i') + 1 :]}") if re.fullmatch(r"-[nErszu]*i.*", text) else word
+        for word in args
+        for text in (word.literal or "",)
+    )
+
+
+def _joined(scripts: list[Word]) -> str | None:
+    """Several -e scripts are one script of as many lines."""
+    texts = [word.literal for word in scripts]
+    return None if not texts or None in texts else "\n".join(text for text in texts if text is not None)
+
+
+COMPUTED = re.compile(r"\d*\$\{?\w+\}?|\d+|\$\(\([^()]*\)\)")
+"""A line number, computed or not, in a script that is not literal."""
+
+
+def _may_write(scripts: list[Word]) -> bool:
+    """A computed script only prints if it is line numbers and prints; anything else may hold a ``w`` or an ``e``."""
+    sources = [COMPUTED.sub("0", word.source.strip("\"'")) for word in scripts]
+    return not all(re.fullmatch(r"[\d,+$;pq!d ]*", source) for source in sources)
+
+
+def _in_place(suffix: str, operands: tuple[Word, ...], known: bool) -> Part:
+    """``sed -i``: its files change, and a suffix keeps the old text beside each."""
+    paths = [word.literal for word in operands if word.literal is not None]
+    backups = [path + suffix for path in paths] if suffix and "*" not in suffix and "/" not in suffix else []
+    literal = bool(paths) and len(paths) == len(operands)
+    if known and literal:
+        return writes(*paths, *backups)
+    scope = Scope.FILES if literal else Scope.TREE
+    return runs(Category.MODIFY, writes=(*paths, *backups), scope=scope)
+
+
+def _spelled(script: str, quiet: bool, operands: tuple[Word, ...]) -> tuple[str, ...] | None:
+    """One spelling for ``-n -e X`` and ``-n X``."""
+    paths = [word.literal for word in operands if word.literal is not None]
+    if len(paths) != len(operands):
+        return None
+    return (*(("-n",) if quiet else ()), *(("-e",) if script.startswith("-") else ()), script, *paths)

@@ -1,0 +1,124 @@
+"""Programs that speak of the machine, the clock, processes and the network, and large tools that may do anything."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from execledger.core.records import Category, Scope
+from execledger.shell.options import parse_options
+from execledger.shell.parts import Invocation, Part, program, runs, writes
+from execledger.shell.programs.idioms import about_itself, given, known_as, subcommand, texts
+
+VOLATILE = Part(category=Category.OTHER, volatile=True)
+"""It changes nothing, and what it prints depends on more than files."""
+
+known_as(
+    VOLATILE,
+    """
+    uptime ps pstree pgrep pidof top htop free df printenv whoami who w last id groups logname uname arch nproc tty
+    lsof dirs times lscpu lsblk lspci lsusb vmstat iostat mpstat ss netstat ping dig nslookup host hostid locale
+    getconf getent findmnt lsb_release tput uuidgen
+    """,
+)
+
+known_as(
+    Part(category=Category.OTHER),
+    """
+    man info help apropos whatis tldr cal ncal
+    """,
+)
+known_as(Part(comparable=True), "seq yes expr factor numfmt clear bc")
+known_as(Part(volatile=True), "sleep usleep stty envsubst")
+
+
+@program("date")
+def date(call: Invocation) -> Part:
+    """The time, unless it sets the clock."""
+    sets = given(call.args, "s", ("--set",)) or any(text[:1].isdigit() for text in texts(call.args))
+    return runs() if sets else VOLATILE
+
+
+@program("hostname", "history", "jobs", "mount", "dmesg", "env", "ip", "ifconfig", "route", "timedatectl", "sysctl")
+def bare(call: Invocation) -> Part:
+    """It shows something when it is given nothing, and may change it otherwise."""
+    return runs() if call.args and not about_itself(call) else VOLATILE
+
+
+@program("curl")
+def curl(call: Invocation) -> Part:
+    """A transfer; the file behind ``-o`` is certain."""
+    return about_itself(call) or _transfer(call, "-o", "--output")
+
+
+@program("wget")
+def wget(call: Invocation) -> Part:
+    """A download; the file behind ``-O`` is certain."""
+    return about_itself(call) or _transfer(call, "-O", "--output-document")
+
+
+def _transfer(call: Invocation, short: str, long: str) -> Part:
+    """A transfer may do anything on the other side, and writes the file that it is told to."""
+    words = texts(call.args)
+    files = [after for word, after in pairwise(words) if word in (short, long)]
+    files += [word.partition("=")[2] for word in words if word.startswith(long + "=")]
+    named = tuple(file for file in dict.fromkeys(files) if file and file != "-" and not file.startswith("/dev/"))
+    return runs(writes=named, scope=Scope.FILES if named else Scope.NONE)
+
+
+@program("ctags", "etags", "exuberant-ctags", "universal-ctags")
+def ctags(call: Invocation) -> Part:
+    """It writes an index, by default into ``tags`` or ``TAGS``."""
+    options = parse_options(call.args, "aBeF:f:h:I:L:nNo:RuVwx")
+    target = options.value("f", "o") if options.has("f", "o") else "TAGS" if call.name == "etags" else "tags"
+    if options.unknown or target is None or options.has("e"):
+        return runs()
+    prints = target == "-" or options.has("x")
+    return Part(category=Category.OTHER) if prints else writes(target, category=Category.OTHER)
+
+
+LOOKING = frozenset(("ps", "images", "logs", "inspect", "version", "info", "port", "top", "stats", "history", "search"))
+
+
+@program("docker", "podman", "nerdctl")
+def docker(call: Invocation) -> Part:
+    """Containers are set up, looked at, or run commands that we don't follow."""
+    name, rest = subcommand(call.args, ("-H", "--host", "-c", "--context", "--config", "-l", "--log-level"))
+    if name in LOOKING or about_itself(call):
+        return VOLATILE
+    if name in ("exec", "cp"):
+        return runs()
+    detached = name in ("start", "restart", "compose", "run") and given(rest, "d", ("--detach",))
+    return runs(Category.SETUP, background=detached or name in ("start", "restart"))
+
+
+@program("systemctl", "service", "initctl", "launchctl", "rc-service", "supervisorctl")
+def service(call: Invocation) -> Part:
+    """Services are looked at with ``status``, and otherwise started or stopped."""
+    words = texts(call.args)
+    looking = {"status", "list-units", "list-unit-files", "is-active", "is-enabled", "show", "--status-all"}
+    return VOLATILE if looking & set(words) else runs(Category.SETUP, background=True)
+
+
+known_as(
+    runs(background=True),
+    """
+    nginx redis-server mongod pg_ctl pg_ctlcluster postgres mysqld mysqld_safe mariadbd memcached sshd cron crond
+    supervisord dockerd Xvfb dbus-daemon httpd apache2 apachectl apache2ctl rabbitmq-server celery start-stop-daemon
+    tmux screen at batch crontab daemon daemonize disown bg coproc pm2 inotifywait watchman watchexec entr
+    """,
+)
+
+known_as(
+    runs(),
+    """
+    kill pkill fuser mktemp journalctl nvidia-smi mongo killall skill fg ssh scp sftp nc ncat netcat telnet socat
+    ftp openssl gpg ssh-keygen ssh-add ssh-agent sqlite3 psql mysql mariadb mysqladmin redis-cli mongosh createdb
+    dropdb pg_dump ffmpeg convert magick gh hub glab aws gcloud az kubectl helm terraform ansible ansible-playbook
+    http https aria2c gdb lldb strace ltrace perf valgrind ldd script expect watch parallel dc logger flask uvicorn
+    gunicorn hypercorn daphne streamlit jupyter jupyter-nbconvert scrapy sphinx-build sphinx-apidoc
+    sphinx-quickstart sphinx-autogen mkdocs doxygen pdoc pydoc pydoc3 latex pdflatex cscope gtags global antlr4
+    protoc alembic twine cookiecutter copier pre-commit su chroot unshare nsenter flock run-parts xdg-open open code
+    dmypy hyperfine pyinstaller cython cythonize f2py swig kaggle huggingface-cli wrk ab siege mkfifo mknod sync
+    swapoff umount useradd usermod groupadd passwd locale-gen ldconfig update-alternatives sqlfluff fc-list fc-cache
+    """,
+)

@@ -1,0 +1,182 @@
+"""Reads lists and compound commands from the grammar's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tree_sitter import Node as Leaf
+
+from execledger.shell.lists import ListBuilder
+from execledger.shell.nesting import MAX_DEPTH, Refused
+from execledger.shell.simple import SimpleReader
+from execledger.shell.tree import Compound, Sequence, Simple, Word
+
+_TRANSPARENT = frozenset(
+    "program list pipeline redirected_statement negated_command elif_clause else_clause do_group".split()
+)
+_EXPRESSIONS = frozenset("unary_expression binary_expression parenthesized_expression".split())
+_KINDS = {
+    "subshell": "subshell",
+    "compound_statement": "group",
+    "if_statement": "if",
+    "for_statement": "for",
+    "c_style_for_statement": "for",
+    "while_statement": "while",
+    "case_statement": "case",
+    "test_command": "test",
+}
+_KEYWORDS = frozenset("( ) { } if then elif else fi for select while until do done".split())
+_CASE_ENDS = (";;", ";&", ";;&")
+_BEFORE_COMMENT = b" \t\n;&|()"
+
+
+def _units(nodes: list[Leaf], through: frozenset[str] = _TRANSPARENT) -> Iterator[Leaf]:
+    """The nodes in the order of writing, looking through those that only group."""
+    stack = nodes[::-1]
+    while stack:
+        node = stack.pop()
+        if node.type in through:
+            stack.extend(reversed(node.children))
+        else:
+            yield node
+
+
+def _index(nodes: list[Leaf], kind: str) -> int:
+    """Where the first node of a kind stands."""
+    for index, node in enumerate(nodes):
+        if node.type == kind:
+            return index
+    raise Refused("syntax")
+
+
+class Reader(SimpleReader):
+    """Reads all commands of one text."""
+
+    def sequence(self, nodes: list[Leaf], start: int, end: int) -> Sequence:
+        """The list of commands that fills the text from ``start`` to ``end``."""
+        builder = ListBuilder()
+        for unit in _units(nodes):
+            if self.breaks(start, unit.start_byte):
+                builder.newline()
+            self._add(builder, unit)
+            start = unit.end_byte
+        self.breaks(start, end)
+        return builder.sequence()
+
+    def _add(self, builder: ListBuilder, unit: Leaf) -> None:
+        kind = unit.type
+        if kind == "command":
+            builder.command(self.simple(unit))
+        elif kind == "file_redirect":
+            builder.redirect(*self.redirect(unit))
+        elif kind in ("|", "|&"):
+            builder.pipe()
+        elif kind in (";", "&", "&&", "||"):
+            builder.end(kind)
+        elif kind == "!":
+            builder.negate()
+        elif kind == "comment":
+            self._check_comment(unit)
+        else:
+            builder.command(self._other(unit))
+
+    def _check_comment(self, node: Leaf) -> None:
+        """A ``#`` begins a comment only where a word could begin."""
+        if node.start_byte and self.text[node.start_byte - 1] not in _BEFORE_COMMENT:
+            raise Refused("lost-text")
+
+    def _other(self, node: Leaf) -> Simple | Compound:
+        """Any command but the commonest kind."""
+        kind = node.type
+        if kind in _KINDS:
+            return self._nested(node)
+        if kind == "variable_assignment":
+            return Simple(assignments=self.words([node]))
+        if kind not in ("variable_assignments", "declaration_command", "unset_command"):
+            raise Refused("function" if kind == "function_definition" else "syntax")
+        self.check_gaps(node.children, one_line=True)
+        words = self.words(node.children)
+        return Simple(assignments=words) if kind == "variable_assignments" else Simple(words)
+
+    def _nested(self, node: Leaf) -> Simple | Compound:
+        """A command that may hold others, one level deeper."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Refused("too-deep")
+        if node.type == "case_statement":
+            found: Simple | Compound = self._case(node)
+        elif node.children[0].type in ("[", "[[", "(("):
+            found = self._test(node)
+        else:
+            found = self._compound(node)
+        self.depth -= 1
+        return found
+
+    def _compound(self, node: Leaf) -> Compound:
+        """A command that is made of lists between keywords."""
+        segments: list[list[Leaf]] = []
+        for unit in _units(node.children):
+            if unit.type in _KEYWORDS:
+                segments.append([unit])
+            elif segments:
+                segments[-1].append(unit)
+            else:
+                raise Refused("syntax")
+        bodies: list[Sequence] = []
+        words: tuple[Word, ...] = ()
+        for (keyword, *units), (following, *_) in pairwise(segments):
+            if keyword.type in ("for", "select"):
+                words = self._loop_words([keyword, *units, following])
+            else:
+                bodies.append(self.sequence(units, keyword.end_byte, following.start_byte))
+        if not all(body.items for body in bodies):
+            raise Refused("syntax")
+        return Compound(_KINDS[node.type], tuple(bodies), words)
+
+    def _loop_words(self, header: list[Leaf]) -> tuple[Word, ...]:
+        """The words that a loop runs over; of a counting loop its bounds, as one word."""
+        if header[1].type == "((":
+            end = _index(header, "))")
+            self.check_gaps(header[:2])
+            self.check_gaps(header[end:])
+            return (self.arithmetic(header[1].end_byte, header[end].start_byte),)
+        self.check_gaps(header)
+        return self.words(node for node in header[3:-1] if node.type not in (";", "comment"))
+
+    def _case(self, node: Leaf) -> Compound:
+        """The subject of a ``case`` with any pattern that runs commands, and the list behind each pattern."""
+        children = node.children
+        self.check_gaps(children)
+        head = _index(children, "in")
+        words = list(self.words(children[1:head]))
+        bodies: list[Sequence] = []
+        for item in children:
+            if item.type == "case_item":
+                patterns, body = self._case_item(item)
+                words += (pattern for pattern in patterns if pattern.scripts)
+                bodies.append(body)
+        return Compound("case", tuple(bodies), tuple(words))
+
+    def _case_item(self, node: Leaf) -> tuple[tuple[Word, ...], Sequence]:
+        children = node.children
+        close = _index(children, ")")
+        self.check_gaps(children[: close + 1])
+        patterns = self.words(child for child in children[:close] if child.type not in ("(", "|"))
+        last = children[-1]
+        ended = last.type in _CASE_ENDS
+        body = children[close + 1 : -1] if ended else children[close + 1 :]
+        end = last.start_byte if ended else node.end_byte
+        return patterns, self.sequence(body, children[close].end_byte, end)
+
+    def _test(self, node: Leaf) -> Simple | Compound:
+        """``[ ]`` is a program with arguments, ``[[ ]]`` and ``(( ))`` are syntax."""
+        opening, *inside, closing = node.children
+        if opening.type == "((":
+            return Compound("test", words=(self.arithmetic(opening.end_byte, closing.start_byte),))
+        units = list(_units(inside, _EXPRESSIONS))
+        self.check_gaps([opening, *units, closing], one_line=opening.type == "[")
+        if opening.type == "[":
+            return Simple(self.words([opening, *units, closing]))
+        operands = (unit for unit in units if unit.is_named and unit.type != "test_operator")
+        return Compound("test", words=self.words(operands))

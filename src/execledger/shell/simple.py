@@ -1,0 +1,145 @@
+"""Reads words, redirections and simple commands from the grammar's tree.
+
+The grammar is trusted for where things begin and end, never for having seen everything: each gap between two things
+that we take from it must be blank, or the command is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import TypeAlias
+
+from tree_sitter import Node as Leaf
+
+from execledger.shell.nesting import MAX_DEPTH, Nesting, Refused, scan
+from execledger.shell.tree import Redirect, Sequence, Simple, Word
+from execledger.shell.words import is_whole, literal
+
+ReadScript: TypeAlias = Callable[[str, int], Sequence | None]
+"""Reads the text of a nested command at a depth; None if there is no command in it."""
+
+_MAX_DIGITS = 9
+_RESERVED = frozenset("! { } [[ if then elif else fi for while until do done case esac function select coproc".split())
+_NOT_WORDS = frozenset("subshell heredoc_redirect herestring_redirect comment ( )".split())
+
+
+class SimpleReader:
+    """Reads the commands of one text that hold no lists of commands."""
+
+    def __init__(self, text: bytes, nesting: Nesting, depth: int, read_script: ReadScript) -> None:
+        self.text = text
+        self.masked = nesting.masked
+        self.heres = nesting.heres
+        self.depth = depth
+        self.read_script = read_script
+
+    def simple(self, node: Leaf) -> Simple:
+        """A simple command."""
+        self.check_gaps(node.children, one_line=True)
+        assignments: list[Leaf] = []
+        pieces: list[Leaf] = []
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        for child in node.children:
+            kind = child.type
+            if kind == "variable_assignment" and not (pieces or words):
+                assignments.append(child)
+            elif kind == "file_redirect":
+                redirect, arguments = self.redirect(child)
+                words += *self.words(pieces), *arguments
+                redirects.append(redirect)
+                pieces = []
+            else:
+                pieces.append(child)
+        command = Simple((*words, *self.words(pieces)), self.words(assignments), tuple(redirects))
+        _check_program(command)
+        return command
+
+    def redirect(self, node: Leaf) -> tuple[Redirect, tuple[Word, ...]]:
+        """A redirection, and the arguments that stand behind its target: the grammar counts them in."""
+        self.check_gaps(node.children, one_line=True)
+        children = node.children
+        descriptor = self._descriptor(children.pop(0)) if children[0].type == "file_descriptor" else None
+        operator, *pieces = children
+        if operator.type in (">&-", "<&-"):
+            return Redirect(operator.type[:2], descriptor, Word("-", "-")), self.words(pieces)
+        if not pieces:
+            raise Refused("syntax")
+        target, *arguments = self.words(pieces)
+        if operator.type in (">&", "<&") and target.source.startswith("-"):
+            # Bash ends this word after the dash, the grammar does not.
+            raise Refused("syntax")
+        here = self.heres.pop(operator.start_byte, None)
+        if here is None or here.body is None:
+            return Redirect(here.operator if here else operator.type, descriptor, target), tuple(arguments)
+        expands = not here.quoted and any(mark in here.body for mark in "$`\\")
+        scripts = self._scripts(here.body, quoted=True) if expands else ()
+        return Redirect(here.operator, descriptor, None, here.body, expands, scripts), tuple(arguments)
+
+    def _descriptor(self, node: Leaf) -> int:
+        digits = self.text[node.start_byte : node.end_byte]
+        if not digits.isdigit() or len(digits) > _MAX_DIGITS:
+            raise Refused("syntax")
+        return int(digits)
+
+    def words(self, pieces: Iterable[Leaf]) -> tuple[Word, ...]:
+        """The words that the pieces make: two with nothing between them are one word."""
+        spans: list[tuple[int, int]] = []
+        for piece in pieces:
+            start, end = piece.start_byte, piece.end_byte
+            if piece.type in _NOT_WORDS:
+                raise Refused("syntax")
+            if spans and not self.text[spans[-1][1] : start].replace(b"\\\n", b""):
+                start = spans.pop()[0]
+            spans.append((start, end))
+        return tuple(self._word(start, end) for start, end in spans)
+
+    def _word(self, start: int, end: int) -> Word:
+        source = self.text[start:end].decode()
+        value = literal(source)
+        if value is not None:
+            return Word(source, value)
+        if not is_whole(source):
+            raise Refused("lost-text")
+        return Word(source, None, self._scripts(source))
+
+    def arithmetic(self, start: int, end: int) -> Word:
+        """An arithmetic expression, as one dynamic word."""
+        source = self.text[start:end].decode()
+        return Word(source, None, self._scripts(source))
+
+    def _scripts(self, source: str, quoted: bool = False) -> tuple[Sequence, ...]:
+        """The commands inside a word or the body of a here-document."""
+        if "(" not in source and "`" not in source:
+            return ()
+        if self.depth >= MAX_DEPTH:
+            raise Refused("too-deep")
+        try:
+            inner = scan(source.encode(), quoted).substitutions
+            found = [self.read_script(script.decode(), self.depth + 1) for script in inner]
+        except Refused as refusal:
+            raise Refused("too-deep" if refusal.reason == "too-deep" else "nested") from None
+        return tuple(script for script in found if script)
+
+    def breaks(self, start: int, end: int) -> bool:
+        """Whether the gap holds a line break; any text in it is text that the grammar lost."""
+        gap = self.masked[start:end].replace(b"\\\n", b"")
+        if gap.strip(b" \t\n"):
+            raise Refused("lost-text")
+        return b"\n" in gap
+
+    def check_gaps(self, nodes: list[Leaf], one_line: bool = False) -> None:
+        """There are only blanks between the nodes, and with ``one_line`` no line break."""
+        for left, right in pairwise(nodes):
+            if self.breaks(left.end_byte, right.start_byte) and one_line:
+                raise Refused("lost-text")
+
+
+def _check_program(command: Simple) -> None:
+    """A reserved word is no program: the grammar took the syntax that it begins for arguments."""
+    for word in command.words:
+        if word.source in _RESERVED and not command.assignments:
+            raise Refused("syntax")
+        if word.source not in ("time", "-p"):
+            return

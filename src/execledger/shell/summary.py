@@ -1,0 +1,169 @@
+"""What the walk found, put together into one command record."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct, field
+
+from execledger.core.records import STRENGTH, WHOLE, Category, CommandRecord, Effects, FileRange, Scope, View
+from execledger.core.transient import transient
+from execledger.shell.parts import Part
+
+BACKGROUND = re.compile(r"(?<![&<>])&(?![&>\d])")
+"""What may be the mark of a background job, in text that is not understood."""
+
+
+class Printed(Struct):
+    """What one member of a list prints."""
+
+    view: View | None
+    """The lines of a file, if it prints nothing else."""
+    certain: bool
+    """It runs whenever the command runs to its end."""
+    silent: bool
+    """Its output goes to a file, or it has none."""
+    last: bool
+    """The command's exit status is its own."""
+
+
+class Found(Struct):
+    """Everything that a walk found, in order."""
+
+    categories: list[Category] = field(default_factory=list)
+    """The categories of the parts that have one."""
+    effects: list[Effects] = field(default_factory=list)
+    """The effects of the parts."""
+    writes: list[str] = field(default_factory=list)
+    """The files named for writing."""
+    scope: Scope = Scope.NONE
+    """The widest scope of a recognised write."""
+    views: list[Printed] = field(default_factory=list)
+    """What the members of the list print."""
+    comparable: bool = True
+    """All parts are known readers, searchers or printers."""
+    literal: bool = True
+    """All words are literal."""
+    volatile: bool = False
+    """Some output depends on more than files."""
+    background: bool = False
+    """A job is left running."""
+    reproduces: bool = False
+    """A script or inline code runs."""
+    opaque: str | None = None
+    """Why a part is not understood."""
+    patches: list[str] = field(default_factory=list)
+    """Patch files for submission."""
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    """Contents that the command's own text carries."""
+    programs: int = 0
+    """Simple commands."""
+    unknown_programs: list[str] = field(default_factory=list)
+    """Programs that no table knows."""
+    patching: bool = False
+    """A patch for submission comes down the pipe that is being walked."""
+
+    def part(self, part: Part, patches: frozenset[str]) -> None:
+        """Note one simple command."""
+        if self.patching and part.writes:
+            self.patches += part.writes
+            self.categories.append(Category.SUBMIT)
+        if part.category is not None:
+            showing = part.view is not None and (part.view.path in patches or part.view.path in self.patches)
+            self.categories.append(Category.SUBMIT if showing else part.category)
+        self.effects.append(part.effects)
+        self.writes += part.writes
+        self.scope = max(self.scope, part.scope)
+        self.comparable = self.comparable and part.comparable
+        self.volatile = self.volatile or part.volatile
+        self.background = self.background or part.background
+        self.reproduces = self.reproduces or part.reproduces
+        self.opaque = self.opaque or part.opaque
+        self.texts += part.texts
+
+    def printed(self, view: View | None, *, certain: bool, silent: bool, last: bool) -> None:
+        """Note what a member of the list prints."""
+        self.views.append(Printed(view, certain, silent, last))
+
+    def redirected(self, path: str | None, part: Part, body: str | None, cwd: str | None) -> None:
+        """Note a redirection into a file; a patch made for submission makes the command a submission."""
+        self.comparable = False
+        if path is None:
+            self.categories.append(Category.MODIFY)
+            self.scope = max(self.scope, Scope.TREE)
+            return
+        self.writes.append(path)
+        self.effects.append(Effects.LISTED)
+        self.scope = max(self.scope, Scope.FILES)
+        if part.makes_patch or self.patching:
+            self.patches.append(path)
+            self.categories.append(Category.SUBMIT)
+        elif not (transient(path, cwd) and part.category in (Category.TEST, Category.SETUP)):
+            self.categories.append(Category.MODIFY)
+        if body is not None:
+            self.texts.append((path, body))
+
+
+def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> CommandRecord:
+    """The record of a command that was understood."""
+    effects = _widest(found.effects)
+    comparable = found.comparable and effects is Effects.NONE
+    return CommandRecord(
+        category=max(found.categories, key=STRENGTH.__getitem__, default=Category.OTHER),
+        normalized=normalized,
+        exact=exact,
+        cwd=cwd,
+        reads=tuple(_reads(found)),
+        writes=tuple(dict.fromkeys(found.writes)),
+        effects=effects,
+        view=_only_view(found) if comparable else None,
+        comparable=comparable,
+        literal=found.literal and not found.volatile,
+        scope=found.scope,
+        background=found.background,
+        reproduces=found.reproduces,
+        patches=tuple(found.patches),
+        texts=tuple(found.texts),
+        programs=found.programs,
+        unknown_programs=tuple(found.unknown_programs),
+    )
+
+
+def opaque_record(command: str, cwd: str | None, reason: str, found: Found | None = None) -> CommandRecord:
+    """The record of a command that was not understood: unknown in its effects, equal to none but itself."""
+    text = command.strip()
+    category = Category.OTHER
+    if found is not None:
+        category = max((*found.categories, category), key=STRENGTH.__getitem__)
+    return CommandRecord(
+        category=category,
+        normalized=text,
+        exact=command,
+        cwd=cwd,
+        writes=tuple(dict.fromkeys(found.writes)) if found else (),
+        opaque=reason,
+        scope=found.scope if found else Scope.NONE,
+        background=bool(BACKGROUND.search(text)),
+    )
+
+
+def _widest(effects: list[Effects]) -> Effects:
+    if Effects.UNKNOWN in effects:
+        return Effects.UNKNOWN
+    return Effects.LISTED if Effects.LISTED in effects else Effects.NONE
+
+
+def _only_view(found: Found) -> View | None:
+    """The view that is the command's whole output; its exit status must be the command's."""
+    shown = [printed for printed in found.views if not printed.silent]
+    if len(shown) == 1 and shown[0].certain and shown[0].last:
+        return shown[0].view
+    return None
+
+
+def _reads(found: Found) -> list[FileRange]:
+    ranges: list[FileRange] = []
+    for printed in found.views:
+        if printed.view is not None and printed.certain:
+            ranges += [FileRange(printed.view.path, None if lines == WHOLE else lines) for lines in printed.view.ranges]
+    return ranges

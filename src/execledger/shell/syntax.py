@@ -1,0 +1,79 @@
+"""From the text of a shell command to its tree, or to the reason why there is none."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import tree_sitter
+import tree_sitter_bash
+
+from execledger.shell.nesting import MAX_DEPTH, Nesting, Refused, scan
+from execledger.shell.reader import Reader
+from execledger.shell.tree import Opaque, Sequence
+
+MAX_LENGTH = 256 * 1024
+"""How many characters we read."""
+MAX_SCRIPT = 32 * 1024
+"""How many bytes of it may stand outside of here-documents, blanks not counted."""
+MAX_OPERATORS = 2_000
+"""How many of these may be operators and brackets."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_LOST_DASH = re.compile(rb"-(?<=[ \t]-)(?=[ \t]+\d+[<>])")
+_OPERATORS = re.compile(rb"[|&;<>(){}`\[\]]")
+
+
+def parse(command: str) -> Sequence | Opaque:
+    """The tree of a command; never raises."""
+    try:
+        return _read(command, 0) or Opaque("empty")
+    except Refused as refusal:
+        return Opaque(refusal.reason)
+
+
+@cache
+def _parser() -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def _read(command: str, depth: int) -> Sequence | None:
+    """The tree of a command that stands ``depth`` levels deep in another; None if there is no command in it."""
+    text = _checked(command)
+    nesting = scan(text) if b"<<" in text else Nesting(text, {}, [])
+    # The grammar loses the dash of `cat - 2>&1`; any other letter in its place holds its ground.
+    nesting.masked = _LOST_DASH.sub(b"_", nesting.masked)
+    _check_size(nesting.masked)
+    root = _parser().parse(nesting.masked).root_node
+    if root.has_error:
+        raise Refused("syntax")
+    sequence = Reader(text, nesting, depth, _read).sequence(root.children, 0, len(text))
+    if nesting.heres:
+        raise Refused("lost-text")
+    return sequence if sequence.items else None
+
+
+def _checked(command: str) -> bytes:
+    """The bytes of a command that is short and clean enough to read."""
+    if len(command) > MAX_LENGTH:
+        raise Refused("too-long")
+    if _CONTROL.search(command):
+        raise Refused("control-byte")
+    try:
+        return command.encode()
+    except UnicodeEncodeError:
+        raise Refused("invalid-text") from None
+
+
+def _check_size(text: bytes) -> None:
+    """Refuse what the grammar could take seconds to give up on."""
+    if text.count(b"(") > MAX_DEPTH:
+        depth = 0
+        for bracket in re.findall(rb"[()]", text):
+            depth = depth + 1 if bracket == b"(" else max(0, depth - 1)
+            if depth > MAX_DEPTH:
+                raise Refused("too-deep")
+    if len(text) - text.count(b" ") > MAX_SCRIPT:
+        raise Refused("too-long")
+    if len(text) > MAX_OPERATORS and len(_OPERATORS.findall(text)) > MAX_OPERATORS:
+        raise Refused("too-long")

@@ -1,0 +1,113 @@
+"""The syntax tree of a shell command, as small as our questions allow.
+
+A ``Word`` is literal or dynamic; only a literal word may name a file.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+
+class Word(Struct, frozen=True):
+    """One shell word."""
+
+    source: str
+    """The word as it was typed."""
+    literal: str | None
+    """Its value after quote removal; None if it is dynamic (expansion, glob, brace, tilde)."""
+    scripts: tuple[Sequence, ...] = ()
+    """The commands inside it: ``$(...)``, backquotes, ``<(...)``."""
+
+
+class Redirect(Struct, frozen=True):
+    """One redirection."""
+
+    operator: str
+    """``>``, ``>>``, ``>|``, ``&>``, ``&>>``, ``>&``, ``<``, ``<&``, ``<>``, ``<<``, ``<<-`` or ``<<<``."""
+    descriptor: int | None = None
+    """The number written before the operator."""
+    target: Word | None = None
+    """The file, descriptor or here-string; None for a here-document."""
+    body: str | None = None
+    """The text of a here-document, exactly as bash would feed it if nothing in it is expanded."""
+    expands: bool = False
+    """The here-document's delimiter is unquoted and its body holds ``$``, a backquote or a backslash."""
+    scripts: tuple[Sequence, ...] = ()
+    """The commands inside an expanding here-document."""
+
+
+class Simple(Struct, frozen=True):
+    """A simple command: assignments, words, redirections."""
+
+    words: tuple[Word, ...] = ()
+    """The program and its arguments."""
+    assignments: tuple[Word, ...] = ()
+    """``NAME=value`` before the program; the literal is the whole ``NAME=value``."""
+    redirects: tuple[Redirect, ...] = ()
+    """In order of writing."""
+
+
+class Pipeline(Struct, frozen=True):
+    """Two or more commands joined by ``|`` or ``|&``."""
+
+    parts: tuple[Node, ...]
+    """The commands, left to right."""
+
+
+class Compound(Struct, frozen=True):
+    """A subshell, group, ``if``, loop, ``case`` or test expression."""
+
+    kind: str
+    """``subshell``, ``group``, ``if``, ``for``, ``while``, ``case`` or ``test``."""
+    bodies: tuple[Sequence, ...] = ()
+    """Every list of commands in it, in order of writing."""
+    words: tuple[Word, ...] = ()
+    """The words of a ``for`` list, the subject of a ``case``, the operands of a test."""
+    redirects: tuple[Redirect, ...] = ()
+    """Redirections of the whole."""
+
+
+class Item(Struct, frozen=True):
+    """One member of a list, with the operator that stands behind it."""
+
+    node: Node
+    """The command."""
+    operator: str = ""
+    """``&&``, ``||``, ``;`` (also a newline), ``&``, or "" for the last."""
+    negated: bool = False
+    """A ``!`` stands before it."""
+
+
+class Sequence(Struct, frozen=True):
+    """A list of commands."""
+
+    items: tuple[Item, ...] = ()
+    """The commands, in order."""
+
+
+Node: TypeAlias = Simple | Pipeline | Compound | Sequence
+
+
+class Opaque(Struct, frozen=True):
+    """A command that is not understood."""
+
+    reason: str
+    """One of ``REASONS``."""
+
+
+REASONS = {
+    "empty": "there is no command in it",
+    "too-long": "it is longer than we read",
+    "too-deep": "it is nested deeper than we follow",
+    "control-byte": "it holds a NUL or another control byte",
+    "invalid-text": "it is not valid UTF-8",
+    "syntax": "it is not valid shell, or is shell that our grammar does not know",
+    "lost-text": "the grammar lost part of the text",
+    "function": "it defines a function or an alias",
+    "dynamic-program": "the program's name is computed",
+    "eval": "it evaluates text that is computed",
+    "nested": "a command inside it is not understood",
+}
+"""Why a command can be opaque: the fixed set of reason codes, each in plain words."""

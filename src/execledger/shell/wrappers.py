@@ -1,0 +1,124 @@
+"""Commands that run another command: ``env``, ``timeout``, ``sudo``, ``time``, ``xargs``, ``bash -c``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from execledger.shell.options import Options, literal_word, parse_options
+from execledger.shell.tree import Word
+
+MAX_DEPTH = 8
+"""Wrappers around wrappers that we follow."""
+
+
+class Peeled(Struct, frozen=True):
+    """A command without its wrappers."""
+
+    words: tuple[Word, ...]
+    """The program and its arguments."""
+    script: Word | None = None
+    """The text that a shell is given with -c, in place of ``words``."""
+    volatile: bool = False
+    """A wrapper prints something that differs from run to run."""
+    background: bool = False
+    """A wrapper leaves the command running."""
+    moved: Word | None = None
+    """A wrapper changes the working directory to this."""
+
+
+def _behind_assignments(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """What stands behind ``NAME=value`` words."""
+    while words and re.match(r"[A-Za-z_]\w*=", words[0].literal or words[0].source):
+        words = words[1:]
+    return words
+
+
+def _env(args: tuple[Word, ...]) -> Peeled | None:
+    long = {"ignore-environment": "i", "unset": "u:", "chdir": "C:", "null": "0", "split-string": "S:"}
+    options = parse_options(args, "iu:C:0vS:", long, permute=False)
+    rest = _behind_assignments(options.operands)
+    moved = options.values("C")
+    if not rest or options.has("S") or options.unknown:
+        return None
+    return Peeled(rest, moved=moved[-1] if moved else None)
+
+
+def _after(
+    spec: str, long: dict[str, str], skip: int = 0, *, volatile: bool = False, background: bool = False
+) -> Callable[[tuple[Word, ...]], Peeled | None]:
+    """A wrapper whose command follows its options and ``skip`` operands."""
+
+    def peel_one(args: tuple[Word, ...]) -> Peeled | None:
+        options = parse_options(args, spec, long, permute=False)
+        rest = _behind_assignments(options.operands[skip:])
+        return None if options.unknown or not rest else Peeled(rest, None, volatile, background)
+
+    return peel_one
+
+
+def _xargs(args: tuple[Word, ...]) -> Peeled | None:
+    long = {"null": "0", "max-args": "n:", "max-procs": "P:", "replace": "I:", "no-run-if-empty": "r", "verbose": "t",
+            "delimiter": "d:", "max-lines": "L:", "arg-file": "a:"}  # fmt: skip
+    options = parse_options(args, "0n:P:I:rd:L:ta:x", long, permute=False)
+    if options.unknown or not options.operands:
+        return None if options.unknown else Peeled((literal_word("echo"), _given()))
+    mark = options.value("I")
+    if mark:
+        replaced = tuple(_given(w.source) if mark in (w.literal or "") else w for w in options.operands)
+        return Peeled(replaced)
+    return Peeled((*options.operands, _given()))
+
+
+def _given(source: str = "ARGS") -> Word:
+    """A word that is only known when the command runs."""
+    return Word(source, None)
+
+
+def _shell(args: tuple[Word, ...]) -> Peeled | None:
+    """``bash -c TEXT``, ``bash -lc TEXT``; a shell that runs a script file is left to the interpreters."""
+    options: Options = parse_options(args, "c:lixevunp", {"login": "l", "norc": "n", "noprofile": "p"}, permute=False)
+    return Peeled((), script=options.values("c")[0]) if options.has("c") and not options.unknown else None
+
+
+WRAPPERS: dict[str, Callable[[tuple[Word, ...]], Peeled | None]] = {
+    "env": _env,
+    "timeout": _after("s:k:v", {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}, 1),
+    "gtimeout": _after("s:k:v", {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}, 1),
+    "sudo": _after("u:g:EnHSkbi", {"user": "u:", "group": "g:", "preserve-env": "E?", "non-interactive": "n"}),
+    "time": _after("pvf:", {"portability": "p", "verbose": "v", "format": "f:"}, volatile=True),
+    "nice": _after("n:", {"adjustment": "n:"}),
+    "ionice": _after("c:n:t", {}),
+    "nohup": _after("", {}, background=True),
+    "setsid": _after("cfw", {"fork": "f", "wait": "w"}, background=True),
+    "stdbuf": _after("i:o:e:", {"input": "i:", "output": "o:", "error": "e:"}),
+    "unbuffer": _after("p", {}),
+    "command": _after("p", {}),
+    "builtin": _after("", {}),
+    "exec": _after("cla:", {}),
+    "xargs": _xargs,
+    "bash": _shell,
+    "sh": _shell,
+    "zsh": _shell,
+    "dash": _shell,
+}
+"""Each wrapper's name, and how to find the command behind it; None means that it can't be told."""
+
+
+def peel(words: tuple[Word, ...]) -> Peeled:
+    """Take the wrappers off ``words``."""
+    volatile = background = False
+    moved: Word | None = None
+    for _ in range(MAX_DEPTH):
+        wrapper = WRAPPERS.get((words[0].literal or "").rpartition("/")[2]) if words else None
+        inner = wrapper(words[1:]) if wrapper else None
+        if inner is None:
+            break
+        volatile, background = volatile or inner.volatile, background or inner.background
+        moved = inner.moved or moved
+        if inner.script is not None:
+            return Peeled((), inner.script, volatile, background, moved)
+        words = inner.words
+    return Peeled(words, None, volatile, background, moved)

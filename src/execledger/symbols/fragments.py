@@ -1,0 +1,203 @@
+"""From a piece of source text to a syntax tree, also where the piece starts or ends in the middle of something.
+
+An edit shows us a fragment: it may start in a body or a comment, lack its class, or stop behind an open bracket. The
+text is parsed as it stands first. Where the parser stumbles, a few completions are tried, each of which puts the
+missing brackets and heads around the fragment, and the one with the least that cannot be placed wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from execledger.symbols.languages import FILLER, Grammar, Language, grammar_of
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+MAX_CHARACTERS = 500_000
+"""Longer texts are not parsed."""
+MAX_COMPLETED = 50_000
+"""Longer texts are parsed as they stand only."""
+READS_PER_BYTE = 8
+"""How often the parser may look at each byte. Sound text takes about two looks, garbage three."""
+MISSING_COST = 5
+"""What is missing counts as much as this many bytes that cannot be placed."""
+
+_LINE = re.compile(r"^([ \t]*)([^\s#]\w*)", re.MULTILINE)
+_CLAUSES = {"elif": "if 1", "else": "if 1", "except": "try", "finally": "try"}
+_CLOSERS = {"{": "}", "(": ")", "[": "]"}
+
+
+class Fragment(Struct, frozen=True):
+    """A parsed piece of source text."""
+
+    grammar: Grammar
+    """The grammar that it was parsed with."""
+    source: bytes
+    """What was parsed: the text with its completion."""
+    tree: tree_sitter.Tree
+    """The syntax tree."""
+    faults: int
+    """How many bytes the parser could not place; 0 for sound text."""
+    offset: int = 0
+    """How many lines the completion put before the text."""
+
+
+def parse_fragment(language: Language, text: str) -> Fragment | None:
+    """The best tree that can be had for a piece of text; None if there is none."""
+    grammar = grammar_of(language)
+    if grammar is None or len(text) > MAX_CHARACTERS:
+        return None
+    best = _parsed(grammar, text, "", "")
+    if best is None or not best.faults or len(text) > MAX_COMPLETED:
+        return best
+    for attempt in _attempts(grammar, language, text):
+        if attempt.faults < best.faults:
+            best = attempt
+        if not best.faults:
+            break
+    return best
+
+
+def _attempts(grammar: Grammar, language: Language, text: str) -> Iterator[Fragment]:
+    """The text with every completion that may fit."""
+    for before, after in _surroundings(language, text):
+        bare = _parsed(grammar, text, before, after)
+        if bare is None:
+            continue
+        yield bare
+        for prefix, suffix in _completions(language, text, bare):
+            attempt = _parsed(grammar, text, prefix + before, after + suffix)
+            if attempt is not None:
+                yield attempt
+
+
+def _parsed(grammar: Grammar, text: str, prefix: str, suffix: str) -> Fragment | None:
+    """One attempt; None if the parser lost its way."""
+    source = f"{prefix}{text}{suffix}".encode("utf-8", "replace")
+    tree = _parse(grammar.syntax, source)
+    if tree is None:
+        return None
+    from tree_sitter import QueryCursor
+
+    found = QueryCursor(grammar.faults).captures(tree.root_node)
+    faults = sum(node.end_byte - node.start_byte for node in found.get("error", ()))
+    return Fragment(grammar, source, tree, faults + MISSING_COST * len(found.get("missing", ())), prefix.count("\n"))
+
+
+def _parse(syntax: tree_sitter.Language, source: bytes) -> tree_sitter.Tree | None:
+    """Parse within a fixed number of looks at the text.
+
+    Error recovery can go round in circles for minutes on a few bytes of garbage (seen with TypeScript and Java), and
+    the parser takes no time limit. So the text is served byte by byte, and ends for good when the looks are used up.
+    """
+    from tree_sitter import Parser
+
+    looks = READS_PER_BYTE * len(source) + 1000
+
+    def read(start: int, _point: object) -> bytes:
+        nonlocal looks
+        looks -= 1
+        if looks < 0:
+            return b""
+        # A character of several bytes has to be served whole.
+        return source[start : start + 4] if source[start : start + 1] >= b"\x80" else source[start : start + 1]
+
+    tree = Parser(syntax).parse(read)
+    return tree if looks >= 0 else None
+
+
+def _surroundings(language: Language, text: str) -> Iterator[tuple[str, str]]:
+    """What to put around a text that starts or ends within a block, a comment or a docstring."""
+    yield "", ""
+    if language.indented:
+        lines = _LINE.findall(text)
+        outer, quote = _outer_blocks(lines), f'{lines[0][0] if lines else ""}"""\n'
+        yield outer, ""
+        if text.count('"""') % 2:
+            yield outer + quote, ""
+            yield outer, '\n"""'
+        elif '"""' in text:
+            yield outer + quote, '\n"""'
+        return
+    if "*/" in text and "/*" not in text[: text.index("*/")]:
+        yield "/*\n", ""
+    if "/*" in text and "*/" not in text[text.rindex("/*") :]:
+        yield "", "\n*/"
+
+
+def _outer_blocks(lines: list[tuple[str, str]]) -> str:
+    """The heads of the blocks that an indented text starts in, so far as it is seen to leave them."""
+    heads: list[str] = []
+    lowest = None
+    for indent, word in lines:
+        if lowest is not None and len(indent) >= lowest:
+            continue
+        # Only the first line needs a block before it on its own level; a later one ends the block that it leaves.
+        if lowest is not None or word in _CLAUSES:
+            heads.append(f"{indent}{_CLAUSES.get(word, 'if 1')}:{' pass' if lowest is None else ''}\n")
+        lowest = len(indent)
+    return "".join(reversed(heads))
+
+
+def _completions(language: Language, text: str, attempt: Fragment) -> Iterator[tuple[str, str]]:
+    """What to put around a text whose brackets or surroundings are missing, the likeliest first."""
+    closers, openers = _unmatched(attempt)
+    bodies = ("",) if "\n" in text.strip() else ("", *language.bodies)
+    for prefix, extra in _prefixes(language, closers):
+        for body in bodies:
+            yield prefix and prefix + "\n", _suffix(openers, body) + extra
+
+
+def _unmatched(attempt: Fragment) -> tuple[str, str]:
+    """The brackets closed but never opened in a fragment, and those opened but never closed."""
+    from tree_sitter import QueryCursor
+
+    nodes = QueryCursor(attempt.grammar.brackets).captures(attempt.tree.root_node).get("bracket", [])
+    starts = sorted(node.start_byte for node in nodes if node.end_byte > node.start_byte)
+    closers, openers = "", ""
+    for bracket in (chr(attempt.source[start]) for start in starts):
+        if bracket in _CLOSERS:
+            openers += bracket
+        elif openers:
+            openers = openers[:-1]
+        else:
+            closers += bracket
+    return closers, openers
+
+
+def _prefixes(language: Language, closers: str) -> Iterator[tuple[str, str]]:
+    """What may have stood before a fragment, and the brackets that it leaves to be closed."""
+    yield _opened(language, closers, language.function_head, "{"), ""
+    if language.type_head:
+        yield f"{language.type_head} {_opened(language, closers, language.method_head, '{')}".rstrip(), "\n}"
+        if "}" in closers:
+            yield _opened(language, closers, language.type_head, language.method_head), ""
+
+
+def _opened(language: Language, closers: str, outermost: str, second: str) -> str:
+    """Openings for the brackets that a fragment closes; the first one closed is the innermost."""
+    heads = [outermost, second]
+    openings: list[str] = []
+    for closer in reversed(closers):
+        if closer == ")":
+            openings.append(f"{FILLER}(")
+        elif closer == "]":
+            openings.append("[")
+        elif openings and openings[-1].endswith("("):
+            openings.append(language.lambda_head or "{")
+        else:
+            openings.append((heads.pop(0) if heads else "") or "{")
+    return " ".join(openings)
+
+
+def _suffix(openers: str, body: str) -> str:
+    """The brackets that a fragment leaves open, with a body behind the innermost parentheses."""
+    closers = "".join(_CLOSERS[opener] for opener in reversed(openers))
+    rest = closers.lstrip(")")
+    inner = closers[: len(closers) - len(rest)]
+    return f"{inner and chr(10) + inner}{body}{rest and chr(10) + rest}"

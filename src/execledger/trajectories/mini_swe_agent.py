@@ -1,0 +1,221 @@
+"""Runs of mini-swe-agent.
+
+Version 2 keeps every action and its output in ``extra`` fields beside the messages. Version 1 keeps messages only: the
+command is the fenced block of a reply, and its result is the text of a message after it. The oldest files are a bare
+list of such messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from execledger.core.actions import Action, Observation
+from execledger.errors import UnreadableRun
+from execledger.trajectories.decoding import decode, text_of
+from execledger.trajectories.recording import Recorded, Run
+from execledger.trajectories.rendered import observed, shown
+
+_FENCED = r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```"
+_CONTAINERS = re.compile("docker|podman|singularity|apptainer|modal|contree|bubblewrap", re.IGNORECASE)
+_MOUNT = re.compile(r"-v|--volume|--mount")
+
+
+class _Call(Struct, frozen=True):
+    """An action of a model turn, version 2."""
+
+    command: str
+    tool_call_id: str | None = None
+
+
+class _Extra(Struct, frozen=True):
+    """What version 2 keeps beside a message."""
+
+    actions: list[_Call] | None = None
+    returncode: int | None = None
+    raw_output: str | None = None
+    exception_info: str | None = None
+    exception_type: str | None = None
+    interrupt_type: str | None = None
+
+
+_NOTHING = _Extra()
+
+
+class _Message(Struct, frozen=True):
+    """A message: chat, or an item of the Responses API."""
+
+    role: str | None = None
+    type: str | None = None
+    object: str | None = None
+    content: str | list[Any] | None = None
+    output: str | list[Any] | None = None
+    tool_call_id: str | None = None
+    call_id: str | None = None
+    extra: _Extra | None = None
+
+
+class _Agent(Struct, frozen=True):
+    action_regex: str | None = None
+
+
+class _Model(Struct, frozen=True):
+    model_name: str | None = None
+
+
+class _Environment(Struct, frozen=True):
+    cwd: str | None = None
+    image: str | None = None
+    environment_class: str | None = None
+    run_args: list[str] | None = None
+
+
+class _Config(Struct, frozen=True):
+    agent: _Agent | None = None
+    model: _Model | None = None
+    environment: _Environment | None = None
+    environment_type: str | None = None
+
+
+class _Info(Struct, frozen=True):
+    mini_version: str | None = None
+    config: _Config | None = None
+
+
+_MESSAGES = Decoder(list[_Message])
+_INFO = Decoder(_Info | None)
+_FORMAT = Decoder(str | None)
+_NULL = Raw(b"null")
+
+
+def read_trajectory(name: str, fields: Mapping[str, Raw]) -> Run:
+    """Read a trajectory of either version from its top-level fields."""
+    kind = decode(name, fields.get("trajectory_format", _NULL), _FORMAT, "trajectory_format")
+    if not (kind or "mini-swe-agent").startswith("mini-swe-agent"):
+        raise UnreadableRun(name, f"found {kind!r} at trajectory_format, expected a format of mini-swe-agent")
+    info = decode(name, fields.get("info", _NULL), _INFO, "info")
+    messages = decode(name, fields["messages"], _MESSAGES, "messages")
+    structured = kind == "mini-swe-agent-1.1" or any(message.extra and message.extra.actions for message in messages)
+    return _run(name, "mini-swe-agent-1.1" if structured else "mini-swe-agent-1", info or _Info(), messages)
+
+
+def read_list(name: str, data: bytes) -> Run:
+    """Read a bare list of messages."""
+    messages = decode(name, data, _MESSAGES, "")
+    if not messages or not all(message.role for message in messages):
+        raise UnreadableRun(name, "found a list, expected every item of it to be a message with a role")
+    return _run(name, "mini-swe-agent-list", _Info(), messages)
+
+
+def _run(name: str, kind: str, info: _Info, messages: list[_Message]) -> Run:
+    """The run that these messages record."""
+    config = info.config or _Config()
+    cwd = (config.environment.cwd or None) if config.environment else None
+    if kind == "mini-swe-agent-1.1":
+        steps = tuple(_called(messages, cwd))
+    else:
+        steps = tuple(_typed(messages, cwd, _action_pattern(name, config.agent)))
+    return Run(
+        name=name,
+        format=kind,
+        agent=f"mini-swe-agent {info.mini_version or ''}".rstrip(),
+        model=(config.model.model_name or "") if config.model else "",
+        task=next((text_of(message.content) for message in messages if message.role == "user"), ""),
+        container=_is_container(config),
+        turns=sum(map(_is_model_call, messages)),
+        steps=steps,
+    )
+
+
+def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
+    """The steps of version 2: actions and results stand apart from the text."""
+    turn, waiting = -1, list[_Call]()
+    for message in messages:
+        extra = message.extra or _NOTHING
+        turn += _is_model_call(message)
+        if extra.actions is not None or _is_model_call(message):
+            # A person's commands count as actions too. What an earlier turn left unanswered stays so.
+            waiting = list(extra.actions or ())
+        elif call := _answered(message, waiting):
+            waiting.remove(call)
+            yield Recorded(Action(call.command, cwd), _observation(message, call.command), max(turn, 0))
+
+
+def _answered(message: _Message, waiting: list[_Call]) -> _Call | None:
+    """The call that a message answers: the one that it names, else the next in order."""
+    extra = message.extra or _NOTHING
+    if extra.returncode is None and message.role != "tool" and message.type != "function_call_output":
+        return None
+    named = message.tool_call_id or message.call_id
+    fitting = (call for call in waiting if named is None or call.tool_call_id in (named, None))
+    return next(fitting, None)
+
+
+def _observation(message: _Message, command: str) -> Observation:
+    """The result that a message of version 2 shows."""
+    extra, text = message.extra or _NOTHING, text_of(message.content) or text_of(message.output)
+    if extra.returncode is None:
+        return observed(text, command) or Observation(text, truncated=True)
+    output, cut, truncated = shown(text, extra.raw_output)
+    error = extra.exception_info or ""
+    # The agent gives -1 to whatever did not run to its end; a program can't.
+    stopped = extra.returncode == -1
+    timed_out = stopped and (extra.exception_type == "TimeoutExpired" or "timed out" in error)
+    return Observation(
+        output=output,
+        notice=error,
+        exit_status=extra.returncode,
+        failed=stopped and not timed_out,
+        cut=cut,
+        truncated=truncated,
+        timed_out=timed_out,
+    )
+
+
+def _typed(messages: list[_Message], cwd: str | None, pattern: re.Pattern[str]) -> Iterator[Recorded]:
+    """The steps of version 1: replies with exactly one fenced command, answered before the next reply."""
+    turn, command = -1, None
+    for message in messages:
+        text = text_of(message.content)
+        if _is_model_call(message):
+            turn += 1
+            blocks = pattern.findall(text)
+            command = blocks[0].strip() if len(blocks) == 1 else None
+        elif command is not None and (observation := observed(text, command)):
+            # Complaints about the format, remarks of a fork and the submitted patch are no results.
+            yield Recorded(Action(command, cwd), observation, turn)
+            command = None
+
+
+def _is_model_call(message: _Message) -> bool:
+    """The model was called for this message. A reply that broke the format is not kept, only the complaint about it."""
+    return (
+        message.role == "assistant"
+        or message.object == "response"
+        or (message.extra is not None and message.extra.interrupt_type == "FormatError")
+    )
+
+
+def _action_pattern(name: str, agent: _Agent | None) -> re.Pattern[str]:
+    """How the run's agent found the command in a reply."""
+    pattern = (agent.action_regex if agent else None) or _FENCED
+    try:
+        compiled = re.compile(pattern, re.DOTALL)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UnreadableRun(name, f"bad regular expression at info.config.agent.action_regex: {error}") from error
+    if compiled.groups > 1:
+        raise UnreadableRun(name, f"found {compiled.groups} groups at info.config.agent.action_regex, expected one")
+    return compiled
+
+
+def _is_container(config: _Config) -> bool:
+    """The environment is a container, and nothing of the host is mounted into it as far as its configuration tells."""
+    environment = config.environment or _Environment()
+    if any(_MOUNT.match(argument) for argument in environment.run_args or ()):
+        return False
+    names = f"{config.environment_type or ''} {environment.environment_class or ''}"
+    return bool(environment.image or _CONTAINERS.search(names))

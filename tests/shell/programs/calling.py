@@ -1,0 +1,55 @@
+"""Short ways to ask the program tables what a command does."""
+
+from __future__ import annotations
+
+import shlex
+
+from execledger.core.records import Category, Effects, Scope
+from execledger.shell import programs
+from execledger.shell.options import literal_word
+from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part
+from execledger.shell.tree import Word
+
+assert programs
+
+
+def understand(
+    line: str,
+    *,
+    body: str | None = None,
+    fed: bool = False,
+    cwd: str | None = None,
+    knowledge: Knowledge = NOTHING,
+) -> Part:
+    """What the command does; a word that begins with ``$`` is a computed one."""
+    name, *words = shlex.split(line)
+    args = tuple(Word(word, None) if word.startswith("$") else literal_word(word) for word in words)
+    return PROGRAMS[name](Invocation(name, args, body, fed, cwd, knowledge))
+
+
+def kind(line: str) -> tuple[str | None, str]:
+    """Its category and effects."""
+    part = understand(line)
+    return (part.category.value if part.category else None, part.effects.value)
+
+
+def kinds(*lines: str) -> set[tuple[str | None, str]]:
+    """All categories and effects of several commands."""
+    return {kind(line) for line in lines}
+
+
+def changes(line: str, *, body: str | None = None) -> tuple[str, str, list[str]]:
+    """Its effects, how far its recognised writes reach, and the files that it names for writing."""
+    part = understand(line, body=body)
+    return part.effects.value, part.scope.name, list(part.writes)
+
+
+def writing(*paths: str, category: Category = Category.MODIFY) -> Part:
+    """The part of a command that changes ``paths`` and nothing else."""
+    return Part(category=category, effects=Effects.LISTED, writes=paths, scope=Scope.FILES)
+
+
+LOOK = Part(category=Category.SEARCH, comparable=True)
+"""A search that changes nothing."""
+SHOW = Part(category=Category.INSPECT, comparable=True)
+"""A look at contents that changes nothing."""

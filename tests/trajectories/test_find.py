@@ -1,0 +1,107 @@
+"""Finding runs in files, folders and archives."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from execledger.errors import LedgerError, UnreadableRun
+from execledger.trajectories import find_runs
+
+
+def found(*paths: Path) -> list[tuple[str, bytes]]:
+    """Name and content of every source, read as it comes."""
+    return [(source.name, source.read()) for source in find_runs(map(str, paths))]
+
+
+def pack(archive: Path, *members: tuple[str, bytes]) -> None:
+    """Write an archive, compressed as its name says."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, data in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    data = packed.getvalue()
+    archive.write_bytes({".tar": data, ".gz": gzip.compress(data), ".xz": lzma.compress(data)}[archive.suffix])
+
+
+def test_a_named_file_is_tried_whatever_its_name(tmp_path: Path) -> None:
+    """What the user names is taken as given, in the order given."""
+    for name in ("b.log", "preds.json"):
+        (tmp_path / name).write_bytes(name.encode())
+    paths = [tmp_path / "preds.json", tmp_path / "b.log"]
+    assert found(*paths) == [(str(path), path.name.encode()) for path in paths]
+
+
+def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
+    """Runs below a folder come in the order of their names; what is no run is left out."""
+    kept = ["a/a.traj.json", "a/z.traj", "b.json", "c/d/e.jsonl"]
+    left = ["a/preds.json", "exit_statuses_1.yaml", "notes.txt", ".git/x.json", "c/._e.json"]
+    for name in kept + left:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(name.encode())
+    (tmp_path / "c" / "round").symlink_to(tmp_path)
+    assert found(tmp_path) == [(str(tmp_path / name), name.encode()) for name in kept]
+
+
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.xz"])
+def test_an_archive_is_read_in_its_own_order(tmp_path: Path, suffix: str) -> None:
+    """Members are named behind the archive; what is no run is left out there too."""
+    archive = tmp_path / f"runs{suffix}"
+    pack(archive, ("z.json", b"1"), ("x/a.traj.json", b"2"), ("x/preds.json", b"3"), ("x/._a.json", b"4"))
+    expected = [(f"{archive}!z.json", b"1"), (f"{archive}!x/a.traj.json", b"2")]
+    assert found(archive) == found(tmp_path) == expected
+
+
+def test_sources_of_an_archive_can_be_kept(tmp_path: Path) -> None:
+    """A source still gives its content after the search has moved on."""
+    pack(tmp_path / "runs.tar", ("a.json", b"1"), ("b.json", b"2"))
+    assert [source.read() for source in list(find_runs([str(tmp_path)]))] == [b"1", b"2"]
+
+
+def test_a_missing_path_is_named_before_anything_is_read(tmp_path: Path) -> None:
+    """A mistyped path is reported at once, also when it stands last."""
+    with pytest.raises(LedgerError) as caught:
+        find_runs([str(tmp_path), "no/such/runs"])
+    assert str(caught.value) == (
+        "no/such/runs: found nothing there, expected recorded runs\n"
+        "hint: give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
+    )
+
+
+def test_a_broken_archive_does_not_hide_what_comes_after(tmp_path: Path) -> None:
+    """The archive is reported when it is read, after the members that could be read and before the next path."""
+    whole, broken, after = tmp_path / "whole.tar", tmp_path / "broken.tar", tmp_path / "z.json"
+    pack(whole, ("a.json", b"1"), ("b.json", b"2" * 20000))
+    broken.write_bytes(whole.read_bytes()[:9000])
+    after.write_bytes(b"3")
+    first, bad, last = find_runs([str(broken), str(after)])
+    assert (first.read(), last.read()) == (b"1", b"3")
+    with pytest.raises(UnreadableRun, match=r"broken\.tar: expected an archive"):
+        bad.read()
+
+
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.xz"])
+def test_what_is_no_archive_is_unreadable(tmp_path: Path, suffix: str) -> None:
+    """A file that only has the name of an archive is one unreadable source."""
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(b"not an archive")
+    (source,) = find_runs([str(path)])
+    with pytest.raises(UnreadableRun):
+        source.read()
+
+
+def test_a_file_that_went_away_is_unreadable(tmp_path: Path) -> None:
+    """A file is opened only when it is read, and may be gone by then."""
+    path = tmp_path / "a.json"
+    path.write_bytes(b"1")
+    (source,) = find_runs([str(path)])
+    path.unlink()
+    with pytest.raises(UnreadableRun, match=r"a\.json: the file can't be read: No such file or directory"):
+        source.read()
