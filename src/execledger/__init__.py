@@ -1,10 +1,50 @@
-"""Ledger: a deterministic layer around an unmodified coding agent.
+"""Ledger: an execution ledger around an unmodified coding agent.
 
-It keeps an execution ledger of what the agent has observed, modified and attempted.
+    ledger = Ledger(task)                            # the execution state of one task
+    view = ledger.inform(visible, sealed)            # what the model should know
+    decision = ledger.govern(action, visible, sealed)  # Allow, Reuse or Nudge
+    shown = ledger.compare(action, decision, observation, visible)
+    ledger.record(step)                              # the only way that state changes
+
+``take`` does these steps in order for one action. Importing this package has no side effects.
 """
 
-from __future__ import annotations
+from execledger.core.actions import Action, Edit, Observation, Patch, Read, Run, Search, Write
+from execledger.core.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
+from execledger.core.inform import StateView
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy, Preset
+from execledger.core.records import Category, CommandRecord, Effects
+from execledger.core.step import complete, take
+from execledger.core.understand import classify
+from execledger.errors import LedgerError
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "Action",
+    "Allow",
+    "Category",
+    "CommandRecord",
+    "Decision",
+    "Edit",
+    "Effects",
+    "Ledger",
+    "LedgerError",
+    "Nudge",
+    "Observation",
+    "Patch",
+    "Policy",
+    "Preset",
+    "Read",
+    "Reuse",
+    "Run",
+    "Search",
+    "Shown",
+    "StateView",
+    "Step",
+    "Write",
+    "classify",
+    "complete",
+    "take",
+]

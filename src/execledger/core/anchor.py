@@ -8,7 +8,7 @@ BODY = re.compile(r"<(pr_description|issue|issue_description|task|problem_statem
 """The tagged body of an issue or pull request."""
 LEAD = re.compile(r"\A(?:consider the following (?:PR|issue)[^\n]*|#+ [^\n]*)\n+", re.IGNORECASE)
 """A harness's own first line, in front of the text."""
-PATCH_FILE = re.compile(r"(?:git diff[^\n`]*>\s*|\bcat\s+)([\w./-]+\.(?:txt|patch|diff))\b|\b(patch\.txt)\b")
+PATCH_FILE = re.compile(r"git diff[^\n`>]*>\s*([\w./-]+)|\b(patch\.txt)\b")
 """A file that the instructions name for the final patch."""
 
 

@@ -10,6 +10,8 @@ from execledger.shell.parts import Invocation, Part, Selection, inspects, progra
 from execledger.shell.programs.readers import show
 
 MAY_ACT = re.compile(r"\bsystem\s*\(|\bgetline\b|\bprintf?\b[^;}\n]*(?:>|\|(?!\|))|\bclose\s*\(|\|&|@load|\bfflush\b")
+MAX_PROGRAM = 2000
+"""A longer program is not read: looking for what it may do takes time that grows faster than its length."""
 CONDITIONS = (
     (re.compile(r"NR\s*>=\s*(\d+)\s*&&\s*NR\s*<=\s*(\d+)"), 0, 0),
     (re.compile(r"NR\s*>\s*(\d+)\s*&&\s*NR\s*<=\s*(\d+)"), 1, 0),
@@ -36,7 +38,7 @@ def awk(call: Invocation) -> Part:
     if options.unknown or options.has("f", "i") or not options.operands:
         return runs(Category.MODIFY if options.value("i") == "inplace" else Category.OTHER)
     text = options.operands[0].literal
-    if text is None:
+    if text is None or len(text) > MAX_PROGRAM:
         return runs(Category.OTHER)
     if MAY_ACT.search(re.sub(r"/(?:[^/\\\n]|\\.)*/", "", text)):
         return runs(Category.OTHER)

@@ -30,8 +30,17 @@ def written_by(text: str, language: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in find(text) if 0 < len(path) < 1000 and path.isprintable()))
 
 
+WRITING = re.compile(
+    r"\b(?:open|write_text|write_bytes|touch|unlink|mkdir|rmdir|remove\w*|makedirs|rename\w*|replace|copy\w*|move"
+    r"|rmtree|truncate|symlink|link|fileinput|symlink_to|hardlink_to|File\w*)\b"
+)
+"""Without one of these words a Python script names no file for writing."""
+
+
 def _python(text: str) -> Iterable[str]:
     """By the syntax tree; by patterns where it does not parse."""
+    if not WRITING.search(text):
+        return ()
     try:
         with warnings.catch_warnings():
             # An odd escape in the agent's script is no concern of ours.
