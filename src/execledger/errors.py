@@ -2,6 +2,7 @@
 
 - LedgerError: the world is not as it should be; the message is for the user
   - BadPolicy: a setting can't be understood or is out of range
+  - JournalError: a journal can't be written any more; raised once, and the run goes on without it
   - UnreadableRun: one recorded run is broken or of an unknown format; the others can still be read
 
 A message says what was found, where, and what was expected; a hint, if there is one, stands on a second line.

@@ -18,7 +18,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import CommandRecord
 from execledger.core.rereads import reread
-from execledger.core.step import complete
+from execledger.core.step import complete, decide
 from execledger.symbols.steps import edited_symbols
 from execledger.trajectories.recording import Recorded, Run
 
@@ -118,7 +118,7 @@ def _call(
     action = recorded.action
     record = ledger.classify(action)
     redundant = reread(ledger, action)
-    decision = ledger.govern(action, visible, sealed)
+    decision = decide(ledger, action, visible, sealed)
     step = complete(ledger, action, decision, recorded.observation, visible)
     ledger.record(step)
     return Replayed(index, recorded, record, decision, step.shown, redundant, view)

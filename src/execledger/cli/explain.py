@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
 import click
-import msgspec
 
 from execledger.core.actions import Action
 from execledger.core.records import CommandRecord, FileRange, Lines
@@ -20,10 +21,11 @@ def command(shell_command: str, cwd: str | None, as_json: bool) -> None:
     """Say what COMMAND would do, without running it."""
     record = classify(Action(shell_command, cwd))
     if as_json:
-        click.echo(msgspec.json.encode(as_contract(record)).decode())
+        # A name that is not valid text can be explained, but not be printed as it is.
+        click.echo(json.dumps(as_contract(record), ensure_ascii=True))
         return
     for name, value in as_words(record):
-        click.echo(f"{name + ':':<12}{value}")
+        click.echo(f"{name + ':':<12}{value.encode('utf-8', 'replace').decode()}")
 
 
 def as_contract(record: CommandRecord) -> dict[str, object]:

@@ -14,6 +14,7 @@ VERBS = {
     "demo": ("execledger.cli.demo", "Show, step by step, what Ledger decides in a small run that ships with it."),
     "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
     "replay": ("execledger.cli.replay", "Replay recorded runs and measure every decision against what was recorded."),
+    "stats": ("execledger.cli.stats", "Add up what many runs came to, from their journals."),
     "why": ("execledger.cli.why", "Print one decision of a recorded run, with its proof and the state view."),
 }
 """Each verb's module, and one line for the list of verbs."""

@@ -13,7 +13,7 @@ from execledger.core import references
 from execledger.core.actions import Action, Observation
 from execledger.core.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
 from execledger.core.fingerprint import fingerprint
-from execledger.core.govern import SECOND_LOOK
+from execledger.core.govern import SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Preset
 from execledger.core.records import Category, CommandRecord
 
@@ -56,7 +56,8 @@ def _reused(
     """The reference for a command that was not run; judged against what it refers to where a recording allows that."""
     text = references.suppressed(ledger, record, decision.refers_to)
     compared: Compared | None = None
-    if observation is not None:
+    # A journal keeps no output of a call that was not run: nothing can be judged by it.
+    if observation is not None and (observation.output or not observation.truncated):
         mark = fingerprint(observation, steady=False)
         compared = "different"
         if any(_digest(ledger, step) == mark.digest for step in decision.refers_to):
@@ -114,10 +115,10 @@ def _reference(
 
 
 def _may_elide(ledger: Ledger, decision: Decision) -> bool:
-    """Only ``verified`` compares after running; a second look and a spent budget show the output in full."""
+    """Only ``verified`` compares after running; a second look, the repair and a spent budget show all of it."""
     policy = ledger.policy
     spent = ledger.interventions >= policy.max_interventions
-    return policy.preset is Preset.VERIFIED and decision.rule != SECOND_LOOK and not spent
+    return policy.preset is Preset.VERIFIED and decision.rule not in (SECOND_LOOK, SUBMISSION) and not spent
 
 
 def _equal(ledger: Ledger, step: int, mark: Fingerprint) -> bool:

@@ -68,18 +68,19 @@ def _cut(asked: Lines, held: Held, min_run: int, *, alone: bool) -> list[int] | 
     """The steps that hold ``asked`` in runs of at least ``min_run`` lines, as few as a greedy choice finds."""
     assert asked.last is not None
     steps: list[int] = []
-    at = asked.first
+    at = previous = asked.first
     while at <= asked.last:
-        best: tuple[int, tuple[int, ...]] | None = None
-        for run, holders in held:
-            if run.first <= at and run.last is not None and run.last >= at and (best is None or run.last > best[0]):
-                best = (run.last, holders)
-        if best is None:
+        reaching = [one for one in held if one[0].first <= at <= (one[0].last or 0)]
+        if not reaching:
             return None
-        last = min(best[0], asked.last)
+        best = max(reaching, key=lambda one: one[0].last or 0)
+        run, holders = best
+        last = min(run.last or asked.last, asked.last)
+        # A run that is too short from here on may begin inside the one before it, if that stays long enough.
+        begin = min(at, last - min_run + 1)
         whole = alone and at == asked.first and last == asked.last
-        if last - at + 1 < min_run and not whole:
+        if not whole and (begin < run.first or begin - previous < (min_run if begin < at else 0)):
             return None
-        steps += best[1]
-        at = last + 1
+        steps += holders
+        previous, at = begin, last + 1
     return steps

@@ -27,8 +27,8 @@ KILLED = (-1, 124, 137, 143)
 """Exit statuses of a command that was stopped from outside: its result says nothing about the next run."""
 TEST_REACH = 40
 """How many calls back a repeated test is looked for; a bound on the work, not a matter of taste."""
-SECOND_LOOK = "second-look"
-"""The rule that also keeps the result from being elided after running."""
+SECOND_LOOK, SUBMISSION = "second-look", "submission"
+"""The rules that also keep the result from being elided after running."""
 
 
 class Case(Struct, frozen=True):
@@ -78,7 +78,7 @@ def setup(case: Case) -> Decision | None:
 
 def submission(case: Case) -> Decision | None:
     """Producing, showing or submitting the repair is always allowed."""
-    return Allow("submission") if case.record.category is Category.SUBMIT else None
+    return Allow(SUBMISSION) if case.record.category is Category.SUBMIT else None
 
 
 def reproduction(case: Case) -> Decision | None:
@@ -108,7 +108,10 @@ def _touches(record: CommandRecord, referred: CommandRecord) -> bool:
     if record.normalized == referred.normalized and record.cwd == referred.cwd:
         return True
     one, other = record.view, referred.view
-    return one is not None and other is not None and one.path == other.path and ranges.overlap(one.ranges, other.ranges)
+    if one is not None and other is not None:
+        return one.path == other.path and ranges.overlap(one.ranges, other.ranges)
+    both_show = record.category is referred.category is Category.INSPECT
+    return both_show and not set(record.looks_at).isdisjoint(referred.looks_at)
 
 
 def new_error(case: Case) -> Decision | None:
@@ -157,7 +160,7 @@ def repeat(case: Case) -> Decision | None:
         return None
     if not (record.comparable and record.literal and case.shown(step)):
         return None
-    if record.view is not None and transient(record.view.path, ledger.home):
+    if any(transient(path, ledger.home) for path in record.looks_at):
         return None
     result = ledger.results[step]
     if result.exit_status in KILLED:
@@ -207,7 +210,7 @@ def _earlier(case: Case, reach: int) -> int | None:
         result = results[step]
         same = result.record.normalized == case.record.normalized and result.record.cwd == case.record.cwd
         if same and result.thread == case.action.thread and result.print is not None:
-            return step if result.sound else None
+            return step if result.sound and step in case.visible else None
     return None
 
 

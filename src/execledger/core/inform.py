@@ -46,7 +46,7 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
     lines: list[str] = []
     if ledger.anchor:
-        budget -= _add(lines, f"Task: {ledger.anchor}", budget)
+        budget -= _add(lines, f"Task: {ledger.anchor.replace(CLOSING, '')}", budget)
     for line in _focus(ledger):
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)
@@ -63,10 +63,11 @@ def _index(ledger: Ledger, files: dict[str, FileSeen], visible: Container[int], 
     """One line per file, most recently seen first, as many as there is room for."""
     index: list[str] = []
     room -= len(HEADING) + 1
-    moment = (ledger.clock, sealed, visible.start) if isinstance(visible, range) else None
+    reaches_end = isinstance(visible, range) and visible.step == 1 and visible.stop >= len(ledger)
+    moment = (ledger.clock, sealed, visible.start) if isinstance(visible, range) and reaches_end else None
     for path, seen in islice(reversed(files.items()), MAX_FILES):
         if moment is None or seen.moment != moment:
-            _refresh(ledger, path, seen, visible, sealed)
+            _refresh(ledger, path, seen, visible, sealed, None if moment is None else moment[2])
             seen.moment = moment
         room -= len(seen.line.encode()) + 1
         if room < 0:
@@ -101,12 +102,18 @@ def _focus(ledger: Ledger) -> Iterable[str]:
         )
 
 
-def _refresh(ledger: Ledger, path: str, seen: FileSeen, visible: Container[int], sealed: bool) -> None:
+def _refresh(
+    ledger: Ledger, path: str, seen: FileSeen, visible: Container[int], sealed: bool, since: int | None
+) -> None:
     """Bring the file's line up to date: its seen ranges, each with its status and whether it is still in context."""
     local = ledger.modifications.local(path)
+    if since is not None and seen.settled == (local, since):
+        return
     words = [
         status(ledger, sight.record, local, sealed) + context(ledger, sight.record, visible) for sight in seen.sights
     ]
+    # What is stale or possibly stale stays so until this file is written or read again.
+    seen.settled = (local, since) if all("stale, " in word for word in words) else None
     if words == seen.words and words:
         return
     groups: dict[str, list[Sight]] = {}

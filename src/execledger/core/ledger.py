@@ -20,9 +20,10 @@ from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Lines, View
+from execledger.core.redact import redact
 from execledger.core.seen import SeenLines
 from execledger.core.understand import classify
-from execledger.shell.classify import Scripts, is_script
+from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve
 
@@ -85,7 +86,8 @@ class Ledger:
         self._understood: tuple[Action, CommandRecord] | None = None
         self._patches: set[str] = set(anchor.patch_files(task))
         self._scripts = Scripts()
-        self._chain = digest(self.anchor, self.policy.digest_text())
+        # Keys are left out of digests, so that a journal, which holds none, has the same.
+        self._chain = digest(redact(self.anchor), self.policy.digest_text())
 
     # Questions
 
@@ -170,15 +172,23 @@ class Ledger:
         if ran:
             self._advance(at, step, record)
             self._name_symbols(step, record)
-            error = named_files(step.observation.output)
-            if error:
-                self.errors.append((at, error))
+            self._note_error(at, step.observation, record)
         self._count(at, step, record)
         self._chain = digest(
-            self._chain, record.exact, record.category, record.effects, *record.writes, step.decision.rule,
-            step.shown.kind, result.print.digest if result.print else "", str(observed.ranges) if observed else "",
+            self._chain,
+            redact(step.action.command),
+            *(record.category, record.effects, *record.writes, step.decision.rule, step.shown.kind),
+            result.print.digest if result.print else "",
+            str(observed.ranges) if observed else "",
             f"{before} {self.clock} {self.modifications.everywhere} {self.disturbed}",
-        )  # fmt: skip
+        )
+
+    def _note_error(self, at: int, observation: Observation, record: CommandRecord) -> None:
+        """Files that an error names. What a search shows may be a traceback, but a hit is no compiler's message."""
+        text = f"{observation.output}\n{observation.stderr}" if observation.stderr else observation.output
+        error = named_files(text, searched=record.comparable and observation.succeeded)
+        if error:
+            self.errors.append((at, error))
 
     def _result(self, step: Step, record: CommandRecord, ran: bool) -> Result:
         """What is kept of the step; the fingerprint comes with the step where the output was not shown."""
@@ -226,6 +236,10 @@ class Ledger:
         if view is None or mark is None or view.floating or view.numbering == CHANGED:
             return
         if len(view.ranges) != 1 or not view.path.startswith("/"):
+            return
+        holders = [self.results[step].record.view for step in step.shown.refers_to]
+        if not view.numbering and any(holder is not None and holder.numbering for holder in holders):
+            # The lines still stand there, but under numbers that an edit above them may have moved.
             return
         first = view.ranges[0].first
         ranges = (Lines(first, first + mark.lines - 1),)

@@ -91,7 +91,8 @@ def _numbered(view: View, pieces: tuple[tuple[tuple[str, ...], tuple[int, ...]],
     asked = tuple(lines for lines in view.ranges if lines.first > 0)
     if not view.floating and not all(ranges.covers(asked, run, None) for run in runs):
         return None
-    end = _end_of(view, runs[-1].last if runs else None) if len(pieces) == 1 or runs else None
+    # The end is seen only if the last piece holds a whole line.
+    end = _end_of(view, runs[-1].last) if runs and pieces[-1][1] else None
     return Returned(tuple(texts for texts, _ in pieces), tuple(numbers for _, numbers in pieces), tuple(runs), end)
 
 

@@ -59,6 +59,8 @@ class FileSeen(Struct):
     """The newest records, oldest first."""
     sights: list[Sight] = field(default_factory=list)
     """What is left of them, newest first."""
+    settled: object = None
+    """When its line was last made, if nothing but a write to this file or a compaction can change it."""
     moment: object = None
     """When its line was last made: nothing that it depends on differs at an equal moment."""
     words: list[str] = field(default_factory=list)
@@ -71,7 +73,7 @@ class FileSeen(Struct):
         if len(self.records) >= MAX_RECORDS:
             del self.records[: MAX_RECORDS // 2]
         self.records.append(record)
-        self.moment, self.words = None, []
+        self.settled, self.moment, self.words = None, None, []
         if not record.ranges:
             return
         sights = [Sight(record, record.ranges, spans(record.ranges, record.end))]
@@ -99,4 +101,6 @@ def spans(ranges: tuple[Lines, ...], end: int | None) -> str:
 
 def shown_name(path: str, home: str | None) -> str:
     """A path as the agent would type it, safe to print."""
-    return printable(path.removeprefix(home + "/") if home and home != "/" else path)
+    short = path.removeprefix(home + "/") if home and home != "/" else path
+    # No name may look like the view's own closing mark.
+    return printable(short).replace("<", "?").replace(">", "?")

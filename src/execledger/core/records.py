@@ -106,6 +106,8 @@ class CommandRecord(Struct, frozen=True):
     """Why it was not understood, as a reason code; None if it was."""
     view: View | None = None
     """Set if it shows lines of one file and nothing else."""
+    looks_at: tuple[str, ...] = ()
+    """Words of its readers and searchers that may name a file, joined with the directory that they are used in."""
     comparable: bool = False
     """Every part is a known reader or searcher: its output may be compared after running."""
     literal: bool = False

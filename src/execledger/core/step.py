@@ -27,12 +27,17 @@ def take(
     sealed: bool = False,
 ) -> Step:
     """Decide about ``action``, run it unless its result is reused, compare, record, and return the completed step."""
-    decision = ledger.govern(action, visible, sealed) if ledger.policy.govern else OFF
+    decision = decide(ledger, action, visible, sealed)
     suppressed = isinstance(decision, Reuse) and not ledger.policy.shadow
     observation = None if suppressed else run(action)
     step = complete(ledger, action, decision, observation, visible)
     ledger.record(step)
     return step
+
+
+def decide(ledger: Ledger, action: Action, visible: Container[int] | None = None, sealed: bool = False) -> Decision:
+    """What govern says, or a plain allow where it is switched off."""
+    return ledger.govern(action, visible, sealed) if ledger.policy.govern else OFF
 
 
 def complete(

@@ -49,6 +49,7 @@ def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
         effects=Effects.NONE,
         reads=(FileRange(path, None if lines == WHOLE else lines),),
         view=View(path, (lines,), call.numbering) if stable else None,
+        looks_at=(path,),
         comparable=stable,
         literal=stable and path.startswith("/"),
     )

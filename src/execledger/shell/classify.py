@@ -7,32 +7,38 @@ whole unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
 
 from msgspec.structs import replace
 
-from execledger.core.records import WHOLE, CommandRecord, Effects, View
+from execledger.core.records import WHOLE, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
-from execledger.shell.normalize import Normal, is_cat
+from execledger.shell.known_scripts import Scripts, is_script
+from execledger.shell.normalize import Normal, is_cat, quote
 from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part, runs
 from execledger.shell.paths import HARMLESS, resolve, spell, unstable
+from execledger.shell.programs.idioms import doubted
 from execledger.shell.programs.readers import apply
-from execledger.shell.programs.scripts import language_of, written_by
+from execledger.shell.silence import prints_nothing
 from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.shell.syntax import parse
-from execledger.shell.tree import Compound, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
+from execledger.shell.tree import Compound, Item, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
 from execledger.shell.wrappers import peel
 
 MAX_NESTING = 12
 """Scripts inside scripts (``bash -c``, substitutions) that we follow."""
 
+EXPANSION = re.compile(r"[$`\\]")
+"""Signs that mean more to the shell than themselves."""
+
+HERE = "."
+"""Where a command starts if that is not known: its paths stay relative to it."""
+
 SYSTEM = ("/bin", "/usr", "/sbin", "/opt")
 """Where the machine's own programs stand: a ``bin/test`` elsewhere is the project's."""
 
-SILENT = frozenset(
-    ("cd", "true", ":", "set", "export", "test", "[", "shopt", "umask", "unset", "trap", "wait", "sleep")
-)
-"""Programs that print nothing: what stands beside them is still the only output."""
+PROJECT = ("bin/", "./bin/")
+"""Where a project's own programs stand, whatever other programs are called the same."""
 
 
 def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge = NOTHING) -> CommandRecord:
@@ -40,27 +46,33 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
     tree = parse(command)
     if isinstance(tree, Opaque):
         return opaque_record(command, cwd, tree.reason)
-    walk = _Walk(cwd, knowledge)
+    walk = _Walk(HERE if cwd is None else cwd, knowledge)
     tree = walk.leading_cd(tree)
     walk.sequence(tree)
     if walk.found.opaque is not None:
         return opaque_record(command, cwd, walk.found.opaque, walk.found)
-    exact = Normal(walk.spelled, exact=True).sequence(tree)
-    normal = Normal(walk.spelled, exact=False).sequence(tree) if walk.incidental else exact
-    if walk.start != cwd:
-        normal, exact = f"cd {walk.start} && {normal}", f"cd {walk.start} && {exact}"
+    # Where the start is not known, neither is what any relative path means.
+    walk.found.literal = walk.found.literal and cwd is not None
+    exact = Normal(walk.spelled, walk.quiet, exact=True).sequence(tree)
+    normal = Normal(walk.spelled, walk.quiet, exact=False).sequence(tree) if walk.incidental else exact
+    if walk.start != (cwd or HERE):
+        entered = f"cd {quote(walk.start)} && "
+        normal, exact = entered + normal, entered + exact
     return summarize(walk.found, normal or "cd", exact or "cd", cwd)
 
 
 class _Walk:
     """One pass over a command's tree."""
 
-    def __init__(self, cwd: str | None, knowledge: Knowledge) -> None:
-        self.cwd = self.start = cwd
+    def __init__(self, start: str, knowledge: Knowledge) -> None:
+        self.start = start
+        self.cwd: str | None = start
         self.knowledge = knowledge
         self.found = Found()
         self.spelled: dict[int, tuple[str, ...]] = {}
+        self.quiet: set[int] = set()
         self.incidental = False
+        self._certain = True
         self._nesting = 0
         self._texts = 0
 
@@ -81,17 +93,21 @@ class _Walk:
         return tree
 
     def sequence(self, sequence: Sequence, *, certain: bool = True) -> None:
-        """Walk a list; what stands behind ``||`` may not run."""
+        """Walk a list; what stands behind ``||`` may not run, and before it, behind ``!`` or in the background its
+        exit status is not the list's."""
         items = sequence.items
+        outer = self._certain
         for at, item in enumerate(items):
-            behind = items[at - 1].operator if at else ""
-            alternative = behind == "||" or item.operator == "||" or item.negated
+            self._certain = certain and not (at and items[at - 1].operator == "||")
+            last = at == len(items) - 1 and not item.negated and item.operator != "&"
+            before = self.cwd
+            self._entry(item.node, certain=self._certain, last=last)
             if item.operator == "&":
                 self.found.background = True
-            before = self.cwd
-            self._entry(item.node, certain=certain and not alternative, last=at == len(items) - 1)
-            if self.cwd != before and (alternative or not certain or item.operator == "&"):
+                self.cwd = before
+            elif self.cwd != before and not (self._certain and _moves(item, items[at + 1 :])):
                 self.cwd = None
+        self._certain = outer
 
     def _entry(self, node: Node, *, certain: bool, last: bool) -> None:
         """Walk one member of a list and note what it prints."""
@@ -106,7 +122,7 @@ class _Walk:
             return self._pipeline(node, fed=fed)
         before = self.cwd
         if isinstance(node, Compound) and node.kind in ("subshell", "group") and not node.redirects:
-            view = self._list(node.bodies[0]) if node.bodies else None
+            view = self._list(node.bodies[0])
             self.cwd = before if node.kind == "subshell" else self.cwd
             return Part(view=view), False
         if isinstance(node, Compound):
@@ -126,6 +142,7 @@ class _Walk:
         self.incidental = self.incidental or is_cat(node.parts[-1])
         view: View | None = None
         silent = False
+        views = len(self.found.views)
         for at, stage in enumerate(node.parts):
             part, silent = self._stage(stage, fed=fed or at > 0)
             if at == 0:
@@ -135,6 +152,7 @@ class _Walk:
             self.cwd = before
             self.found.patching = self.found.patching or part.makes_patch
         self.found.patching = False
+        del self.found.views[views:]
         return Part(view=view), silent
 
     def _compound(self, node: Compound) -> None:
@@ -153,6 +171,8 @@ class _Walk:
         peeled = peel(node.words)
         self.found.background = self.found.background or peeled.background
         self.found.volatile = self.found.volatile or peeled.volatile
+        # Timings and traces stand among the output.
+        self.found.noisy = self.found.noisy or peeled.volatile
         fed_view, fed_file, body = self._input(node.redirects)
         before = self.cwd
         if peeled.moved is not None:
@@ -165,15 +185,21 @@ class _Walk:
             self.cwd = before
         if part.argv is not None and len(peeled.words) == len(node.words):
             self.spelled[id(node)] = part.argv
-        if fed_view is not None:
-            part = replace(part, view=apply(fed_view, part.selection) if part.selection is not None else None)
-        silent = self._redirects(node.redirects, part) or (bool(node.words) and node.words[0].literal in SILENT)
+        if part.comparable:
+            self.quiet.add(id(node))
+        if any(redirect.expands for redirect in node.redirects):
+            part = without_expansions(part)
+        if fed_view is not None and part.selection is not None:
+            part = replace(part, view=apply(fed_view, part.selection))
+        silent = self._redirects(node.redirects, part) or prints_nothing(node.words, part)
         self.found.part(part, self.knowledge.patches)
         self._scripts_written()
-        return part, silent or not node.words
+        return part, silent
 
     def _scripts_written(self) -> None:
         """A script that the command has just written may be run by what stands behind it."""
+        if len(self.found.texts) == self._texts:
+            return
         scripts = [(path, text) for path, text in self.found.texts[self._texts :] if is_script(path)]
         self._texts = len(self.found.texts)
         if scripts:
@@ -190,33 +216,47 @@ class _Walk:
         self.found.programs += 1
         if name is None:
             return Part(opaque="dynamic-program")
-        if self.cwd is None:
-            self.found.literal = False
+        # A folder that is not known, or that changes by itself, makes the output depend on more than files.
+        self.found.literal = self.found.literal and self.cwd is not None
+        self.found.volatile = self.found.volatile or any(unstable(word.literal or "") for word in words[1:])
         call = Invocation(known_name(name), words[1:], body, fed, self.cwd, self.knowledge)
         understand = PROGRAMS.get(call.name)
         if understand is not None:
             part = understand(call)
+            part = doubted(part) if name.startswith(PROJECT) else part
         elif "/" in name:
             part = PROGRAMS["bash"](replace(call, name="bash", args=words))
         else:
             part = runs(unknown=True)
             self.found.unknown_programs.append(name)
+        if part.comparable:
+            self.found.looks_at += [spell(self.cwd, text) for text in named_files(words[1:])]
         if part.moves_to is not None:
             self.cwd = resolve(self.cwd, part.moves_to) if part.moves_to else None
         return self._joined(part)
 
     def _joined(self, part: Part) -> Part:
-        """The part with its paths spelled from the root where the working directory is known."""
+        """The part with its paths joined with the working directory; what is relative to a lost one is not certain."""
         view = part.view
         if view is not None and unstable(view.path):
             part = replace(part, view=None, volatile=True, comparable=False)
         elif view is not None:
-            part = replace(part, view=replace(view, path=spell(self.cwd, view.path)))
+            path = self._path(view.path)
+            part = replace(part, view=replace(view, path=path) if path is not None else None)
         if part.writes:
-            part = replace(part, writes=tuple(spell(self.cwd, path) for path in part.writes))
+            paths = [self._path(path) for path in part.writes]
+            known = tuple(path for path in paths if path is not None)
+            part = replace(part, writes=known)
+            if len(known) < len(paths):
+                part = replace(part, effects=Effects.UNKNOWN, scope=Scope.TREE)
         if part.texts:
-            part = replace(part, texts=tuple((path and spell(self.cwd, path), text) for path, text in part.texts))
+            texts = [(path and self._path(path), text) for path, text in part.texts]
+            part = replace(part, texts=tuple((path, text) for path, text in texts if path is not None))
         return part
+
+    def _path(self, path: str) -> str | None:
+        """The path as it is meant in the working directory; None if that is lost and the path is relative."""
+        return spell(self.cwd, path) if self.cwd is not None or path.startswith("/") else None
 
     def _script(self, script: Word) -> Part:
         """The text behind ``bash -c``."""
@@ -232,13 +272,17 @@ class _Walk:
         """Walk a list that prints in place of this command: one view in it stays one view."""
         views = len(self.found.views)
         self._nested(tree)
-        inner, self.found.views[views:] = self.found.views[views:], []
-        shown = [entry for entry in inner if not entry.silent]
-        return shown[0].view if len(shown) == 1 and shown[0].certain and shown[0].last else None
+        shown = [entry for entry in self.found.views[views:] if not entry.silent]
+        if len(shown) == 1 and shown[0].certain and shown[0].last:
+            self.found.views.remove(shown[0])
+            return shown[0].view
+        for entry in shown:
+            entry.last = False
+        return None
 
     def _nested(self, tree: Sequence) -> None:
         self._nesting += 1
-        self.sequence(tree)
+        self.sequence(tree, certain=self._certain)
         self._nesting -= 1
 
     def _word(self, word: Word) -> None:
@@ -267,7 +311,8 @@ class _Walk:
             if redirect.operator == "<":
                 fed = True
                 path = redirect.target.literal if redirect.target else None
-                view = View(spell(self.cwd, path), (WHOLE,)) if path and not unstable(path) else None
+                spelled = self._path(path) if path and not unstable(path) else None
+                view = View(spelled, (WHOLE,)) if spelled is not None else None
             elif redirect.body is not None:
                 fed, body = True, redirect.body
             elif redirect.operator == "<<<" and redirect.target is not None:
@@ -286,68 +331,43 @@ class _Walk:
             if ">" not in redirect.operator or redirect.target is None:
                 continue
             target = redirect.target.literal
+            path = self._path(target) if target else None
             if redirect.operator == ">&" and target is not None and (target.isdigit() or target == "-"):
                 away = away or (redirect.descriptor in (None, 1) and target != "1")
                 continue
             away = away or redirect.descriptor in (None, 1) or redirect.operator.startswith("&")
             if target in HARMLESS:
                 away = away and target == "/dev/null"
-            elif target is None:
+            elif path is None:
                 self.found.effects.append(Effects.UNKNOWN)
                 self.found.redirected(None, part, None, self.cwd)
             else:
                 carried = body if part.selection is not None else part.prints
                 shown = carried if redirect.descriptor in (None, 1) else None
-                self.found.redirected(spell(self.cwd, target), part, shown, self.cwd)
+                self.found.redirected(path, part, shown, self.cwd)
         return away
 
 
-class Scripts(Mapping[str, tuple[str, ...]]):
-    """Scripts that the agent wrote. What each names for writing is found out when it is asked for: few are ever run."""
-
-    def __init__(self, earlier: Mapping[str, tuple[str, ...]] | None = None) -> None:
-        """The scripts in ``earlier``, and those written from now on."""
-        self._earlier = earlier if earlier is not None else {}
-        self._texts: dict[str, list[tuple[str, str | None]]] = {}
-        self._named: dict[str, tuple[str, ...]] = {}
-
-    def write(self, path: str, text: str, cwd: str | None) -> None:
-        """Note one more text written to ``path``; a script may be written in pieces, so what they name adds up."""
-        self._texts.setdefault(path, []).append((text, cwd))
-        self._named.pop(path, None)
-
-    def __getitem__(self, path: str) -> tuple[str, ...]:
-        """The files that the script at ``path`` names for writing."""
-        if path not in self._texts:
-            return self._earlier[path]
-        if path not in self._named:
-            named = [file for text, cwd in self._texts[path] for file in script_writes(path, text, cwd)]
-            self._named[path] = tuple(dict.fromkeys((*self._earlier.get(path, ()), *named)))
-        return self._named[path]
-
-    def __iter__(self) -> Iterator[str]:
-        """The scripts' paths."""
-        return iter({**self._earlier, **self._texts})
-
-    def __len__(self) -> int:
-        """How many scripts there are."""
-        return len({**self._earlier, **self._texts})
-
-    def __contains__(self, path: object) -> bool:
-        """A script was written to ``path``."""
-        return path in self._texts or path in self._earlier
+def _moves(item: Item, behind: tuple[Item, ...]) -> bool:
+    """Whether the directory that ``item`` enters is that of all that follows: nothing goes on where it fails."""
+    if item.operator != "||":
+        return not item.negated
+    node = behind[0].node if behind else None
+    return isinstance(node, Simple) and bool(node.words) and node.words[0].literal in ("exit", "return")
 
 
-def is_script(path: str) -> bool:
-    """``path`` is a script by its name."""
-    return path.endswith((".sh", ".bash")) or bool(language_of(path))
+def without_expansions(part: Part) -> Part:
+    """The part without names that the shell may still replace, as it does in a here-document that it expands."""
+    certain = tuple(path for path in part.writes if not EXPANSION.search(path))
+    if len(certain) == len(part.writes):
+        return part
+    return replace(part, writes=certain, effects=Effects.UNKNOWN)
 
 
-def script_writes(path: str, text: str, cwd: str | None) -> tuple[str, ...]:
-    """The files that a script names for writing."""
-    if path.endswith((".sh", ".bash")):
-        return classify_command(text, cwd).writes
-    return written_by(text, language_of(path))
+def named_files(words: tuple[Word, ...]) -> list[str]:
+    """The words that may name a file: not an option, and with a folder or an extension."""
+    texts = [word.literal for word in words if word.literal]
+    return [text for text in texts if text[0] != "-" and ("/" in text or "." in text)]
 
 
 def known_name(name: str) -> str:

@@ -3,6 +3,9 @@
 Two forms are made. The *exact* form keeps every redirection and every stage of a pipe: commands that share it print
 the same bytes and end with the same status. The *normal* form, for detecting repeats, also drops harmless
 redirections and a trailing ``| cat``: commands that share it print the same, unless they fail.
+
+Error output that is dropped, or that goes down a pipe, makes a difference for a program that also speaks there when it
+succeeds, as test runners do. Known readers and searchers do not.
 """
 
 from __future__ import annotations
@@ -19,47 +22,53 @@ SAFE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 class Normal:
     """Writes a syntax tree back as text, in one spelling."""
 
-    def __init__(self, spelled: dict[int, tuple[str, ...]], *, exact: bool) -> None:
-        """``spelled`` holds, by the identity of a simple command, its arguments in their fixed spelling."""
+    def __init__(self, spelled: dict[int, tuple[str, ...]], quiet: set[int], *, exact: bool) -> None:
+        """By the identity of simple commands: their arguments in one spelling, and who fails before it complains."""
         self._spelled = spelled
+        self._quiet = quiet
         self._exact = exact
 
-    def sequence(self, sequence: Sequence) -> str:
-        """The text of a list."""
-        pieces: list[str] = []
+    def sequence(self, sequence: Sequence, *, piped: bool = False) -> str:
+        """The text of a list; ``piped`` if its output goes down a pipe or into a file."""
+        text = ""
         for item in sequence.items:
-            text = self.node(item.node)
-            pieces.append(("! " if item.negated else "") + text)
-            if item.operator:
-                pieces.append(item.operator)
-        if pieces and pieces[-1] == ";":
-            pieces.pop()
-        return " ".join(pieces).replace(" ;", ";")
+            text += ("! " if item.negated else "") + self.node(item.node, piped=piped)
+            text += f"{'' if item.operator == ';' else ' '}{item.operator} " if item.operator else ""
+        return text.rstrip(" ")
 
-    def node(self, node: Node) -> str:
+    def node(self, node: Node, *, piped: bool = False) -> str:
         """The text of any node."""
         if isinstance(node, Simple):
-            return self._simple(node)
+            return self._simple(node, piped)
         if isinstance(node, Pipeline):
             parts = list(node.parts)
             while not self._exact and len(parts) > 1 and is_cat(parts[-1]):
                 parts.pop()
-            return " | ".join(self.node(part) for part in parts)
+            before = [self.node(part, piped=True) for part in parts[:-1]]
+            return " | ".join([*before, self.node(parts[-1], piped=piped)])
         if isinstance(node, Compound):
-            bodies = " / ".join(self.sequence(body) for body in node.bodies)
-            words = " ".join(quoted(word) for word in node.words)
-            return f"{node.kind} {words} {{ {bodies} }}" + self._redirects(node.redirects)
-        return self.sequence(node)
+            away = piped or any(redirects_output(one) for one in node.redirects)
+            bodies = " / ".join(self.sequence(body, piped=away) for body in node.bodies)
+            head = " ".join(filter(None, (node.kind, node.mark, *(quoted(word) for word in node.words))))
+            return f"{head} {{ {bodies} }}" + self._redirects(node, piped)
+        return self.sequence(node, piped=piped)
 
-    def _simple(self, node: Simple) -> str:
+    def _simple(self, node: Simple, piped: bool) -> str:
         words = [quoted(word) for word in (*node.assignments, *node.words)]
         spelled = self._spelled.get(id(node))
         if spelled is not None:
             words[len(words) - len(node.words) + 1 :] = [quote(text) for text in spelled]
-        return " ".join(words) + self._redirects(node.redirects)
+        return " ".join(words) + self._redirects(node, piped)
 
-    def _redirects(self, redirects: tuple[Redirect, ...]) -> str:
-        return "".join(_redirect(one) for one in redirects if self._exact or not harmless(one))
+    def _redirects(self, node: Simple | Compound, piped: bool) -> str:
+        stays = not piped and not any(redirects_output(one) for one in node.redirects)
+        quiet = id(node) in self._quiet
+        kept = [
+            one
+            for one in node.redirects
+            if self._exact or not harmless(one) or not (quiet or (stays and one.operator == ">&"))
+        ]
+        return "".join(_redirect(one) for one in kept)
 
 
 def quote(text: str) -> str:
@@ -75,15 +84,20 @@ def quoted(word: Word) -> str:
 def harmless(redirect: Redirect) -> bool:
     """It changes no file and hides no output: error output dropped, or joined with the output."""
     target = redirect.target.literal if redirect.target else None
-    if redirect.operator in (">&", "<&"):
+    if redirect.operator == ">&":
         return redirect.descriptor == 2 and target == "1"
     return redirect.operator in (">", ">>") and redirect.descriptor == 2 and target in HARMLESS
+
+
+def redirects_output(redirect: Redirect) -> bool:
+    """It sends the standard output elsewhere."""
+    return ">" in redirect.operator and (redirect.descriptor in (None, 1) or redirect.operator.startswith("&"))
 
 
 def _redirect(redirect: Redirect) -> str:
     descriptor = "" if redirect.descriptor is None else str(redirect.descriptor)
     if redirect.target is None:
-        return f" {descriptor}<<\n{redirect.body or ''}\n"
+        return f" {descriptor}<<{'$' if redirect.expands else ''}\n{redirect.body or ''}\n"
     return f" {descriptor}{redirect.operator}{quoted(redirect.target)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -113,6 +114,11 @@ def _short_options(
             given.append((letter, None))
         else:
             unknown.append("-" + letter)
+
+
+def number(text: str) -> int | None:
+    """The number that ``text`` spells in plain digits; None if it is none, or longer than any count of lines."""
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 def literal_word(text: str) -> Word:

@@ -24,4 +24,4 @@ def spell(cwd: str | None, path: str) -> str:
 
 def unstable(path: str) -> bool:
     """A file whose content changes by itself."""
-    return path.startswith(("/proc/", "/sys/", "/dev/"))
+    return path.startswith(("/proc/", "/sys/", "/dev/")) and path not in HARMLESS

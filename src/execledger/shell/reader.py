@@ -10,7 +10,7 @@ from tree_sitter import Node as Leaf
 from execledger.shell.lists import ListBuilder
 from execledger.shell.nesting import MAX_DEPTH, Refused
 from execledger.shell.simple import SimpleReader
-from execledger.shell.tree import Compound, Sequence, Simple, Word
+from execledger.shell.tree import Compound, Redirect, Sequence, Simple, Word
 
 _TRANSPARENT = frozenset(
     "program list pipeline redirected_statement negated_command elif_clause else_clause do_group".split()
@@ -29,6 +29,8 @@ _KINDS = {
 _KEYWORDS = frozenset("( ) { } if then elif else fi for select while until do done".split())
 _CASE_ENDS = (";;", ";&", ";;&")
 _BEFORE_COMMENT = b" \t\n;&|()"
+_JOINED = Redirect(">&", 2, Word("1", "1"))
+"""What ``|&`` adds to the command before it."""
 
 
 def _units(nodes: list[Leaf], through: frozenset[str] = _TRANSPARENT) -> Iterator[Leaf]:
@@ -70,7 +72,10 @@ class Reader(SimpleReader):
             builder.command(self.simple(unit))
         elif kind == "file_redirect":
             builder.redirect(*self.redirect(unit))
-        elif kind in ("|", "|&"):
+        elif kind == "|":
+            builder.pipe()
+        elif kind == "|&":
+            builder.redirect(_JOINED, ())
             builder.pipe()
         elif kind in (";", "&", "&&", "||"):
             builder.end(kind)
@@ -132,7 +137,15 @@ class Reader(SimpleReader):
                 bodies.append(self.sequence(units, keyword.end_byte, following.start_byte))
         if not all(body.items for body in bodies):
             raise Refused("syntax")
-        return Compound(_KINDS[node.type], tuple(bodies), words)
+        return Compound(_KINDS[node.type], tuple(bodies), words, mark=self._mark(segments[0]))
+
+    def _mark(self, head: list[Leaf]) -> str:
+        """The variable of a loop; ``until`` and ``select`` by their own names."""
+        keyword, *units = head
+        if keyword.type in ("for", "select") and units[0].type != "((":
+            variable = self.text[units[0].start_byte : units[0].end_byte].decode()
+            return variable if keyword.type == "for" else f"select {variable}"
+        return keyword.type if keyword.type == "until" else ""
 
     def _loop_words(self, header: list[Leaf]) -> tuple[Word, ...]:
         """The words that a loop runs over; of a counting loop its bounds, as one word."""
@@ -151,12 +164,15 @@ class Reader(SimpleReader):
         head = _index(children, "in")
         words = list(self.words(children[1:head]))
         bodies: list[Sequence] = []
+        marks: list[str] = []
         for item in children:
             if item.type == "case_item":
                 patterns, body = self._case_item(item)
                 words += (pattern for pattern in patterns if pattern.scripts)
                 bodies.append(body)
-        return Compound("case", tuple(bodies), tuple(words))
+                end = item.children[-1].type
+                marks += (*(pattern.source for pattern in patterns), end if end in _CASE_ENDS else ";;")
+        return Compound("case", tuple(bodies), tuple(words), mark=" ".join(marks))
 
     def _case_item(self, node: Leaf) -> tuple[tuple[Word, ...], Sequence]:
         children = node.children
@@ -179,4 +195,5 @@ class Reader(SimpleReader):
         if opening.type == "[":
             return Simple(self.words([opening, *units, closing]))
         operands = (unit for unit in units if unit.is_named and unit.type != "test_operator")
-        return Compound("test", words=self.words(operands))
+        text = self.text[opening.end_byte : closing.start_byte].decode()
+        return Compound("test", words=self.words(operands), mark=text.strip())

@@ -44,8 +44,12 @@ class Found(Struct):
     """All parts are known readers, searchers or printers."""
     literal: bool = True
     """All words are literal."""
+    looks_at: list[str] = field(default_factory=list)
+    """Words of readers and searchers that may name a file."""
     volatile: bool = False
     """Some output depends on more than files."""
+    noisy: bool = False
+    """Something is printed among the output that is no program's own, as ``time`` does."""
     background: bool = False
     """A job is left running."""
     reproduces: bool = False
@@ -116,7 +120,8 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         reads=tuple(_reads(found)),
         writes=tuple(dict.fromkeys(found.writes)),
         effects=effects,
-        view=_only_view(found) if comparable else None,
+        view=_only_view(found) if comparable and not found.noisy else None,
+        looks_at=tuple(found.looks_at),
         comparable=comparable,
         literal=found.literal and not found.volatile,
         scope=found.scope,

@@ -67,6 +67,8 @@ class Compound(Struct, frozen=True):
     """The words of a ``for`` list, the subject of a ``case``, the operands of a test."""
     redirects: tuple[Redirect, ...] = ()
     """Redirections of the whole."""
+    mark: str = ""
+    """What else tells it from others of its kind: the loop's variable, a ``case``'s patterns, a test's text."""
 
 
 class Item(Struct, frozen=True):

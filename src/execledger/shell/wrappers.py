@@ -22,7 +22,7 @@ class Peeled(Struct, frozen=True):
     script: Word | None = None
     """The text that a shell is given with -c, in place of ``words``."""
     volatile: bool = False
-    """A wrapper prints something that differs from run to run."""
+    """A wrapper prints something of its own: timings, a trace."""
     background: bool = False
     """A wrapper leaves the command running."""
     moved: Word | None = None
@@ -68,8 +68,8 @@ def _xargs(args: tuple[Word, ...]) -> Peeled | None:
     mark = options.value("I")
     if mark:
         replaced = tuple(_given(w.source) if mark in (w.literal or "") else w for w in options.operands)
-        return Peeled(replaced)
-    return Peeled((*options.operands, _given()))
+        return Peeled(replaced, volatile=options.has("t"))
+    return Peeled((*options.operands, _given()), volatile=options.has("t"))
 
 
 def _given(source: str = "ARGS") -> Word:
@@ -79,15 +79,18 @@ def _given(source: str = "ARGS") -> Word:
 
 def _shell(args: tuple[Word, ...]) -> Peeled | None:
     """``bash -c TEXT``, ``bash -lc TEXT``; a shell that runs a script file is left to the interpreters."""
-    options: Options = parse_options(args, "c:lixevunp", {"login": "l", "norc": "n", "noprofile": "p"}, permute=False)
-    return Peeled((), script=options.values("c")[0]) if options.has("c") and not options.unknown else None
+    long = {"login": "l", "norc": "N", "noprofile": "P"}
+    options: Options = parse_options(args, "clixevuo:O:", long, permute=False)
+    if options.unknown or not options.has("c") or not options.operands:
+        return None
+    return Peeled((), script=options.operands[0], volatile=options.has("x", "v"))
 
 
 WRAPPERS: dict[str, Callable[[tuple[Word, ...]], Peeled | None]] = {
     "env": _env,
     "timeout": _after("s:k:v", {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}, 1),
     "gtimeout": _after("s:k:v", {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}, 1),
-    "sudo": _after("u:g:EnHSkbi", {"user": "u:", "group": "g:", "preserve-env": "E?", "non-interactive": "n"}),
+    "sudo": _after("u:g:EnHSk", {"user": "u:", "group": "g:", "preserve-env": "E?", "non-interactive": "n"}),
     "time": _after("pvf:", {"portability": "p", "verbose": "v", "format": "f:"}, volatile=True),
     "nice": _after("n:", {"adjustment": "n:"}),
     "ionice": _after("c:n:t", {}),

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from execledger.symbols.fragments import Fragment, parse_fragment
 from execledger.symbols.languages import FILLER, Language
+from execledger.symbols.python_text import MAX_CHARACTERS, python_definitions
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -21,7 +22,7 @@ MAX_NAME = 200
 """Longer names are no names."""
 
 # A statement that starts in the middle can look like a definition: ``else if (x) {``.
-_STATEMENTS = frozenset("if else for while do switch case return try catch with match new throw".split())
+_STATEMENTS = frozenset(("if", "else", "for", "while", "switch", "return"))
 _TYPE_ARGUMENTS = re.compile(r"<[^<>=]*>|(?<=\w)\[.*\]$")
 
 
@@ -49,9 +50,14 @@ class _Found(Struct):
     kind: str
 
 
-def definitions(language: Language, text: str) -> list[Definition] | None:
-    """The definitions in a text, the outer before the inner; None if it cannot be parsed."""
-    fragment = parse_fragment(language, text)
+def definitions(language: Language, text: str, *, heading: bool = False) -> list[Definition] | None:
+    """The definitions in a text, the outer before the inner; None if it cannot be parsed.
+
+    A ``heading`` is the first line of a definition alone.
+    """
+    if language.indented:
+        return None if len(text) > MAX_CHARACTERS else [Definition(*each) for each in python_definitions(text)]
+    fragment = parse_fragment(language, text, heading=heading)
     if fragment is None:
         return None
     found, preludes = _matches(fragment)

@@ -18,17 +18,24 @@ from execledger.symbols.languages import FILLER, Grammar, Language, grammar_of
 if TYPE_CHECKING:
     import tree_sitter
 
-MAX_CHARACTERS = 500_000
+MAX_CHARACTERS = 100_000
 """Longer texts are not parsed."""
-MAX_COMPLETED = 50_000
+MAX_COMPLETED = 10_000
 """Longer texts are parsed as they stand only."""
+MAX_LINE = 2_000
+"""Nothing with a longer line is parsed: it was not written by hand."""
+MAX_UNPAIRED = 500
+"""Nothing with more brackets open than closed, or the other way round, is parsed; nor any statement with more ``<``."""
+MAX_SIGNS = 2_000
+"""Nothing with a longer run of signs between two words is parsed."""
 READS_PER_BYTE = 8
 """How often the parser may look at each byte. Sound text takes about two looks, garbage three."""
 MISSING_COST = 5
 """What is missing counts as much as this many bytes that cannot be placed."""
 
-_LINE = re.compile(r"^([ \t]*)([^\s#]\w*)", re.MULTILINE)
-_CLAUSES = {"elif": "if 1", "else": "if 1", "except": "try", "finally": "try"}
+_WORD = re.compile(r"\w+")
+_STATEMENT_END = re.compile(r"[;{}]")
+_BODIES = ("", " {}", "() {}")
 _CLOSERS = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -47,15 +54,18 @@ class Fragment(Struct, frozen=True):
     """How many lines the completion put before the text."""
 
 
-def parse_fragment(language: Language, text: str) -> Fragment | None:
-    """The best tree that can be had for a piece of text; None if there is none."""
+def parse_fragment(language: Language, text: str, *, heading: bool = False) -> Fragment | None:
+    """The best tree that can be had for a piece of text; None if there is none.
+
+    A ``heading`` is the first line of something, and may lack parentheses and a body.
+    """
     grammar = grammar_of(language)
-    if grammar is None or len(text) > MAX_CHARACTERS:
+    if grammar is None or not _is_plausible(text):
         return None
     best = _parsed(grammar, text, "", "")
     if best is None or not best.faults or len(text) > MAX_COMPLETED:
         return best
-    for attempt in _attempts(grammar, language, text):
+    for attempt in _attempts(grammar, language, text, _BODIES if heading else ("",)):
         if attempt.faults < best.faults:
             best = attempt
         if not best.faults:
@@ -63,14 +73,25 @@ def parse_fragment(language: Language, text: str) -> Fragment | None:
     return best
 
 
-def _attempts(grammar: Grammar, language: Language, text: str) -> Iterator[Fragment]:
+def _is_plausible(text: str) -> bool:
+    """The text is of no kind on which the parser's time or memory is known to grow with the square of its length."""
+    if len(text) > MAX_CHARACTERS or max(map(len, text.split("\n"))) > MAX_LINE:
+        return False
+    if any(abs(text.count(opener) - text.count(closer)) > MAX_UNPAIRED for opener, closer in _CLOSERS.items()):
+        return False
+    if any(part.count("<") - part.count(">") > MAX_UNPAIRED for part in _STATEMENT_END.split(text)):
+        return False
+    return max(len(signs) - signs.count(" ") for signs in _WORD.split(text)) <= MAX_SIGNS
+
+
+def _attempts(grammar: Grammar, language: Language, text: str, bodies: tuple[str, ...]) -> Iterator[Fragment]:
     """The text with every completion that may fit."""
-    for before, after in _surroundings(language, text):
+    for before, after in _surroundings(text):
         bare = _parsed(grammar, text, before, after)
         if bare is None:
             continue
         yield bare
-        for prefix, suffix in _completions(language, text, bare):
+        for prefix, suffix in _completions(language, bare, bodies):
             attempt = _parsed(grammar, text, prefix + before, after + suffix)
             if attempt is not None:
                 yield attempt
@@ -111,43 +132,20 @@ def _parse(syntax: tree_sitter.Language, source: bytes) -> tree_sitter.Tree | No
     return tree if looks >= 0 else None
 
 
-def _surroundings(language: Language, text: str) -> Iterator[tuple[str, str]]:
-    """What to put around a text that starts or ends within a block, a comment or a docstring."""
+def _surroundings(text: str) -> Iterator[tuple[str, str]]:
+    """What to put around a text that may start or end within a comment."""
     yield "", ""
-    if language.indented:
-        lines = _LINE.findall(text)
-        outer, quote = _outer_blocks(lines), f'{lines[0][0] if lines else ""}"""\n'
-        yield outer, ""
-        if text.count('"""') % 2:
-            yield outer + quote, ""
-            yield outer, '\n"""'
-        elif '"""' in text:
-            yield outer + quote, '\n"""'
-        return
     if "*/" in text and "/*" not in text[: text.index("*/")]:
         yield "/*\n", ""
     if "/*" in text and "*/" not in text[text.rindex("/*") :]:
         yield "", "\n*/"
+    if "/*" not in text and "*/" not in text and text.lstrip().startswith("* "):
+        yield "/*\n", "\n*/"
 
 
-def _outer_blocks(lines: list[tuple[str, str]]) -> str:
-    """The heads of the blocks that an indented text starts in, so far as it is seen to leave them."""
-    heads: list[str] = []
-    lowest = None
-    for indent, word in lines:
-        if lowest is not None and len(indent) >= lowest:
-            continue
-        # Only the first line needs a block before it on its own level; a later one ends the block that it leaves.
-        if lowest is not None or word in _CLAUSES:
-            heads.append(f"{indent}{_CLAUSES.get(word, 'if 1')}:{' pass' if lowest is None else ''}\n")
-        lowest = len(indent)
-    return "".join(reversed(heads))
-
-
-def _completions(language: Language, text: str, attempt: Fragment) -> Iterator[tuple[str, str]]:
+def _completions(language: Language, attempt: Fragment, bodies: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """What to put around a text whose brackets or surroundings are missing, the likeliest first."""
     closers, openers = _unmatched(attempt)
-    bodies = ("",) if "\n" in text.strip() else ("", *language.bodies)
     for prefix, extra in _prefixes(language, closers):
         for body in bodies:
             yield prefix and prefix + "\n", _suffix(openers, body) + extra

@@ -24,7 +24,7 @@ class Language(Struct, frozen=True):
 
     name: str
     """The language, and the end of its grammar's module name."""
-    query: str
+    query: str = ""
     """What counts as a definition."""
     type_head: str = ""
     """Opens a type, in which a method may stand; "" where methods may stand alone."""
@@ -34,10 +34,8 @@ class Language(Struct, frozen=True):
     """Opens a function."""
     lambda_head: str = ""
     """Opens a function among the arguments of a call; "" where there is none."""
-    bodies: tuple[str, ...] = (" {}", "() {}")
-    """What may be missing behind the first line of a definition."""
     indented: bool = False
-    """Blocks are made by indentation, and docstrings span lines; else by braces, and block comments do."""
+    """Python: its text is read without a grammar."""
 
 
 class Grammar(Struct, frozen=True):
@@ -52,12 +50,6 @@ class Grammar(Struct, frozen=True):
     brackets: tree_sitter.Query
     """Finds every bracket."""
 
-
-PYTHON = """
-(class_definition name: (_) @name) @type
-(function_definition name: (_) @name) @function
-(decorator) @prelude
-"""
 
 JAVASCRIPT = """
 (class_declaration name: (_) @name) @type
@@ -136,7 +128,7 @@ def _braces(name: str, query: str, *heads: str) -> Language:
 
 
 _JS_HEADS = ("class X", "X()", "function X()", "() =>")
-_PYTHON = Language("python", PYTHON, bodies=(": pass", "(): pass"), indented=True)
+_PYTHON = Language("python", indented=True)
 _JAVASCRIPT = _braces("javascript", JAVASCRIPT + JAVASCRIPT_FIELDS, *_JS_HEADS)
 _TYPESCRIPT = _braces("typescript", JAVASCRIPT + TYPESCRIPT_TYPES, *_JS_HEADS)
 _TSX = _braces("tsx", JAVASCRIPT + TYPESCRIPT_TYPES, *_JS_HEADS)
@@ -164,6 +156,11 @@ def language_of(path: str) -> Language | None:
     return SUFFIXES.get(suffix.lower()) if stem and dot else None
 
 
+def is_readable(language: Language) -> bool:
+    """Definitions can be found in texts of this language."""
+    return language.indented or grammar_of(language) is not None
+
+
 @cache
 def grammar_of(language: Language) -> Grammar | None:
     """The grammar of a language, imported when first asked for; None if it is not installed or does not fit."""
@@ -182,8 +179,6 @@ def grammar_of(language: Language) -> Grammar | None:
 def _load(name: str) -> object:
     """The grammar as its own package gives it."""
     match name:
-        case "python":
-            from tree_sitter_python import language
         case "javascript":
             from tree_sitter_javascript import language
         case "typescript":

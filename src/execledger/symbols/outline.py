@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from execledger.symbols.definitions import definitions
-from execledger.symbols.languages import grammar_of, language_of
+from execledger.symbols.languages import is_readable, language_of
 from execledger.symbols.touched import Change, distinct, touched
 
 MAX_COMPARED = 250_000
@@ -26,7 +26,7 @@ def edited(path: str, old: str, new: str) -> tuple[str, ...] | None:
     Each changed line counts for the innermost definition in the snippet that it stands in, if there is one.
     """
     language = language_of(path)
-    if language is None or grammar_of(language) is None:
+    if language is None or not is_readable(language):
         return None
     before, after = old.split("\n"), new.split("\n")
     names = touched(language, before, after, _changes(before, after))

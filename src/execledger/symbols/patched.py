@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from execledger.symbols.definitions import definitions
-from execledger.symbols.languages import Language, grammar_of, language_of
+from execledger.symbols.languages import Language, is_readable, language_of
 from execledger.symbols.patches import FilePatch, Hunk, parse_patch
 from execledger.symbols.touched import Change, Heading, distinct, touched
 
@@ -39,7 +39,7 @@ def _patched_file(file: FilePatch) -> PatchedFile:
 def _symbols(file: FilePatch) -> tuple[str, ...] | None:
     """The symbols of all hunks; one hunk that cannot be read makes the whole unknown."""
     language = language_of(file.path)
-    if language is None or grammar_of(language) is None:
+    if language is None or not is_readable(language):
         return None
     names: list[str] = []
     for hunk in file.hunks:
@@ -72,7 +72,7 @@ def _heading(language: Language, headings: list[str]) -> Heading | None:
     names: list[str] = []
     is_type = False
     for heading in headings:
-        found = definitions(language, heading) if len(heading) <= MAX_HEADING else None
+        found = definitions(language, heading, heading=True) if len(heading) <= MAX_HEADING else None
         if found:
             names.append(found[-1].name)
             is_type = found[-1].is_type

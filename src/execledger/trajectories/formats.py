@@ -9,6 +9,7 @@ from msgspec.json import Decoder
 
 from execledger.errors import UnreadableRun
 from execledger.trajectories.decoding import decode
+from execledger.trajectories.journal import is_journal, read_as_run
 from execledger.trajectories.mini_swe_agent import read_list, read_trajectory
 from execledger.trajectories.recording import Run
 from execledger.trajectories.spans import read_spans
@@ -31,6 +32,8 @@ def _read(source_name: str, data: bytes) -> Run:
         raise UnreadableRun(source_name, "found an empty file, expected a recorded run")
     if data.lstrip().startswith(b"["):
         return read_list(source_name, data)
+    if is_journal(data):
+        return read_as_run(source_name, data)
     fields = decode(source_name, data, _FIELDS, "")
     if "messages" in fields and ("trajectory_format" in fields or "info" in fields):
         return read_trajectory(source_name, fields)

@@ -55,3 +55,10 @@ def test_fd() -> None:
     assert understand("fd foo -x wc -l") == LOOK
     assert kinds("fd foo -x rm", "fd foo -X rm -f", "fd foo --exec rm {}") == {("modify", "unknown")}
     assert kinds("fd --exec=rm foo") == {("search", "unknown")}
+
+
+def test_the_clock() -> None:
+    """What was changed in the last minutes is not the same a minute later."""
+    for line in ("find . -mmin -5", "find . -mtime 1", "find . -newermt yesterday", "find . -used 1"):
+        assert understand(line).volatile, line
+    assert not understand("find . -newer a -name -mmin.py").volatile

@@ -12,8 +12,6 @@ def test_formatters_change_the_files_they_are_given() -> None:
         "isort --profile black a.py",
         "autopep8 -i -a a.py",
         "yapf -i a.py",
-        "ruff format a.py",
-        "ruff check --fix a.py",
         "prettier --write a.py",
         "eslint --fix a.py",
         "gofmt -l -w a.py",
@@ -30,7 +28,9 @@ def test_formatters_over_folders() -> None:
 
 
 def test_formatters_that_write_more() -> None:
-    """They follow imports or leave backups."""
+    """They follow imports, leave backups or keep a cache in the tree."""
+    assert changes("ruff format a.py") == ("unknown", "TREE", ["a.py"])
+    assert changes("ruff check --fix a.py") == ("unknown", "TREE", ["a.py"])
     assert changes("rustfmt main.rs") == ("unknown", "TREE", ["main.rs"])
     assert changes("2to3 -w a.py") == ("unknown", "TREE", ["a.py"])
 

@@ -174,3 +174,18 @@ def test_other_systems() -> None:
     assert understand("hg status") == LOOK
     assert understand("svn log -l 3") == LOOK
     assert kinds("hg update x", "svn revert a", "hg diff --config x=y", "jj status") == {("modify", "unknown")}
+
+
+def test_the_clock() -> None:
+    """Times that are told from now on change by themselves."""
+    for line in (
+        "git log --format=%cr",
+        "git log --date=relative",
+        "git log --relative-date",
+        "git log --since=yesterday",
+        "git for-each-ref '--format=%(committerdate:relative)'",
+        "git show HEAD@{yesterday}",
+    ):
+        assert understand(line).volatile, line
+    for line in ("git log -5", "git diff HEAD@{1}", "git log --format=%cd", "git diff --relative", "git log @{u}.."):
+        assert not understand(line).volatile, line

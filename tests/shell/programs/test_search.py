@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from execledger.core.records import WHOLE, View
 from execledger.shell.parts import Selection
 from tests.shell.programs.calling import LOOK, SHOW, kinds, understand
@@ -44,7 +46,6 @@ def test_lookers() -> None:
         "ls -la src",
         "tree -L 2",
         "wc -l a.py",
-        "stat a",
         "diff -u a b",
         "sha256sum a",
         "which python",
@@ -71,3 +72,16 @@ def test_pwd_and_filters_reshape() -> None:
     """They pass no line on as it stands."""
     for line in ("pwd", "cut -d: -f1 a", "tr a b", "jq . a.json", "sort -u a", "uniq -c a"):
         assert understand(line) == SHOW, line
+
+
+def test_reports_into_files() -> None:
+    """Counters of lines have options that write their report."""
+    assert kinds("cloc --out=x .", "cloc --report-file x .", "scc -o x", "diffstat -o x p.diff") == {
+        ("modify", "unknown")
+    }
+    assert kinds("cloc .", "scc", "diffstat p.diff", "tokei") == {("search", "none")}
+
+
+def test_access_times() -> None:
+    """``stat`` says when a file was last read, which reading changes."""
+    assert understand("stat a") == replace(LOOK, volatile=True)

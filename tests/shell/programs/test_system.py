@@ -63,3 +63,11 @@ def test_tools_that_may_do_anything() -> None:
     assert kinds("kill 1", "openssl x", "sqlite3 a.db", "ffmpeg -i a b", "ssh h", "sphinx-build a b", "mktemp") == {
         ("other", "unknown")
     }
+
+
+def test_downloads_name_their_file() -> None:
+    """Also where the option stands in a cluster."""
+    for line in ("curl -o f u", "curl -sSLo f u", "curl --output=f u", "wget -O f u", "wget -qO f u"):
+        assert changes(line) == ("unknown", "FILES", ["f"]), line
+    for line in ("wget -qO- u", "wget -O - u", "curl u", "curl -o /dev/null u"):
+        assert changes(line) == ("unknown", "NONE", []), line

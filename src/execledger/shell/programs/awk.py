@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import re
 
-from execledger.core.records import CHANGED, Category, Lines
+from execledger.core.records import CHANGED, Category, Lines, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs
 from execledger.shell.programs.readers import show
 
-MAY_ACT = re.compile(r"\bsystem\s*\(|\bgetline\b|\bprintf?\b[^;}\n]*(?:>|\|(?!\|))|\bclose\s*\(|\|&|@load|\bfflush\b")
-MAX_PROGRAM = 2000
-"""A longer program is not read: looking for what it may do takes time that grows faster than its length."""
+CODE = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*")|(?P<remark>\#[^\n]*)|\b(?:printf?|return|in|case)\b|(?:[\w$)\]]|\+\+|--)\s*/"""
+    r"""|(?P<pattern>/(?:[^/\\\n]|\\.)*/)|(?P<continued>(?:,|&&|\|\||\\)[ \t]*\n)""",
+    re.DOTALL,
+)
+"""What must be told apart to see a program's own signs: texts, patterns (no operand stands before them), lines."""
+OUTPUT = re.compile(r"\bprintf?\b[^;}\n]*>")
+"""A print into a file; what merely looks like one counts too."""
+MAY_ACT = re.compile(r"\bsystem\s*\(|\bgetline\b|\bprintf?\b[^;}\n]*(?<!\|)\|(?!\|)|\bclose\s*\(|\|&|@|\bfflush\b")
+"""A program that runs another, or reads what we don't see."""
+SPECIAL = re.compile(r"(?:F?NR|O?RS|OFS|NF|BINMODE)=")
+"""Variables that change what a line is or how it is printed."""
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+"""An operand that is no file."""
+MAX_PROGRAM = 8 * 1024
+"""Longer programs are not read."""
 CONDITIONS = (
-    (re.compile(r"NR\s*>=\s*(\d+)\s*&&\s*NR\s*<=\s*(\d+)"), 0, 0),
-    (re.compile(r"NR\s*>\s*(\d+)\s*&&\s*NR\s*<=\s*(\d+)"), 1, 0),
-    (re.compile(r"NR\s*>=\s*(\d+)\s*&&\s*NR\s*<\s*(\d+)"), 0, -1),
-    (re.compile(r"NR\s*>\s*(\d+)\s*&&\s*NR\s*<\s*(\d+)"), 1, -1),
-    (re.compile(r"NR\s*==\s*(\d+)\s*,\s*NR\s*==\s*(\d+)"), 0, 0),
+    (re.compile(r"NR\s*>=\s*([0-9]{1,9})\s*&&\s*NR\s*<=\s*([0-9]{1,9})"), 0, 0),
+    (re.compile(r"NR\s*>\s*([0-9]{1,9})\s*&&\s*NR\s*<=\s*([0-9]{1,9})"), 1, 0),
+    (re.compile(r"NR\s*>=\s*([0-9]{1,9})\s*&&\s*NR\s*<\s*([0-9]{1,9})"), 0, -1),
+    (re.compile(r"NR\s*>\s*([0-9]{1,9})\s*&&\s*NR\s*<\s*([0-9]{1,9})"), 1, -1),
+    (re.compile(r"NR\s*==\s*([0-9]{1,9})\s*,\s*NR\s*==\s*([0-9]{1,9})"), 0, 0),
 )
 """Conditions on NR that select one run of lines, with what to add to the numbers that they name."""
 ACTIONS = (
@@ -40,16 +53,33 @@ def awk(call: Invocation) -> Part:
     text = options.operands[0].literal
     if text is None or len(text) > MAX_PROGRAM:
         return runs(Category.OTHER)
-    if MAY_ACT.search(re.sub(r"/(?:[^/\\\n]|\\.)*/", "", text)):
+    signs = bare(text)
+    if OUTPUT.search(signs):
+        return runs(Category.MODIFY, scope=Scope.TREE)
+    if MAY_ACT.search(signs):
         return runs(Category.OTHER)
-    selection = selected(text.strip())
-    return show(call, options.operands[1:], selection, None) if selection else inspects()
+    files = options.operands[1:]
+    odd = any(SPECIAL.match(word.source) for word in options.values("v"))
+    odd = odd or any(ASSIGNMENT.match(word.literal or "") for word in files)
+    selection = None if odd else selected(text.strip())
+    return show(call, files, selection, None) if selection else inspects()
+
+
+def bare(text: str) -> str:
+    """The program without the contents of its texts and patterns, its continued lines joined."""
+    blank = {"text": '""', "remark": "", "pattern": "//"}
+
+    def blanked(found: re.Match[str]) -> str:
+        kind = found.lastgroup or ""
+        return found[0].replace("\n", " ") if kind == "continued" else blank.get(kind, found[0])
+
+    return CODE.sub(blanked, text)
 
 
 def selected(text: str) -> Selection | None:
     """The lines that an awk program prints, if it is one of the line-number idioms."""
     match = re.fullmatch(r"(?P<when>[^{}]*?)\s*(?:\{\s*(?P<what>[^{}]*?)\s*\})?\s*;?", text)
-    if not match:
+    if not match or not (match["when"] or match["what"]):
         return None
     numbering = _numbering(match["what"]) if match["what"] is not None else ""
     positions = _positions(match["when"])
@@ -67,7 +97,7 @@ def _positions(when: str) -> tuple[Lines, ...] | None:
         if match:
             first, last = max(int(match[1]) + below, 1), int(match[2]) + above
             return (Lines(first, last),) if last >= first else None
-    match = re.fullmatch(r"NR\s*(==|<=|<|>=|>)\s*(\d+)", when)
+    match = re.fullmatch(r"NR\s*(==|<=|<|>=|>)\s*([0-9]{1,9})", when)
     if not match:
         return None
     at = int(match[2])
@@ -88,4 +118,5 @@ def _numbering(what: str) -> str | None:
         match = action.fullmatch(what)
         if match:
             return separator if separator is not None else match[1].replace("\\t", "\t") or CHANGED
-    return CHANGED if re.fullmatch(r"printf?\b.*\$0.*", what, re.S) else None
+    one_line = what.count("\\n") == what.startswith("printf") and ";" not in what.rstrip("; ") and "\n" not in what
+    return CHANGED if one_line and re.fullmatch(r"printf?\b.*\$0.*", what) else None

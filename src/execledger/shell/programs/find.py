@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from execledger.core.records import Category, Scope
 from execledger.shell.parts import Invocation, Part, program, runs, searches
 from execledger.shell.programs.idioms import harmless, inner, strongest
@@ -19,6 +21,8 @@ VALUED = frozenset(
     """.split()
 )
 """Primaries that take the next word."""
+TIMED = re.compile(r"-[amc](?:min|time)|-newer[aBcm]t|-used|-anewer")
+"""Primaries that ask the clock, or when a file was last read."""
 
 
 @program("find", "gfind")
@@ -41,7 +45,8 @@ def find(call: Invocation) -> Part:
             acts.append(runs(Category.SEARCH))
         at += text in VALUED
         started = started or not re.fullmatch(r"-[LHP]", text or "")
-    return _together(acts)
+    timed = any(TIMED.fullmatch(word.literal or "") for word in call.args)
+    return replace(_together(acts), volatile=timed)
 
 
 def _end(words: tuple[Word, ...], start: int) -> int:

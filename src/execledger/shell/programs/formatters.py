@@ -74,8 +74,11 @@ FORMATTERS: dict[str, Formatter] = {
     "cmake-format": Formatter("i", ("--in-place",), ("--check",)),
     "taplo": Formatter(exact=False),
     "biome": Formatter("", ("--write", "--apply", "--fix", "--apply-unsafe"), (), exact=False),
-    "ruff-format": Formatter(check=("--check", "--diff"), valued=COMMON),
-    "ruff-check": Formatter("", ("--fix", "--fix-only", "--unsafe-fixes", "--add-noqa"), ("--diff",), COMMON),
+    # It keeps a cache in the tree.
+    "ruff-format": Formatter(check=("--check", "--diff"), valued=COMMON, exact=False),
+    "ruff-check": Formatter(
+        "", ("--fix", "--fix-only", "--unsafe-fixes", "--add-noqa"), ("--diff",), COMMON, exact=False
+    ),
 }  # fmt: skip
 """Every formatter by its name."""
 

@@ -76,6 +76,9 @@ def _global_options(options: tuple[Word, ...]) -> tuple[str | None, bool]:
     return folder, plain
 
 
+TIMED = re.compile(r"%[ac][rh]|[:=](?:relative|human)|^--(?:relative-date|since|after|until|before)|@\{.*[a-z]{3}")
+"""Words that make git ask the clock: times such as "two hours ago", printed or compared."""
+
 PATCHLESS = ("--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--summary", "--dirstat", "--check",
              "--quiet", "--raw", "--compact-summary", "-s", "--no-patch", "--word-diff", "--color-words")  # fmt: skip
 
@@ -89,7 +92,7 @@ def _look(git: Git) -> Part:
     if git.name == "grep" and any(re.match(r"-O|--open", name) for name in names[:ends]):
         return runs(Category.SEARCH)
     prints_patch = git.name in ("diff", "format-patch") and not set(names[:ends]) & set(PATCHLESS)
-    return searches(makes_patch=prints_patch)
+    return searches(makes_patch=prints_patch, volatile=any(map(TIMED.search, texts(git.args))))
 
 
 def _written(git: Git) -> Part:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from execledger.core.records import Category, Scope
-from execledger.shell.options import parse_options
+from execledger.shell.options import number, parse_options
 from execledger.shell.parts import Invocation, Part, runs
 from execledger.shell.programs.idioms import given, inside, operands, subcommand, texts, touched
 from execledger.shell.programs.patching import applied
@@ -191,7 +191,7 @@ def _apply(git: Git) -> Part:
     if options.unknown or not from_input or folder is None:
         return TREE
     strip = options.value("p") or "1"
-    return applied(git.call.body, int(strip) if strip.isdigit() else None, folder)
+    return applied(git.call.body, number(strip), folder)
 
 
 SPECIAL: dict[str, Callable[[Git], Part]] = {

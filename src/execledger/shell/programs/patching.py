@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from execledger.core.records import Category, Scope
-from execledger.shell.options import parse_options
+from execledger.shell.options import number, parse_options
 from execledger.shell.parts import Invocation, Part, program, runs, searches, writes
 from execledger.shell.programs.idioms import about_itself
 from execledger.symbols.patches import patched_paths
@@ -43,7 +43,7 @@ def patch(call: Invocation) -> Part:
         return runs(Category.MODIFY, writes=named, scope=Scope.FILES, texts=texts)
     known = folder is not None and not options.unknown and not options.has("i", "o", "r") and not options.operands
     # Without -p, patch drops all folders of a name unless the file stands there: then the name is as spelled.
-    return applied(call.body if known else None, int(strip) if strip.isdigit() else None, folder or "")
+    return applied(call.body if known else None, number(strip), folder or "")
 
 
 @program("apply_patch", "applypatch", "apply-patch")

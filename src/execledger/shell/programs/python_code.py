@@ -35,8 +35,9 @@ class Names:
     def __init__(self, tree: ast.Module) -> None:
         self.imports: dict[str, str] = {}
         self._bound: dict[str, list[tuple[int, list[ast.expr]]]] = {}
-        functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        for node in ast.walk(tree):
+        self.nodes = list(ast.walk(tree))
+        functions = {node.name: node for node in self.nodes if isinstance(node, ast.FunctionDef)}
+        for node in self.nodes:
             self._import(node)
             self._bind_node(node, functions)
         for bindings in self._bound.values():
@@ -179,9 +180,9 @@ def _pair(first: ast.expr, second: ast.expr) -> ast.expr:
     return ast.Tuple([first, second], ast.Load())
 
 
-def written(tree: ast.Module, names: Names) -> Iterator[str]:
+def written(names: Names) -> Iterator[str]:
     """The files that the calls of a module write, in the order of the text."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in names.nodes if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
         yield from _writes(call, names)
 

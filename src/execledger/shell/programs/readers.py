@@ -61,7 +61,7 @@ LINES_OF = {"lines": "n:", "bytes": "c:", "quiet": "q", "silent": "q", "verbose"
 
 def old_style(args: tuple[Word, ...]) -> tuple[Word, ...]:
     """``-20`` and ``+5`` as ``-n 20`` and ``-n +5``."""
-    match = re.fullmatch(r"-(\d+)", args[0].literal or "") if args else None
+    match = re.fullmatch(r"-([0-9]+)", args[0].literal or "") if args else None
     if match:
         return (Word("-n", "-n"), Word(match[1], match[1]), *args[1:])
     return args
@@ -72,32 +72,39 @@ def head(call: Invocation) -> Part:
     """``head -n 20 FILE``: the first lines."""
     options = parse_options(old_style(call.args), "n:c:qvz", LINES_OF)
     count = options.value("n") if options.has("n") else "10"
-    if options.unknown or options.has("c", "v", "z") or count is None or not re.fullmatch(r"\+?\d+", count):
+    if options.unknown or options.has("c", "v", "z") or count is None or not re.fullmatch(r"\+?[0-9]{1,9}", count):
         return inspects()
     if int(count) == 0:
         return inspects()
     selection = Selection((Lines(1, int(count)),))
-    return show(call, options.operands, selection, spelled(options, "-n", str(int(count))))
+    return show(call, options.operands, selection, spelled(options, *_quiet(options), "-n", str(int(count))))
+
+
+def _quiet(options: Options) -> tuple[str, ...]:
+    """``-q`` where it matters: several files get headings without it."""
+    return ("-q",) if options.has("q") and len(options.operands) > 1 else ()
 
 
 @program("tail")
 def tail(call: Invocation) -> Part:
     """``tail -n 20 FILE`` or ``tail -n +5 FILE``: the last lines, or all from one on."""
     args = call.args
-    if args and re.fullmatch(r"\+\d+", args[0].literal or ""):
+    if args and re.fullmatch(r"\+[0-9]+", args[0].literal or ""):
         args = (Word("-n", "-n"), args[0], *args[1:])
     options = parse_options(old_style(args), "n:c:qvzfFs:", LINES_OF)
     count = options.value("n") if options.has("n") else "10"
     if options.has("f", "F", "p"):
         return inspects(volatile=True)
-    if options.unknown or options.has("c", "v", "z") or count is None or not re.fullmatch(r"[-+]?\d+", count):
+    if options.unknown or options.has("c", "v", "z") or count is None or not re.fullmatch(r"[-+]?[0-9]{1,9}", count):
         return inspects()
     lines = int(count.lstrip("-+"))
+    quiet = _quiet(options)
     if count.startswith("+"):
-        return show(call, options.operands, Selection((Lines(max(lines, 1)),)), spelled(options, "-n", f"+{lines}"))
+        positions = (Lines(max(lines, 1)),)
+        return show(call, options.operands, Selection(positions), spelled(options, *quiet, "-n", f"+{lines}"))
     if lines == 0:
         return inspects()
-    return show(call, options.operands, Selection((Lines(-lines),)), spelled(options, "-n", str(lines)))
+    return show(call, options.operands, Selection((Lines(-lines),)), spelled(options, *quiet, "-n", str(lines)))
 
 
 NL = {"body-numbering": "b:", "number-separator": "s:", "number-width": "w:", "number-format": "n:",
@@ -135,11 +142,14 @@ BAT = {"plain": "p", "number": "n", "line-range": "r:", "language": "l:", "style
 
 @program("bat", "batcat")
 def bat(call: Invocation) -> Part:
-    """``bat -r 5:9 FILE``: undecorated when its output is not a terminal."""
+    """``bat -r 5:9 FILE``: undecorated when its output is not a terminal; ``bat cache`` keeps files of its own."""
     options = parse_options(call.args, "pnr:l:", BAT)
+    if options.paths[:1] == ("cache",) or "--generate-config-file" in options.unknown:
+        return runs()
     ranges_given = options.values("r")
     altered = options.unknown or options.has("n", "c", "d") or options.value("s") not in (None, "plain")
-    match = re.fullmatch(r"(\d*):(\d*)", ranges_given[0].literal or "") if len(ranges_given) == 1 else None
+    lines = re.compile(r"([0-9]{0,9}):([0-9]{0,9})")
+    match = lines.fullmatch(ranges_given[0].literal or "") if len(ranges_given) == 1 else None
     if altered or len(ranges_given) > 1 or (ranges_given and not match):
         return inspects()
     positions = (Lines(int(match[1] or 1), int(match[2]) if match[2] else None),) if match else None
@@ -148,8 +158,8 @@ def bat(call: Invocation) -> Part:
 
 @program("tac", "rev", "column", "fold", "fmt", "expand", "unexpand", "pr", "hexdump", "hd", "od", "strings")
 def altered(call: Invocation) -> Part:
-    """They show content, but not as lines of the file."""
-    return inspects()
+    """They show content, but not as lines of the file; ``pr`` prints the date."""
+    return inspects(volatile=call.name == "pr")
 
 
 @program("zcat", "gzcat", "bzcat", "xzcat", "zless", "zgrep")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Callable, Iterable
 
 from execledger.shell.programs.python_code import Names, written
+from execledger.symbols.python_text import parse_python
 
 MAX_TEXT = 200_000
 """Longer texts are not read."""
@@ -31,8 +30,9 @@ def written_by(text: str, language: str) -> tuple[str, ...]:
 
 
 WRITING = re.compile(
-    r"\b(?:open|write_text|write_bytes|touch|unlink|mkdir|rmdir|remove\w*|makedirs|rename\w*|replace|copy\w*|move"
-    r"|rmtree|truncate|symlink|link|fileinput|symlink_to|hardlink_to|File\w*)\b"
+    r"\b(?:open|write_text|write_bytes|touch|unlink|mkdir|rmdir|remove\w*|makedirs|renames?|copy\w*|move|rmtree|truncate"
+    r"|symlink|link|symlink_to|hardlink_to)\s*\(|\bfileinput\b|\bos\.replace\b|\.replace\(\s*[^(),]*\)"
+    r"|\bfrom (?:os|io|shutil|pathlib|codecs)\b.* as "
 )
 """Without one of these words a Python script names no file for writing."""
 
@@ -41,14 +41,8 @@ def _python(text: str) -> Iterable[str]:
     """By the syntax tree; by patterns where it does not parse."""
     if not WRITING.search(text):
         return ()
-    try:
-        with warnings.catch_warnings():
-            # An odd escape in the agent's script is no concern of ours.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-        return list(written(tree, Names(tree)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _by_patterns(PYTHON)(text)
+    tree = parse_python(text)
+    return _by_patterns(PYTHON)(text) if tree is None else list(written(Names(tree)))
 
 
 STRING = r"""(?:[rub]{0,2}(?P<quote>['"`])(?P<path>[^'"`\n\\]+)(?P=quote)|(?P<name>[A-Za-z_$][\w$]*))"""

@@ -42,12 +42,31 @@ def ag(call: Invocation) -> Part:
 
 LOOKERS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("ls", "dir", "vdir", "exa", "eza", "lsd", "locate", "plocate", "mlocate"), ("", ())),
-    **dict.fromkeys(("which", "whereis", "type", "wc", "du", "stat", "readlink", "realpath"), ("", ())),
-    **dict.fromkeys(("basename", "dirname", "pathchk", "namei", "cloc", "tokei", "scc"), ("", ())),
+    **dict.fromkeys(("which", "whereis", "type", "wc", "du", "readlink", "realpath", "tokei"), ("", ())),
+    **dict.fromkeys(("basename", "dirname", "pathchk", "namei"), ("", ())),
     **dict.fromkeys(("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum"), ("", ())),
     **dict.fromkeys(("b2sum", "cksum", "sum", "md5", "shasum", "xxhsum"), ("", ())),
-    **dict.fromkeys(("diff", "cmp", "comm", "colordiff", "wdiff", "diff3", "diffstat"), ("", ("--output",))),
+    **dict.fromkeys(("diff", "cmp", "comm", "colordiff", "wdiff", "diff3"), ("", ("--output",))),
     **dict.fromkeys(("nm", "objdump", "readelf", "size", "lsattr", "getfacl"), ("", ())),
+    "diffstat": ("eo", ()),
+    "cloc": (
+        "",
+        (
+            "--out",
+            "--report-file",
+            "--counted",
+            "--ignored",
+            "--found",
+            "--categorized",
+            "--write-lang-def",
+            "--sql",
+            "--use-sloccount",
+            "--extract-with",
+            "--lang-no-ext",
+            "--unique-files",
+        ),
+    ),
+    "scc": ("o", ("--output", "--format-multi")),
     "sdiff": ("o", ("--output",)),
     "tree": ("oR", ("--output",)),
     "file": ("C", ("--compile",)),
@@ -67,6 +86,12 @@ def looker(short: str, long: tuple[str, ...]) -> Understand:
 
 for _name, _options in LOOKERS.items():
     program(_name)(looker(*_options))
+
+
+@program("stat")
+def stat(call: Invocation) -> Part:
+    """It also says when a file was last read."""
+    return searches(volatile=True)
 
 
 @program("command")

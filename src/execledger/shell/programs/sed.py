@@ -13,6 +13,7 @@ from msgspec import Struct
 from execledger.core.records import CHANGED, Category, Lines, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs, writes
+from execledger.shell.programs.idioms import DEVICES, touched
 from execledger.shell.programs.readers import show
 from execledger.shell.tree import Word
 
@@ -32,22 +33,31 @@ class Command(Struct, frozen=True):
     """It applies to all other lines."""
     exact: bool = True
     """The address is line numbers alone, not a pattern."""
+    target: str = ""
+    """The file that it writes lines to."""
 
 
-ADDRESS = re.compile(r"(?P<first>\d+|\$)(?:\s*,\s*(?P<last>\+?\d+|\$))?\s*(?P<negated>!?)\s*")
+ADDRESS = re.compile(
+    r"(?P<first>[0-9]{1,9}|\$)(?![0-9])(?:\s*,\s*(?P<last>\+?[0-9]{1,9}(?![0-9])|\$))?\s*(?P<negated>!?)\s*"
+)
 PATTERN = re.compile(
-    r"(?:/(?:[^/\\\n]|\\.)*/I?M?|\\(?P<d>[^\n\\])(?:(?!(?P=d)).)*(?P=d)I?M?|\d+~\d+|0|\d+|\$)"
-    r"(?:\s*,\s*(?:/(?:[^/\\\n]|\\.)*/I?M?|[+~]?\d+|\$))?\s*!?\s*"
+    r"(?:/(?:[^/\\\n]|\\.)*/I?M?|\\(?P<d>[^\n\\])(?:(?!(?P=d)).)*(?P=d)I?M?|[0-9]+~[0-9]+|0|[0-9]+|\$)"
+    r"(?:\s*,\s*(?:/(?:[^/\\\n]|\\.)*/I?M?|[+~]?[0-9]+|\$))?\s*!?\s*"
 )
 SUBSTITUTION = re.compile(
-    r"[sy](?P<d>[^\\\n\w])(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?P<flags>[\w]*)", re.S
+    r"[sy](?P<d>[^\\\n\w])"
+    # The delimiter stands for itself inside of brackets.
+    r"(?>\[\^?\]?(?:\[[:.=][^]\n]*\]|\\.|[^]\\\n])*+\]|(?!(?P=d))[^\\]|\\.)*+(?P=d)"
+    r"(?>(?!(?P=d))[^\\]|\\.)*+(?P=d)(?P<flags>[^\Ww]*)(?:w[ \t]*(?P<target>[^\n]+))?",
+    re.DOTALL,
 )
 PLAIN = re.compile(r"[pdqQ=nNDPgGhHxlz]|[bt:T][ \t]*[\w.-]*|r[ \t]+[^\n]*")
-INSERTION = re.compile(r"[aic]\s*(?:\\\n|\\)?[^\n]*(?:\\\n[^\n]*)*")
+OUTPUT = re.compile(r"[wW][ \t]*(?P<target>[^\n]+)")
+INSERTION = re.compile(r"[aic]\s*(?:\\\n|\\)?(?:[^\n\\]|\\[\s\S])*")
 
 
 def read_script(script: str) -> list[Command] | None:
-    """The commands of a script; None if one of them is not recognised or may write or run something."""
+    """The commands of a script; None if one of them is not recognised or may run something."""
     commands: list[Command] = []
     at = 0
     while at < len(script):
@@ -63,10 +73,11 @@ def read_script(script: str) -> list[Command] | None:
             commands.append(Command("{", lines, negated, exact=False))
             at += 1
             continue
-        match = SUBSTITUTION.match(script, at) or INSERTION.match(script, at) or PLAIN.match(script, at)
-        if not match or re.search("[we]", (match.groupdict().get("flags") or "") if script[at] == "s" else ""):
+        kinds = (SUBSTITUTION, INSERTION, OUTPUT, PLAIN)
+        match = next((match for match in (kind.match(script, at) for kind in kinds) if match), None)
+        if not match or (script[at] == "s" and "e" in match["flags"]):
             return None
-        commands.append(Command(script[at], lines, negated, exact))
+        commands.append(Command(script[at], lines, negated, exact, match.groupdict().get("target") or ""))
         at = match.end()
     return commands
 
@@ -74,7 +85,7 @@ def read_script(script: str) -> list[Command] | None:
 def _address(script: str, at: int) -> tuple[Lines | None, bool, bool, int]:
     """The address at ``at``: lines, whether negated, whether it is line numbers alone, and where it ends."""
     match = ADDRESS.match(script, at)
-    if match and not script.startswith("~", match.end()):
+    if match and not script.startswith(("~", ","), match.end()):
         first = -1 if match["first"] == "$" else int(match["first"])
         last = match["last"]
         if last is None:
@@ -147,18 +158,28 @@ def sed(call: Invocation) -> Part:
         scripts, operands = [operands[0]], operands[1:]
     text = None if options.has("f") else _joined(scripts)
     commands = None if text is None else read_script(text)
+    outputs = [command.target for command in commands or () if command.target]
     if options.has("i"):
-        return _in_place(options.value("i") or "", operands, commands is not None)
+        return _in_place(options.value("i") or "", operands, outputs, commands is not None)
     if commands is None or options.unknown:
         harmless = text is None and not options.has("f") and not options.unknown
         return inspects() if harmless and not _may_write(scripts) else runs(Category.INSPECT)
-    selection = printed(commands, options.has("n")) if not options.has("s", "z") else None
-    if selection is None:
-        altered = not options.has("n") and not any(command.name in "pdqQnNDPGHgx=aicr" for command in commands)
+    if outputs:
+        return touched(outputs)
+    plain = not options.has("s", "z", "d") and not any(command.name == "l" for command in commands)
+    selection = printed(commands, options.has("n")) if plain else None
+    if selection is None and plain and not options.has("n"):
+        altered = all(command.name in "sy" for command in commands) and not _breaks_lines(text or "")
         selection = Selection(None, CHANGED) if altered else None
     if selection is None:
         return inspects()
-    return show(call, operands, selection, _spelled(text or "", options.has("n"), operands))
+    flags = [f"-{name}" for name in ("n", "E", "z") if options.has(name)] + ["-E"] * options.has("r")
+    return show(call, operands, selection, _spelled(text or "", flags, operands))
+
+
+def _breaks_lines(script: str) -> bool:
+    """A substitution may put line breaks into a line, or print it twice."""
+    return bool(re.search(r"\\n|\\\n|p\w*\s*(?:[;}\n]|$)", script))
 
 
 def _bare_in_place(args: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -183,23 +204,26 @@ COMPUTED = re.compile(r"\d*\$\{?\w+\}?|\d+|\$\(\([^()]*\)\)")
 def _may_write(scripts: list[Word]) -> bool:
     """A computed script only prints if it is line numbers and prints; anything else may hold a ``w`` or an ``e``."""
     sources = [COMPUTED.sub("0", word.source.strip("\"'")) for word in scripts]
-    return not all(re.fullmatch(r"[\d,+$;pq!d ]*", source) for source in sources)
+    return not all(re.fullmatch(r"[\d,+$;!{} ]*[pqd][\d,+$;pq!d{} ]*", source) for source in sources)
 
 
-def _in_place(suffix: str, operands: tuple[Word, ...], known: bool) -> Part:
+def _in_place(suffix: str, operands: tuple[Word, ...], outputs: list[str], known: bool) -> Part:
     """``sed -i``: its files change, and a suffix keeps the old text beside each."""
     paths = [word.literal for word in operands if word.literal is not None]
     backups = [path + suffix for path in paths] if suffix and "*" not in suffix and "/" not in suffix else []
     literal = bool(paths) and len(paths) == len(operands)
-    if known and literal:
-        return writes(*paths, *backups)
+    named = [path for path in (*paths, *backups, *outputs) if not DEVICES.fullmatch(path)]
+    certain = known and literal and len(backups) == (len(paths) if suffix else 0)
+    if certain:
+        return writes(*named)
     scope = Scope.FILES if literal else Scope.TREE
-    return runs(Category.MODIFY, writes=(*paths, *backups), scope=scope)
+    return runs(Category.MODIFY, writes=tuple(named), scope=scope)
 
 
-def _spelled(script: str, quiet: bool, operands: tuple[Word, ...]) -> tuple[str, ...] | None:
+def _spelled(script: str, flags: list[str], operands: tuple[Word, ...]) -> tuple[str, ...] | None:
     """One spelling for ``-n -e X`` and ``-n X``."""
     paths = [word.literal for word in operands if word.literal is not None]
     if len(paths) != len(operands):
         return None
-    return (*(("-n",) if quiet else ()), *(("-e",) if script.startswith("-") else ()), script, *paths)
+    ends = ("--",) if any(text.startswith("-") and text != "-" for text in (script, *paths)) else ()
+    return (*flags, *ends, script, *paths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from execledger.core.records import Category, Scope
@@ -47,19 +48,19 @@ def bare(call: Invocation) -> Part:
 @program("curl")
 def curl(call: Invocation) -> Part:
     """A transfer; the file behind ``-o`` is certain."""
-    return about_itself(call) or _transfer(call, "-o", "--output")
+    return about_itself(call) or _transfer(call, r"-[fsSLkgiNv#]*o", "--output")
 
 
 @program("wget")
 def wget(call: Invocation) -> Part:
     """A download; the file behind ``-O`` is certain."""
-    return about_itself(call) or _transfer(call, "-O", "--output-document")
+    return about_itself(call) or _transfer(call, r"-[qvdnc]*O", "--output-document")
 
 
 def _transfer(call: Invocation, short: str, long: str) -> Part:
     """A transfer may do anything on the other side, and writes the file that it is told to."""
     words = texts(call.args)
-    files = [after for word, after in pairwise(words) if word in (short, long)]
+    files = [after for word, after in pairwise(words) if word == long or re.fullmatch(short, word)]
     files += [word.partition("=")[2] for word in words if word.startswith(long + "=")]
     named = tuple(file for file in dict.fromkeys(files) if file and file != "-" and not file.startswith("/dev/"))
     return runs(writes=named, scope=Scope.FILES if named else Scope.NONE)

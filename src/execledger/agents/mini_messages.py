@@ -1,0 +1,149 @@
+"""mini-swe-agent's messages: what the model proposed, what it was shown, and what we wrote beside both.
+
+``extra`` is stripped before every model call and kept in the trajectory, so ``extra.ledger`` is where our decisions
+live: with them the messages alone rebuild the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Allow, Decision, Shown, Step
+from execledger.trajectories.rendered import shown as shown_in
+
+Message: TypeAlias = dict[str, Any]
+
+UNGOVERNED = Allow("not-governed")
+"""The decision about a command that did not come from the model."""
+
+
+class Answer(Struct, frozen=True):
+    """What we note beside an observation: with the message it makes a step."""
+
+    step: int
+    """Which step of the run it is."""
+    decision: Decision
+    """What was decided."""
+    shown: Shown
+    """How the result was shown."""
+    cwd: str | None = None
+    """Where the command ran, as far as we knew."""
+
+
+def text_of(message: Message) -> str:
+    """The text that the model reads in a message."""
+    content = message.get("output", message.get("content"))
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def append_text(message: Message, text: str) -> None:
+    """Put ``text`` behind what the model reads in a message."""
+    key = "output" if "output" in message else "content"
+    content = message.get(key)
+    if isinstance(content, list) and content and isinstance(content[-1], dict) and "text" in content[-1]:
+        content[-1]["text"] += text
+    elif isinstance(content, str):
+        message[key] = content + text
+
+
+def is_observation(message: Message) -> bool:
+    """It is the result of an action."""
+    return "returncode" in (message.get("extra") or {})
+
+
+def observation_of(message: Message) -> Observation:
+    """What the model was shown, from the rendered message."""
+    extra = message["extra"]
+    raw = extra.get("raw_output")
+    part = shown_in(text_of(message), raw if isinstance(raw, str) else None)
+    status = extra.get("returncode")
+    timed_out = extra.get("exception_type") == "TimeoutExpired" or "timed out" in str(extra.get("exception_info") or "")
+    return Observation(
+        output=part.output,
+        exit_status=status if isinstance(status, int) else None,
+        failed=status == -1 and not timed_out,
+        cut=part.cut,
+        truncated=part.truncated,
+        timed_out=timed_out,
+    )
+
+
+def noted(message: Message, answer: Answer) -> None:
+    """Write ``answer`` beside an observation."""
+    message.setdefault("extra", {})["ledger"] = msgspec.to_builtins(answer)
+
+
+def answer_of(message: Message) -> Answer | None:
+    """What we wrote beside an observation; None if there is nothing, or nothing that we can read."""
+    note = (message.get("extra") or {}).get("ledger")
+    try:
+        return msgspec.convert(note, Answer) if note is not None else None
+    except msgspec.ValidationError:
+        return None
+
+
+def step_of(action: Action, message: Message, answer: Answer | None) -> Step:
+    """The completed step that an action and its observation make."""
+    if answer is None:
+        return Step(action, UNGOVERNED, observation_of(message), Shown("full"))
+    shown = answer.shown
+    if shown.kind == "reference":
+        status = message["extra"].get("returncode")
+        observation = Observation(shown.text, exit_status=status if isinstance(status, int) else None)
+    elif shown.kind == "remark":
+        bare = {**message, "content": text_of(message).removesuffix(shown.text).removesuffix("\n")}
+        bare.pop("output", None)
+        observation = observation_of(bare)
+    else:
+        observation = observation_of(message)
+    return Step(action, answer.decision, observation, shown)
+
+
+class Follower:
+    """Walks along a growing list of messages and hands over each completed step once."""
+
+    def __init__(
+        self, record: Callable[[Step, int], None], recorded: Callable[[], int], cwd: Callable[[], str | None]
+    ) -> None:
+        """``record`` takes a step, ``recorded`` says how many there are, ``cwd`` where commands run."""
+        self._record = record
+        self._recorded = recorded
+        self._cwd = cwd
+        self._last: Message | None = None
+        self._at = 0
+        self._waiting: list[Message] = []
+
+    def continues(self, messages: list[Message]) -> bool:
+        """The list is the one that was followed so far, perhaps longer."""
+        return self._at == 0 or (len(messages) >= self._at and messages[self._at - 1] is self._last)
+
+    def follow(self, messages: list[Message]) -> None:
+        """Take in what is new."""
+        for message in messages[self._at :]:
+            extra = message.get("extra") or {}
+            if is_observation(message):
+                self._observed(message)
+            elif extra.get("actions"):
+                self._waiting = list((extra.get("ledger") or {}).get("proposed") or extra["actions"])
+            self._last = message
+            self._at += 1
+
+    def _observed(self, message: Message) -> None:
+        key = message.get("tool_call_id") or message.get("call_id")
+        matching = [one for one in self._waiting if key is not None and one.get("tool_call_id") == key]
+        proposed = matching[0] if matching else self._waiting[0] if self._waiting else None
+        if proposed is None:
+            return
+        self._waiting.remove(proposed)
+        answer = answer_of(message)
+        if answer is not None and answer.step < self._recorded():
+            return
+        action = Action(str(proposed.get("command", "")), answer.cwd if answer else self._cwd())
+        self._record(step_of(action, message, answer), len(str(message["extra"].get("raw_output") or "").encode()))

@@ -1,0 +1,332 @@
+"""Ledger under mini-swe-agent v2: a model that wraps the agent's own model.
+
+Name it in the configuration as ``model.model_class``, the one place where every runner lets a third party stand:
+
+    mini -c mini.yaml -c model.model_class=execledger.agents.mini_swe_agent.LedgerModel
+
+``query`` informs (a tail on a copy of the messages) and governs (suppressed actions never reach the environment);
+``format_observation_messages`` gives back references, compares, and appends remarks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from execledger import __version__
+from execledger.agents.mini_messages import (
+    Answer,
+    Follower,
+    Message,
+    append_text,
+    noted,
+    observation_of,
+    text_of,
+)
+from execledger.agents.session import NOT_ANSWERED, Session
+from execledger.core.actions import Action
+from execledger.core.decisions import Decision, Step
+from execledger.core.fingerprint import digest
+from execledger.core.policy import Policy, Preset
+
+logger = logging.getLogger("minisweagent.ledger")
+
+
+class Options(Struct, frozen=True):
+    """The ``model.ledger`` block of the configuration."""
+
+    inner_model_class: str = ""
+    """The model class that is wrapped; empty is the agent's own default."""
+    preset: Preset = Preset.VERIFIED
+    """The proof that a reuse needs."""
+    inform: bool = True
+    """Place the state view."""
+    govern: bool = True
+    """Judge actions and compare results."""
+    shadow: bool = False
+    """Record what would be done, and change nothing."""
+    placement: str = "auto"
+    """Where the view stands: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
+
+    def policy(self) -> Policy:
+        """The policy that these options ask for."""
+        return Policy(preset=self.preset, inform=self.inform, govern=self.govern, shadow=self.shadow)
+
+
+class LedgerModel:
+    """A mini-swe-agent model that keeps an execution ledger around another one."""
+
+    def __init__(self, *, ledger: dict[str, Any] | None = None, **model_config: Any) -> None:
+        """Wrap the model that ``model_config`` describes; ``ledger`` holds the options."""
+        from minisweagent.models import get_model
+
+        options = msgspec.convert(ledger or {}, Options, strict=False)
+        off = is_off()
+        # The marker for prompt caches belongs on the last message that stays, so we set it ourselves.
+        cache = model_config.get("set_cache_control")
+        inner_config = {**model_config, "model_class": options.inner_model_class}
+        if cache is not None and not off:
+            inner_config["set_cache_control"] = None
+        self._attach(get_model(config=inner_config), options, None if off else cache, active=not off)
+
+    @classmethod
+    def wrap(cls, model: Any, **ledger: Any) -> LedgerModel:
+        """Wrap a model object: ``agent.model = LedgerModel.wrap(agent.model)``."""
+        wrapped = cls.__new__(cls)
+        off = is_off()
+        cache = getattr(getattr(model, "config", None), "set_cache_control", None)
+        cache = cache if isinstance(cache, str) and not off else None
+        if cache is not None:
+            model.config.set_cache_control = None
+        wrapped._attach(model, msgspec.convert(ledger, Options, strict=False), cache, active=not off)
+        return wrapped
+
+    def _attach(self, inner: Any, options: Options, cache: str | None, *, active: bool) -> None:
+        self.inner = inner
+        self._options = options
+        self._cache = cache
+        self._on = active
+        self._variables: dict[str, Any] = {}
+        self._session, self._follower = self._begin("")
+        if active:
+            logger.info("Ledger %s is active (preset %s)", __version__, options.preset.value)
+
+    def _begin(self, task: str) -> tuple[Session, Follower]:
+        session = Session(self._options.policy(), task, self._reported)
+        session.active = self._on
+        return session, Follower(session.record, lambda: len(session.ledger), lambda: self._cwd)
+
+    def _reported(self, where: str, error: BaseException) -> None:
+        logger.warning("Ledger is off for the rest of this run, after a fault of its own in %s: %r", where, error)
+
+    # What the agent asks of a model
+
+    def query(self, messages: list[Message], **kwargs: Any) -> Message:
+        """Inform, ask the inner model, govern what it proposes."""
+        request = self._session.guarded("inform", lambda: self._informed(messages), None)
+        message: Message = self.inner.query(messages if request is None else request, **kwargs)
+        governed = self._session.guarded("govern", lambda: self._governed(message), None)
+        return message if governed is None else governed
+
+    def format_observation_messages(
+        self, message: Message, outputs: list[Message], template_vars: dict[str, Any] | None = None
+    ) -> list[Message]:
+        """Render the outputs: references for suppressed actions, compared results for the others."""
+        self._variables = template_vars or self._variables
+        note = (message.get("extra") or {}).get("ledger")
+        if not isinstance(note, dict) or "proposed" not in note:
+            rendered: list[Message] = self.inner.format_observation_messages(message, outputs, template_vars)
+            return rendered
+        answered = self._session.guarded("compare", lambda: self._answered(message, note, outputs, template_vars), None)
+        if answered is not None:
+            return answered
+        return self._unanswered(message, note, outputs, template_vars)
+
+    def format_message(self, **kwargs: Any) -> Message:
+        """As the inner model does."""
+        message: Message = self.inner.format_message(**kwargs)
+        return message
+
+    def get_template_vars(self, **kwargs: Any) -> dict[str, Any]:
+        """As the inner model does."""
+        variables: dict[str, Any] = self.inner.get_template_vars(**kwargs)
+        return variables
+
+    def serialize(self) -> dict[str, Any]:
+        """The inner model's data, with what Ledger did under ``info.ledger``."""
+        data: dict[str, Any] = self.inner.serialize()
+        if not self._on:
+            return data
+        ledger = {
+            "version": __version__,
+            "policy": digest(self._session.policy.digest_text()),
+            "preset": self._session.policy.preset.value,
+            "state": self._session.ledger.digest,
+            "active": self._session.active,
+            **msgspec.to_builtins(self._session.counts),
+        }
+        return {**data, "info": {**data.get("info", {}), "ledger": ledger}}
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the inner model has."""
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    # Inform
+
+    def _informed(self, messages: list[Message]) -> list[Message] | None:
+        """The request with the state view at its end; the agent's own list is left alone."""
+        if not self._follower.continues(messages):
+            self._session, self._follower = self._begin("")
+        if len(self._session.ledger) == 0 and not self._session.ledger.anchor:
+            task = next((text_of(one) for one in messages if one.get("role") == "user"), "")
+            if task:
+                self._session, self._follower = self._begin(task)
+        self._follower.follow(messages)
+        text = self._session.view(self._sealed)
+        prefix = self._marked(messages)
+        if not text:
+            return prefix
+        if self._inside(messages):
+            last = _with_text(prefix[-1], text)
+            return [*self._marked(messages[:-1]), last] if self._cache else [*prefix[:-1], last]
+        return [*prefix, self.inner.format_message(role="user", content=text)]
+
+    def _marked(self, messages: list[Message]) -> list[Message]:
+        """The messages with the cache marker where the agent would have put it: on the last one that stays."""
+        if not self._cache or not messages:
+            return messages
+        from minisweagent.models.utils.cache_control import set_cache_control
+
+        bare = [{key: value for key, value in one.items() if key != "extra"} for one in messages]
+        marked: list[Message] = set_cache_control(bare, mode=self._cache)
+        return marked
+
+    def _inside(self, messages: list[Message]) -> bool:
+        """The view goes into the last message: asked for, or two user turns in a row would not do."""
+        if self._options.placement != "auto" or not messages:
+            return self._options.placement == "inside" and bool(messages)
+        settings = getattr(getattr(self.inner, "config", None), "model_kwargs", None)
+        thinks = isinstance(settings, dict) and "thinking" in settings
+        textual = "textbased" in type(self.inner).__name__.lower()
+        return (thinks or textual) and len(messages) > 2
+
+    # Govern
+
+    def _governed(self, message: Message) -> Message | None:
+        """A copy of the model's message with suppressed actions taken out, and our decisions beside."""
+        extra = message.get("extra") or {}
+        proposed = extra.get("actions") or []
+        if not proposed:
+            return None
+        actions = [Action(str(one.get("command", "")), self._cwd) for one in proposed]
+        decisions = self._session.decide(actions, self._sealed)
+        kept = [
+            one for one, decision in zip(proposed, decisions, strict=True) if not self._session.suppresses(decision)
+        ]
+        note = {"proposed": proposed, "decisions": [msgspec.to_builtins(decision) for decision in decisions]}
+        return {**message, "extra": {**extra, "actions": kept, "ledger": note}}
+
+    # Compare
+
+    def _answered(
+        self, message: Message, note: Message, outputs: list[Message], template_vars: dict[str, Any] | None
+    ) -> list[Message]:
+        """Every proposed action's observation, in order."""
+        decisions = [msgspec.convert(one, Decision) for one in note["decisions"]]
+        visible = range(len(self._session.ledger))
+        actions = [Action(str(one.get("command", "")), self._cwd) for one in note["proposed"]]
+        message["extra"]["actions"] = note["proposed"]
+        merged, suppressed = self._merged(actions, decisions, outputs, visible)
+        rendered: list[Message] = self.inner.format_observation_messages(message, merged, template_vars)
+        steps: list[Step | None] = []
+        for at, (action, decision) in enumerate(zip(actions, decisions, strict=True)):
+            if at in suppressed:
+                steps.append(suppressed[at])
+            elif at < len(merged) and at < len(rendered):
+                steps.append(self._session.complete(action, decision, observation_of(rendered[at]), visible))
+            else:
+                steps.append(None)
+        elided = {
+            at: step
+            for at, step in enumerate(steps)
+            if step and step.shown.kind == "reference" and at not in suppressed
+        }
+        if elided:
+            replaced = [
+                {**one, "output": elided[at].shown.text} if at in elided else one for at, one in enumerate(merged)
+            ]
+            rendered = self.inner.format_observation_messages(message, replaced, template_vars)
+        self._noted(rendered, steps, merged, elided)
+        return rendered
+
+    def _merged(
+        self, actions: list[Action], decisions: list[Decision], outputs: list[Message], visible: range
+    ) -> tuple[list[Message], dict[int, Step]]:
+        """The outputs in the order of the proposals, references where nothing ran; and the suppressed steps."""
+        left = list(outputs)
+        merged: list[Message] = []
+        suppressed: dict[int, Step] = {}
+        for at, (action, decision) in enumerate(zip(actions, decisions, strict=True)):
+            if self._session.suppresses(decision):
+                step = self._session.complete(action, decision, None, visible)
+                suppressed[at] = step
+                status = step.observation.exit_status or 0
+                merged.append({"output": step.shown.text, "returncode": status, "exception_info": ""})
+            elif left:
+                merged.append(left.pop(0))
+            else:
+                merged.append({"output": "", "returncode": -1, "exception_info": "action was not executed"})
+        return merged, suppressed
+
+    def _noted(
+        self, rendered: list[Message], steps: list[Step | None], merged: list[Message], elided: dict[int, Step]
+    ) -> None:
+        """Write beside each observation what was decided, append remarks, and record the steps."""
+        first = len(self._session.ledger)
+        for at, (message, step) in enumerate(zip(rendered, steps, strict=False)):
+            if step is None:
+                continue
+            noted(message, Answer(first + at, step.decision, step.shown, self._cwd))
+            raw = str(merged[at].get("output") or "")
+            if at in elided:
+                message["extra"]["raw_output"] = raw
+            if step.shown.kind == "remark":
+                append_text(message, "\n" + step.shown.text)
+            self._session.record(step, len(raw.encode("utf-8", "replace")))
+
+    def _unanswered(
+        self, message: Message, note: Message, outputs: list[Message], template_vars: dict[str, Any] | None
+    ) -> list[Message]:
+        """After a fault: the true outputs, and a fixed text for what was not run."""
+        left = list(outputs)
+        merged: list[Message] = []
+        for decision in note["decisions"]:
+            if isinstance(decision, dict) and decision.get("type") == "reuse" and not self._session.policy.shadow:
+                merged.append({"output": NOT_ANSWERED, "returncode": 0, "exception_info": ""})
+            elif left:
+                merged.append(left.pop(0))
+        message["extra"]["actions"] = note["proposed"]
+        rendered: list[Message] = self.inner.format_observation_messages(message, merged, template_vars)
+        return rendered
+
+    # What the template variables tell
+
+    @property
+    def _cwd(self) -> str | None:
+        """Where commands start, once an observation has told."""
+        cwd = self._variables.get("cwd")
+        if isinstance(cwd, str) and cwd:
+            return cwd
+        return os.getcwd() if cwd == "" and "image" not in self._variables else None
+
+    @property
+    def _sealed(self) -> bool:
+        """Commands run in a container of the agent's own that the host does not share files with."""
+        arguments = self._variables.get("run_args") or []
+        shared = any(str(one).startswith(("-v", "--volume", "--mount")) for one in arguments)
+        return bool(self._variables.get("image")) and not shared
+
+
+def _with_text(message: Message, text: str) -> Message:
+    """A copy of ``message`` with ``text`` behind its own."""
+    copy = {key: value for key, value in message.items() if key != "extra"}
+    content = copy.get("content")
+    if isinstance(content, list):
+        copy["content"] = [*content, {"type": "text", "text": text}]
+    else:
+        append_text(copy, "\n\n" + text)
+    return copy
+
+
+def is_off() -> bool:
+    """Ledger is switched off from outside."""
+    return os.environ.get("EXECLEDGER", "").lower() in ("off", "0", "false", "no")
+
+
+wrap = LedgerModel.wrap

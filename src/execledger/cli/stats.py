@@ -1,0 +1,103 @@
+"""``execledger stats``: what runs came to, from their journals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from execledger.errors import LedgerError, UnreadableRun
+from execledger.journal.folder import journal_folder
+from execledger.journal.reader import Trouble, read_events
+from execledger.journal.summary import MAX_NAMES, RunSummary, Totals
+from execledger.trajectories.find import Source, find_runs
+from execledger.trajectories.journal import is_journal
+
+
+@click.command("stats")
+@click.argument("paths", nargs=-1, metavar="[DIR]...")
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+def command(paths: tuple[str, ...], as_json: bool) -> None:
+    """Add up the journals in DIR (files, folders, archives); by default those in the state folder."""
+    given = paths or (str(journal_folder()),)
+    totals = add_up(find_runs(given))
+    for sentence in totals.named:
+        click.echo(f"execledger: {sentence}", err=True)
+    if len(totals.named) == MAX_NAMES:
+        click.echo("execledger: more files with trouble are counted, but not named", err=True)
+    if not totals.runs:
+        raise LedgerError(f"no journal was read at {', '.join(given)}")
+    if as_json:
+        click.echo(msgspec.json.encode(totals).decode())
+    else:
+        Console(highlight=False).print(_table(totals))
+
+
+def add_up(sources: Iterator[Source]) -> Totals:
+    """The totals over these sources, one in memory at a time."""
+    totals = Totals()
+    for source in sources:
+        run, trouble = RunSummary(), Trouble()
+        try:
+            data = source.read()
+            if not is_journal(data):
+                raise UnreadableRun(source.name, "found something else, expected a journal")
+            for event in read_events(source.name, data, trouble):
+                run.add(event)
+        except UnreadableRun as error:
+            totals.skip(str(error))
+        else:
+            totals.add(source.name, run, trouble)
+    return totals
+
+
+def _table(totals: Totals) -> Table:
+    table = Table(title="journals", show_header=False, title_justify="left")
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    for row in _rows(totals):
+        table.add_row(*row)
+    return table
+
+
+def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
+    counts = totals.counts
+    yield "runs", f"{totals.runs:,}", _told(unended=totals.unended, torn=totals.torn, incomplete=totals.incomplete)
+    yield "files not read", f"{totals.unread:,}", ""
+    yield "model calls", f"{totals.model_calls:,}", ""
+    yield "commands proposed", f"{counts.proposed:,}", ""
+    yield "run", f"{counts.ran:,}", ""
+    yield "suppressed", f"{counts.suppressed:,}", "answered with a reference, not run"
+    yield "elided", f"{counts.elided:,}", "run, the output replaced by a reference"
+    yield "nudged", f"{counts.nudged:,}", "run, a remark added"
+    if counts.measured:
+        yield "redundant re-reads", f"{counts.rereads:,}", f"{counts.exact_rereads:,} of the very same range"
+    yield from _usage(totals)
+    yield "state views", f"{counts.view_bytes:,}", f"bytes in {counts.views:,} views"
+    yield "faults", f"{counts.faults:,}", "caught; the runs went on"
+    if totals.shadow_runs:
+        yield "shadow runs", f"{totals.shadow_runs:,}", "nothing was changed in these"
+        judged = f"right {counts.shadow_right:,}, wrong {counts.shadow_wrong:,}"
+        yield "would not have run", f"{counts.shadow_reuses:,}", judged
+        yield "already in view", f"{counts.shadow_known:,}", "other results, byte for byte or line by line"
+        yield "would have nudged", f"{counts.shadow_nudges:,}", "where the result was the same as before"
+
+
+def _usage(totals: Totals) -> Iterator[tuple[str, str, str]]:
+    """Tokens and cost, where at least one run says so."""
+    if totals.input_tokens is not None:
+        cached = "" if totals.cached_tokens is None else f"{totals.cached_tokens:,} cached; "
+        note = f"{cached}told by {totals.runs_with_tokens:,} of {totals.runs:,} runs"
+        yield "input tokens", f"{totals.input_tokens:,}", note
+    if totals.output_tokens is not None:
+        yield "output tokens", f"{totals.output_tokens:,}", ""
+    if totals.cost is not None:
+        yield "cost", f"${totals.cost:,.2f}", f"told by {totals.runs_with_cost:,} of {totals.runs:,} runs"
+
+
+def _told(**numbers: int) -> str:
+    return ", ".join(f"{number:,} {what}" for what, number in numbers.items() if number)

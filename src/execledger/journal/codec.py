@@ -1,0 +1,95 @@
+"""One event, one line of JSON: cleaned of secrets on the way out, tolerant of the unknown on the way in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from execledger.core.actions import Observation
+from execledger.core.redact import redact, suspicious
+from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+_FIELDS = msgspec.json.Decoder(dict[str, Raw])
+_KINDS: dict[str, type[Event]] = {
+    "start": Started,
+    "view": ViewRendered,
+    "step": StepRecorded,
+    "fault": FaultCaught,
+    "end": Ended,
+}
+_DECODERS: dict[str, msgspec.json.Decoder[Event]] = {tag: msgspec.json.Decoder(kind) for tag, kind in _KINDS.items()}
+
+
+class Decoded(Struct, frozen=True):
+    """One line, read."""
+
+    event: Event | None
+    """The event; None if it is of a kind that this version does not know."""
+    unknown_fields: int
+    """Fields of the event that this version does not know."""
+
+
+def encode(event: Event) -> bytes:
+    """The event as one line; every text in it is cleaned first."""
+    try:
+        line = _ENCODER.encode(event)
+    except UnicodeEncodeError:
+        line = b""
+    # No marker of a secret holds a character that JSON escapes, so the line shows it as well as the texts would.
+    if not line or suspicious(line.decode()):
+        line = _ENCODER.encode(cleaned(event))
+    return line + b"\n"
+
+
+def decode(line: bytes) -> Decoded:
+    """Read one line; raises ``msgspec.MsgspecError`` or ``UnicodeDecodeError`` for what is no event at all."""
+    fields = _FIELDS.decode(line)
+    tag = msgspec.json.decode(fields["event"], type=str) if "event" in fields else ""
+    if not tag:
+        raise msgspec.ValidationError("expected an event")
+    if tag not in _KINDS:
+        return Decoded(None, 0)
+    known = {"event", *_KINDS[tag].__struct_fields__}
+    return Decoded(_DECODERS[tag].decode(line), sum(name not in known for name in fields))
+
+
+def cleaned(event: Event) -> Event:
+    """The event without secrets and without characters that no file can hold."""
+    kept: Event = msgspec.convert(_cleaned_texts(msgspec.to_builtins(event)), type(event))
+    if isinstance(event, Started) and isinstance(kept, Started):
+        return replace(kept, altered=event.altered or kept.task != event.task)
+    if isinstance(event, StepRecorded) and isinstance(kept, StepRecorded):
+        observation = _cleaned_pieces(event.step.observation, kept.step.observation)
+        altered = event.altered or kept.step.action != event.step.action
+        return replace(kept, step=replace(kept.step, observation=observation), altered=altered)
+    return kept
+
+
+def _cleaned_texts(value: Any) -> Any:
+    """Every text in a plain value, cleaned."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: _cleaned_texts(inner) for key, inner in value.items()}
+    return [_cleaned_texts(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _cleaned_pieces(observation: Observation, kept: Observation) -> Observation:
+    """Where the middle of an output was left out, its two pieces are cleaned apart, so that the cut stays a cut."""
+    if observation.cut is None:
+        return kept
+    head, tail = map(clean, observation.pieces)
+    return replace(kept, output=head + tail, cut=len(head))
+
+
+def clean(text: str) -> str:
+    """One text, redacted; a lone surrogate, which stands for a byte that is no text, becomes a replacement mark."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return redact(text)

@@ -1,0 +1,186 @@
+"""What a journal holds: one line, one event, in the order in which they happened.
+
+Names, ids and clock times are given by the caller; nothing here looks them up, so equal events have equal bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
+
+from execledger.core.decisions import Step
+from execledger.core.policy import Policy
+
+if TYPE_CHECKING:
+    from execledger.core.ledger import Ledger
+
+VERSION = 1
+"""The version of the format; a reader refuses a newer one, and skips events and fields that it does not know."""
+
+
+class Counts(Struct, kw_only=True):
+    """What happened in a run, in numbers."""
+
+    proposed: int = 0
+    """Commands that the agent proposed."""
+    ran: int = 0
+    """Those that ran."""
+    suppressed: int = 0
+    """Those that did not run: a reference answered them."""
+    elided: int = 0
+    """Those that ran and whose output was replaced by a reference."""
+    nudged: int = 0
+    """Those whose result got a remark."""
+    measured: int = 0
+    """Those that were judged as re-reads or not."""
+    rereads: int = 0
+    """Redundant snippet re-reads among these."""
+    exact_rereads: int = 0
+    """Those of the very same range."""
+    views: int = 0
+    """State views that were rendered."""
+    view_bytes: int = 0
+    """What these add to the model's input, in bytes."""
+    faults: int = 0
+    """Faults of ours that were caught."""
+    shadow_reuses: int = 0
+    """In shadow mode: commands that would not have run."""
+    shadow_right: int = 0
+    """Those of them whose real output bore the decision out."""
+    shadow_wrong: int = 0
+    """Those whose real output was a different one: false reuses."""
+    shadow_nudges: int = 0
+    """In shadow mode: nudges that would have been considered."""
+    shadow_known: int = 0
+    """In shadow mode: other results that already stood in view, byte for byte or line by line."""
+
+
+class _Event(Struct, frozen=True, kw_only=True, tag_field="event"):
+    """What every event has."""
+
+    at: float | None = None
+    """The wall clock time in seconds, where the caller gives one; it is no part of any state."""
+
+
+class Started(_Event, frozen=True, kw_only=True, tag="start"):
+    """The first line: what run this is, and under which rules."""
+
+    version: int = VERSION
+    """The version of the journal's format."""
+    software: str
+    """The version of execledger that writes."""
+    run: str
+    """The run's name or id."""
+    agent: str = ""
+    """The agent, with its version where that is known."""
+    model: str = ""
+    """The model; empty where it is not known."""
+    task: str = ""
+    """The text of the first task message."""
+    policy: dict[str, str | int | float | bool]
+    """The policy, as ``policy_fields`` gives it: plain fields, so that a later version can add some."""
+    container: bool = False
+    """The commands run in a container of the agent's own."""
+    sealed: bool = False
+    """Nothing but the agent's own commands could write when the run began."""
+    altered: bool = False
+    """Set by the writer: the task as it stands here is not the task as it was given, a secret was redacted."""
+
+    def known_policy(self) -> Policy:
+        """The policy, without fields that this version does not know."""
+        known = {name: value for name, value in self.policy.items() if name in Policy.__struct_fields__}
+        return convert(known, Policy)
+
+
+class ViewRendered(_Event, frozen=True, kw_only=True, tag="view"):
+    """A state view was placed at the end of the model's input."""
+
+    index: int
+    """The step that it precedes."""
+    text: str
+    """What the model read."""
+
+
+class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
+    """A completed step was taken into the ledger."""
+
+    index: int
+    """The step, counted from 0."""
+    turn: int
+    """The model call that proposed it, from 0."""
+    step: Step
+    """The action, the decision with its proof, the observation as shown, and the fingerprint of the true result."""
+    sealed: bool
+    """Nothing but the agent's own commands could write when it was decided."""
+    since: int
+    """The first step whose result was still visible when it was decided."""
+    digest: str
+    """The digest of the ledger's state behind it."""
+    reread: Literal["", "within", "exact"] | None = None
+    """Whether it is a redundant snippet re-read; None where that was not asked."""
+    altered: bool = False
+    """Set by the writer: the action as it stands here is not the one that was proposed, a secret was redacted."""
+
+
+class FaultCaught(_Event, frozen=True, kw_only=True, tag="fault"):
+    """A fault of ours was caught, and the agent's run went on."""
+
+    where: str
+    """What was being done: ``govern``, ``compare``, ``record``, ``inform`` or the like."""
+    error: str
+    """The class of the error."""
+    message: str = ""
+    """Its message; never a traceback, which may quote anything."""
+
+
+class Ended(_Event, frozen=True, kw_only=True, tag="end"):
+    """The last line: how the run ended, and what it came to."""
+
+    reason: str = ""
+    """How it ended, in the agent's own word, such as ``Submitted``."""
+    counts: Counts
+    """What happened, counted while it happened: a reader can tell that lines are missing."""
+    model_calls: int | None = None
+    """Calls of the model; None where that is not known."""
+    input_tokens: int | None = None
+    """Tokens of input, cached ones included; None where the provider did not say."""
+    cached_tokens: int | None = None
+    """Tokens of input that were read from a cache; None where the provider did not say."""
+    output_tokens: int | None = None
+    """Tokens of output; None where the provider did not say."""
+    cost: float | None = None
+    """What the run cost, in dollars; None where that is not known."""
+
+
+Event: TypeAlias = Started | ViewRendered | StepRecorded | FaultCaught | Ended
+
+
+def policy_fields(policy: Policy) -> dict[str, str | int | float | bool]:
+    """A policy as the start of a journal holds it."""
+    fields: dict[str, str | int | float | bool] = to_builtins(policy)
+    return fields
+
+
+def recorded(
+    ledger: Ledger,
+    step: Step,
+    *,
+    turn: int,
+    sealed: bool,
+    since: int = 0,
+    reread: Literal["", "within", "exact"] | None = None,
+    at: float | None = None,
+) -> StepRecorded:
+    """The event for ``step``, which ``ledger`` has just recorded.
+
+    The fingerprint of the true result goes with it in any case: where the journal redacts the text, it can't be made
+    again from what is left.
+    """
+    index = len(ledger) - 1
+    if step.shown.result is None:
+        step = replace(step, shown=replace(step.shown, result=ledger.results[index].print))
+    return StepRecorded(
+        index=index, turn=turn, step=step, sealed=sealed, since=since, digest=ledger.digest, reread=reread, at=at
+    )

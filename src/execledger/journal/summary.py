@@ -1,0 +1,156 @@
+"""What runs came to, in numbers: one run while it happens or from its journal, and many runs one after the other."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from execledger.core.decisions import Nudge, Reuse
+from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.journal.reader import Trouble
+
+MAX_NAMES = 50
+"""Files with trouble that are named; more are only counted, so that memory does not grow with the runs."""
+
+
+class RunSummary(Struct):
+    """One run, added up event by event."""
+
+    counts: Counts = field(default_factory=Counts)
+    """What happened."""
+    shadow: bool = False
+    """It ran in shadow mode: everything was shown as it came."""
+    turns: int = 0
+    """Model calls that proposed a command."""
+    end: Ended | None = None
+    """How it ended, if that was recorded."""
+
+    def add(self, event: Event) -> None:
+        """Take in one event."""
+        match event:
+            case Started():
+                self.shadow = bool(event.policy.get("shadow"))
+            case ViewRendered():
+                self.counts.views += 1
+                self.counts.view_bytes += len(event.text.encode("utf-8", "replace"))
+            case StepRecorded():
+                self.turns = max(self.turns, event.turn + 1)
+                self._step(event)
+            case FaultCaught():
+                self.counts.faults += 1
+            case Ended():
+                self.end = event
+
+    @property
+    def model_calls(self) -> int:
+        """Calls of the model, as the agent counted them or else as the steps tell."""
+        told = self.end.model_calls if self.end is not None else None
+        return self.turns if told is None else told
+
+    @property
+    def incomplete(self) -> bool:
+        """The end counts steps that are not there."""
+        return self.end is not None and self.end.counts.proposed != self.counts.proposed
+
+    def sentence(self) -> str:
+        """The run in one line, for its end."""
+        counts = self.counts
+        done = f"{counts.suppressed} not run, {counts.elided} elided, {counts.nudged} nudged"
+        if self.shadow:
+            done = f"shadow: {counts.shadow_reuses} would not have run, {counts.shadow_wrong} of them wrongly"
+        faults = f"; {counts.faults} fault{'s' if counts.faults != 1 else ''}" if counts.faults else ""
+        return f"Ledger: {counts.proposed} commands, {done}{faults}"
+
+    def _step(self, event: StepRecorded) -> None:
+        counts, decision, shown = self.counts, event.step.decision, event.step.shown
+        suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
+        counts.proposed += 1
+        counts.ran += not suppressed
+        counts.suppressed += suppressed
+        counts.elided += shown.kind == "reference" and not suppressed
+        counts.nudged += shown.kind == "remark"
+        counts.measured += event.reread is not None
+        counts.rereads += event.reread in ("within", "exact")
+        counts.exact_rereads += event.reread == "exact"
+        if self.shadow:
+            self._shadow_step(event)
+
+    def _shadow_step(self, event: StepRecorded) -> None:
+        counts, decision, compared = self.counts, event.step.decision, event.step.shown.compared
+        known = compared in ("same", "covered")
+        if isinstance(decision, Reuse):
+            counts.shadow_reuses += 1
+            counts.shadow_right += known
+            counts.shadow_wrong += compared == "different"
+        else:
+            counts.shadow_nudges += isinstance(decision, Nudge)
+            counts.shadow_known += known
+
+
+class Totals(Struct):
+    """Many runs, added up."""
+
+    runs: int = 0
+    """Journals that were read."""
+    unended: int = 0
+    """Those whose end is missing: still running, or killed."""
+    shadow_runs: int = 0
+    """Those in shadow mode."""
+    model_calls: int = 0
+    """Calls of the model."""
+    counts: Counts = field(default_factory=Counts)
+    """What happened."""
+    input_tokens: int | None = None
+    """Tokens of input, cached ones included, of the runs that say so; None if none does."""
+    cached_tokens: int | None = None
+    """Tokens of input that were read from a cache."""
+    output_tokens: int | None = None
+    """Tokens of output."""
+    cost: float | None = None
+    """What the runs cost, in dollars."""
+    runs_with_tokens: int = 0
+    """Runs that say how many tokens went in."""
+    runs_with_cost: int = 0
+    """Runs that say what they cost."""
+    torn: int = 0
+    """Journals whose last line is torn."""
+    incomplete: int = 0
+    """Journals in which lines are damaged or missing."""
+    unread: int = 0
+    """Files that are no journals, or of a newer version."""
+    named: list[str] = field(default_factory=list)
+    """The files with trouble, with what it is; at most 50."""
+
+    def add(self, name: str, run: RunSummary, trouble: Trouble) -> None:
+        """Take in one run."""
+        self.runs += 1
+        self.shadow_runs += run.shadow
+        self.model_calls += run.model_calls
+        for count in Counts.__struct_fields__:
+            setattr(self.counts, count, getattr(self.counts, count) + getattr(run.counts, count))
+        if run.end is None:
+            self.unended += 1
+        else:
+            self._add_usage(run.end)
+        self.torn += trouble.torn
+        self.incomplete += run.incomplete or bool(trouble.damaged or trouble.lost)
+        said = (*trouble.sentences(), *(("the end counts more steps than there are",) if run.incomplete else ()))
+        if said:
+            self.note(f"{name}: {'; '.join(said)}")
+
+    def skip(self, reason: str) -> None:
+        """Note a file that could not be read."""
+        self.unread += 1
+        self.note(reason)
+
+    def note(self, sentence: str) -> None:
+        """Name a file with trouble, while there is room."""
+        if len(self.named) < MAX_NAMES:
+            self.named.append(sentence)
+
+    def _add_usage(self, end: Ended) -> None:
+        self.runs_with_tokens += end.input_tokens is not None
+        self.runs_with_cost += end.cost is not None
+        for name in ("input_tokens", "cached_tokens", "output_tokens", "cost"):
+            told = getattr(end, name)
+            if told is not None:
+                setattr(self, name, (getattr(self, name) or 0) + told)

@@ -1,0 +1,140 @@
+"""Writing a journal: one locked append per event, in a private file.
+
+A write that has returned survives the death of the process, so ``kill -9`` loses at most the event in flight. Nothing
+is forced to the disk: only a crash of the whole machine could lose the last seconds.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import itertools
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from execledger.errors import LedgerError
+from execledger.journal.codec import encode
+from execledger.journal.events import Event
+
+SUFFIX = ".ledger.jsonl"
+"""How the name of a journal ends."""
+_LOCK_TRIES = 200
+_LOCK_PAUSE = 0.001
+_NAME_LENGTH = 120
+
+
+class JournalError(LedgerError):
+    """The journal can't be written; the agent's run goes on without it."""
+
+
+class Journal:
+    """One run's journal. The first failure raises ``JournalError``; what comes after it is counted, and not written."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        """Writes at ``descriptor``, which is open for appending at ``path``."""
+        self.path = path
+        """The file."""
+        self.dropped = 0
+        """Events that were not written."""
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def create(cls, folder: Path, name: str) -> Journal:
+        """A new journal for the run ``name``; a number is added to a name that is taken."""
+        stem = re.sub(r"[^\w.+@=-]+", "_", name)[:_NAME_LENGTH].lstrip(".") or "run"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            for number in itertools.count(1):
+                path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
+                try:
+                    return cls(path, os.open(path, flags, 0o600))
+                except FileExistsError:
+                    continue
+        except OSError as error:
+            raise _failure(folder, error) from error
+        raise AssertionError("a free name is always found")
+
+    @classmethod
+    def resume(cls, path: Path) -> Journal:
+        """The journal at ``path``, to be written on; a torn last line is ended, so that none is joined to it."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+            with _locked(descriptor):
+                size = os.fstat(descriptor).st_size
+                if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                    os.write(descriptor, b"\n")
+        except OSError as error:
+            raise _failure(path, error) from error
+        return cls(path, descriptor)
+
+    @property
+    def broken(self) -> bool:
+        """It is closed or has failed: nothing more is written."""
+        return self._descriptor is None
+
+    def append(self, event: Event) -> None:
+        """Write one event; raises ``JournalError`` the first time that this fails, and never anything else."""
+        if self._descriptor is None:
+            self.dropped += 1
+            return
+        try:
+            _write(self._descriptor, encode(event))
+        # Whatever goes wrong here must not reach the agent as anything but the one error that is expected.
+        except Exception as error:
+            self.dropped += 1
+            self.close()
+            raise _failure(self.path, error) from error
+
+    def close(self) -> None:
+        """Write no more; may be called twice."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            try:
+                os.close(descriptor)
+            except OSError:
+                # Network file systems report late; what was written was written.
+                return
+
+
+def _write(descriptor: int, line: bytes) -> None:
+    """Append one line, whole or not at all."""
+    with _locked(descriptor) as held:
+        if os.fstat(descriptor).st_nlink == 0:
+            raise OSError(errno.ENOENT, "the file was deleted while it was written")
+        written = os.write(descriptor, line)
+        if written != len(line):
+            if held:
+                # The lock makes sure that what stands last in the file is our own piece.
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+            raise OSError(errno.ENOSPC, "there was no room for a whole line")
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[bool]:
+    """Hold the file's lock; one that can't be had soon is done without, since appends are whole even so."""
+    held = False
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = True
+            break
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE)
+        except OSError:
+            # Some network file systems have no locks.
+            break
+    try:
+        yield held
+    finally:
+        if held:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _failure(path: Path, error: Exception) -> JournalError:
+    reason = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
+    return JournalError(f"{path}: the journal can't be written: {reason}", hint="the run goes on without it")

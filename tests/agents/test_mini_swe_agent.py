@@ -1,0 +1,212 @@
+"""Ledger around the real mini-swe-agent, in one process, with a scripted model and a real shell."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execledger.agents.mini_messages import Follower, Message, text_of
+from execledger.agents.session import NOT_ANSWERED, Session
+from execledger.core.policy import Policy
+from execledger.testing.workshop import COMMANDS, TASK, make_repository
+
+pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
+
+from minisweagent.agents.default import DefaultAgent
+from minisweagent.environments.local import LocalEnvironment
+from minisweagent.models.test_models import DeterministicToolcallModel, make_toolcall_output
+
+from execledger.agents.mini_swe_agent import LedgerModel
+
+SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+
+class Recording(DeterministicToolcallModel):  # type: ignore[misc]
+    """A scripted model that keeps every request."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.requests: list[list[Message]] = []
+
+    def query(self, messages: list[Message], **kwargs: Any) -> Message:
+        self.requests.append([dict(message) for message in messages])
+        message: Message = super().query(messages, **kwargs)
+        return message
+
+
+class Contained(LocalEnvironment):  # type: ignore[misc]
+    """A local environment that calls itself a container and keeps what it ran."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.ran: list[str] = []
+
+    def execute(self, action: Message, cwd: str = "") -> Message:
+        self.ran.append(action["command"])
+        output: Message = super().execute(action, cwd)
+        return output
+
+    def get_template_vars(self, **kwargs: Any) -> Message:
+        return {**super().get_template_vars(**kwargs), "image": "the test's own"}
+
+
+def turn(number: int, *commands: str) -> Message:
+    """One turn of the model, with a tool call per command."""
+    actions = [{"command": command, "tool_call_id": f"{number}.{at}"} for at, command in enumerate(commands)]
+    calls = [
+        {
+            "id": action["tool_call_id"],
+            "type": "function",
+            "function": {"name": "bash", "arguments": json.dumps({"command": action["command"]})},
+        }
+        for action in actions
+    ]
+    message: Message = make_toolcall_output("", calls, actions)
+    return message
+
+
+def run(
+    folder: Path, *turns: tuple[str, ...], wrapped: bool = True, **options: Any
+) -> tuple[Any, Recording, Contained]:
+    """Run the real agent over scripted turns."""
+    make_repository(folder)
+    inner = Recording(outputs=[turn(number, *commands) for number, commands in enumerate([*turns, (SUBMIT,)])])
+    environment = Contained(cwd=str(folder))
+    model = LedgerModel.wrap(inner, **options) if wrapped else inner
+    settings = {"system_template": "s", "instance_template": "{{task}}", "step_limit": 40, "cost_limit": 100.0}
+    agent = DefaultAgent(model, environment, **settings)
+    agent.run(TASK)
+    return agent, inner, environment
+
+
+def observations(agent: Any) -> list[Message]:
+    return [message for message in agent.messages if message.get("role") == "tool"]
+
+
+def test_suppressed_commands_never_reach_the_environment(tmp_path: Path) -> None:
+    """The reference stands in the history, the proposal in the trajectory, and the shell never saw it."""
+    agent, _, environment = run(tmp_path, ("cat warehouse/inventory.py",), ("sed -n '5,20p' warehouse/inventory.py",))
+    assert environment.ran == ["cat warehouse/inventory.py", SUBMIT]
+    answer = observations(agent)[1]
+    assert "[Ledger: not run, its output still stands above" in answer["content"]
+    assert answer["extra"]["ledger"]["decision"]["rule"] == "covered-read"
+    proposals = [
+        message["extra"]["actions"][0]["command"] for message in agent.messages if "actions" in message.get("extra", {})
+    ]
+    assert proposals[1] == "sed -n '5,20p' warehouse/inventory.py"
+
+
+def test_the_view_is_last_and_never_stored(tmp_path: Path) -> None:
+    """Each request without its view is a prefix of the next, and the trajectory holds no view."""
+    agent, inner, _ = run(tmp_path, *((command,) for command in COMMANDS))
+    for request, following in zip(inner.requests, inner.requests[1:], strict=False):
+        assert text_of(request[-1]).startswith("<execution_state>")
+        assert [text_of(one) for one in request[:-1]] == [text_of(one) for one in following[: len(request) - 1]]
+    assert not any("<execution_state>" in text_of(message) for message in agent.messages)
+
+
+def test_an_elided_output_keeps_its_raw_record(tmp_path: Path) -> None:
+    """What the model sees is a reference; what the trajectory records is the true output."""
+    agent, _, environment = run(
+        tmp_path, ("cat tests/test_inventory.py",), ("python3 -c 'print(1)'",), ("cat tests/test_inventory.py",)
+    )
+    assert len(environment.ran) == 4
+    first, _, again = observations(agent)
+    assert "[Ledger: ran; the output is the same as above" in again["content"]
+    assert again["extra"]["raw_output"] == first["extra"]["raw_output"]
+
+
+def test_the_trajectory_alone_rebuilds_the_state(tmp_path: Path) -> None:
+    """Following the saved messages with a fresh ledger gives the digest that the run ended with."""
+    agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS))
+    saved = json.loads(json.dumps(agent.messages))
+    session = Session(Policy(), TASK)
+    Follower(session.record, lambda: len(session.ledger), lambda: None).follow(saved)
+    assert session.ledger.digest == agent.model.serialize()["info"]["ledger"]["state"]
+
+
+def test_what_stands_behind_a_write_in_the_same_step_is_run(tmp_path: Path) -> None:
+    """Earlier actions of a step count as pending writes."""
+    read = "cat warehouse/inventory.py"
+    agent, _, environment = run(tmp_path, (read,), ("sed -i '24s/<=/</' warehouse/inventory.py", read), (read, "ls"))
+    assert environment.ran == [read, "sed -i '24s/<=/</' warehouse/inventory.py", read, "ls", SUBMIT]
+    assert "< count" in observations(agent)[2]["content"]
+    assert "not run" in observations(agent)[3]["content"]
+
+
+@pytest.mark.parametrize("switches", [{"shadow": True}, {"govern": False}, {"inform": False}, {}])
+def test_switches_change_only_what_they_name(tmp_path: Path, switches: dict[str, bool]) -> None:
+    """Shadow and inform-only leave the messages as they are; inform off sends no view."""
+    for name in ("plain", "ledger"):
+        (tmp_path / name).mkdir()
+    turns = [(command,) for command in COMMANDS]
+    plain, _, _ = run(tmp_path / "plain", *turns, wrapped=False)
+    agent, inner, _ = run(tmp_path / "ledger", *turns, **switches)
+    same = [steady(text_of(m)) for m in agent.messages] == [steady(text_of(m)) for m in plain.messages]
+    assert same == bool(switches.get("shadow") or switches.get("govern") is False)
+    viewed = any("<execution_state>" in text_of(request[-1]) for request in inner.requests)
+    assert viewed == (not switches.get("shadow") and switches.get("inform", True))
+
+
+def steady(text: str) -> str:
+    """A text without durations, blob names and the folder that it was made in."""
+    return re.sub(r"in \d+\.\d+s|index [0-9a-f.]+|/\S+/(?:plain|ledger)/", "", text)
+
+
+@pytest.mark.parametrize("place", ["_informed", "_governed", "_answered", "_noted", "_merged"])
+def test_a_fault_of_ours_never_ends_or_changes_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """An exception anywhere in our code leaves the agent's run going, and is counted."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(LedgerModel, place, fail)
+    agent, _, environment = run(tmp_path, *((command,) for command in COMMANDS))
+    assert agent.messages[-1]["extra"]["exit_status"] == "Submitted"
+    assert environment.ran == [*COMMANDS, SUBMIT]
+    assert agent.model.serialize()["info"]["ledger"]["faults"] == 1
+
+
+def test_a_suppressed_call_that_cannot_be_answered_asks_to_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault between suppressing and answering leaves a fixed text, and Ledger off."""
+    calls = iter(range(10))
+    answered = LedgerModel._answered
+
+    def fail_second(self: LedgerModel, *args: Any) -> list[Message]:
+        if next(calls) == 1:
+            raise RuntimeError("planted")
+        return answered(self, *args)
+
+    monkeypatch.setattr(LedgerModel, "_answered", fail_second)
+    read = "cat warehouse/inventory.py"
+    agent, inner, environment = run(tmp_path, (read,), (read,), (read,))
+    assert environment.ran == [read, read, SUBMIT]
+    assert NOT_ANSWERED in observations(agent)[1]["content"]
+    assert "<execution_state>" not in text_of(inner.requests[-1][-1])
+
+
+def test_off_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``EXECLEDGER=off`` leaves nothing but the inner model."""
+    monkeypatch.setenv("EXECLEDGER", "off")
+    read = "cat warehouse/inventory.py"
+    agent, inner, environment = run(tmp_path, (read,), (read,))
+    assert environment.ran == [read, read, SUBMIT]
+    assert "ledger" not in agent.model.serialize()["info"]
+    assert not any("<execution_state>" in text_of(request[-1]) for request in inner.requests)
+
+
+def test_one_model_serves_two_runs(tmp_path: Path) -> None:
+    """A new list of messages starts a new ledger."""
+    agent, _, _ = run(tmp_path, ("cat warehouse/inventory.py",))
+    before = agent.model.serialize()["info"]["ledger"]
+    agent.model.inner.current_index = -1
+    agent.run(TASK)
+    assert agent.model.serialize()["info"]["ledger"] == before

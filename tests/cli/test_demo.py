@@ -1,0 +1,55 @@
+"""``execledger demo``: the recorded run that ships with the project."""
+
+from __future__ import annotations
+
+import re
+
+from inline_snapshot import snapshot
+
+from execledger.cli.demo import load
+from tests.cli.conftest import Execledger
+from tests.core.stories import wrapped
+
+
+def test_the_demo_shows_every_command_and_its_decision(execledger: Execledger) -> None:
+    """One decision per command, in order."""
+    called = execledger("demo")
+    numbers = [int(number) for number in re.findall(r"^ *(\d+) \$ ", called.out, re.MULTILINE)]
+    rules = re.findall(r"^      (?:allow|reuse|nudge), rule `[\w-]+`: ", called.out, re.MULTILINE)
+    count = len(load().steps)
+    assert (called.status, called.err, numbers, len(rules)) == (0, "", list(range(1, count + 1)), count)
+
+
+def test_the_demo_ends_with_the_view_and_the_sum(execledger: Execledger) -> None:
+    """No reference in it is false."""
+    ending = execledger("demo").out.partition("<execution_state>")[2]
+    assert [wrapped(line) for line in ending.splitlines()] == snapshot(
+        [
+            "",
+            """\
+Task: Taking the last item of a kind fails. With one nut on the shelf, `take("nut", 1)` raises
+OutOfStock, although there is exactly one left.\
+""",
+            "Modified, most recent first:",
+            "- warehouse/inventory.py: Inventory.take",
+            "Seen, most recent first:",
+            "- tests/test_inventory.py: whole, 27 lines (possibly stale, in context)",
+            "- warehouse/inventory.py: 10-34 (possibly stale, in context); 1-9 (stale, in context)",
+            "</execution_state>",
+            "",
+            """\
+14 commands: 1 not run, because their result was proven to stand above; 2 run and found to stand
+above; 1 remarked on.\
+""",
+            "3 references, 0 of them false by what was recorded.",
+            "A scripted agent does not react: this shows what is decided, not what a model makes of it.",
+            "",
+            "Next: execledger replay PATH... measures the same on your own recorded runs.",
+        ]
+    )
+
+
+def test_the_full_demo_leaves_no_line_out(execledger: Execledger) -> None:
+    """With ``--full`` every output is shown whole."""
+    short, full = execledger("demo").out, execledger("demo", "--full").out
+    assert ("more lines" in short, "more lines" in full, len(full) > len(short)) == (True, False, True)

@@ -1,0 +1,72 @@
+"""The command as a whole: help, unknown verbs, and errors without a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from execledger import __version__
+from tests.cli.conftest import Execledger
+
+
+def test_the_help_lists_every_verb(execledger: Execledger) -> None:
+    """With one line on each; the usage line above them depends on how Python was started."""
+    called = execledger("--help")
+    assert (called.status, called.err, called.out.splitlines()[1:]) == snapshot(
+        (
+            0,
+            "",
+            [
+                "",
+                "  Ledger: an execution ledger around an unmodified coding agent.",
+                "",
+                "Options:",
+                "  --version   Show the version and exit.",
+                "  -h, --help  Show this message and exit.",
+                "",
+                "Commands:",
+                "  demo     Show, step by step, what Ledger decides in a small run that ships",
+                "           with it.",
+                "  explain  Say what one shell command would do, without running it.",
+                "  replay   Replay recorded runs and measure every decision against what was",
+                "           recorded.",
+                "  stats    Add up what many runs came to, from their journals.",
+                "  why      Print one decision of a recorded run, with its proof and the state",
+                "           view.",
+            ],
+        )
+    )
+
+
+def test_an_unknown_verb_is_named(execledger: Execledger) -> None:
+    """Wrong usage ends with 2, and nothing on standard output."""
+    called = execledger("frobnicate")
+    assert (called.status, called.out, "No such command 'frobnicate'" in called.err) == (2, "", True)
+
+
+def test_the_version_is_the_packages_own(execledger: Execledger) -> None:
+    """As a program may ask for it."""
+    assert execledger("--version")[:2] == (0, f"execledger, version {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("replay", "missing"),
+        ("replay",),
+        ("replay", "--policy", "missing", "."),
+        ("replay", "--preset", "strict", "."),
+        ("why", "missing", "0"),
+        ("why", "missing.tar!member", "0"),
+        ("explain",),
+    ],
+)
+def test_a_mistake_of_the_user_is_one_sentence_and_exit_2(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """In a process of its own: data goes to standard output, and there is none; no traceback."""
+    command = (sys.executable, "-m", "execledger", *arguments)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr, done.stderr != "") == (2, "", False, True)

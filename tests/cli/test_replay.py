@@ -1,0 +1,178 @@
+"""``execledger replay``: decisions for programs, a summary for people, and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.cli.conftest import Execledger
+from tests.core.stories import text
+from tests.trajectories.samples import answer, encoded, trajectory, turn
+
+KEYS = [
+    "trajectory", "index", "command", "category", "effects", "decision", "rule", "refers_to", "compared", "compared_to",
+    "shown",
+]  # fmt: skip
+
+
+def recorded(path: Path, *calls: tuple[str, str]) -> Path:
+    """A recorded run in a container, one command to a turn."""
+    messages = [message for command, output in calls for message in (turn(command), answer(command, output))]
+    path.write_bytes(encoded(trajectory("mini-swe-agent-1.1", messages)))
+    return path
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return recorded(
+        tmp_path / "good.traj.json",
+        ("cat a.py", text(20)),
+        ("cat a.py", text(20)),
+        ("python -m pytest", "1 failed in 1s\n"),
+        ("git show HEAD:a.py", text(20)),
+        ("python -m pytest", "1 failed in 2s\n"),
+    )
+
+
+@pytest.fixture
+def false(tmp_path: Path) -> Path:
+    """Somebody else writes between two reads, in what claims to be a container of the agent's own."""
+    return recorded(tmp_path / "false.traj.json", ("cat a.py", text(20)), ("cat a.py", text(20, 2)))
+
+
+def test_decisions_are_one_line_of_json_per_call(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """Exactly the keys of the contract, in this order."""
+    out = tmp_path / "decisions.jsonl"
+    assert execledger("replay", good, "--decisions", out).status == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [list(line) for line in lines] == [KEYS] * 5
+    assert {line.pop("trajectory") for line in lines} == {str(good)}
+    assert [list(line.values()) for line in lines] == snapshot(
+        [
+            [0, "cat a.py", "inspect", "none", "allow", "new", [], "different", [], "full"],
+            [1, "cat a.py", "inspect", "none", "reuse", "whole-read", [0], "same", [0], "reference"],
+            [2, "python -m pytest", "test", "unknown", "allow", "unknown-effects", [], None, [], "full"],
+            [3, "git show HEAD:a.py", "search", "none", "allow", "new", [], "same", [0], "reference"],
+            [4, "python -m pytest", "test", "unknown", "nudge", "repeated-test", [2], None, [], "remark"],
+        ]
+    )
+
+
+def test_replaying_twice_gives_the_same_bytes(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """Of the decisions and of the summary."""
+    outs = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    summaries = [execledger("replay", good, "--decisions", out).out for out in outs]
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert summaries[0] == summaries[1]
+
+
+def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
+    """Every number with what it means."""
+    called = execledger("replay", good)
+    assert (called.status, called.err) == (0, "")
+    assert [line.rstrip() for line in called.out.splitlines()] == snapshot(
+        [
+            "replay, preset verified",
+            "┌──────────────────────┬───────┬─────────────────────────────────────────────────────┐",
+            "│ runs                 │     1 │                                                     │",
+            "│ model calls          │     5 │                                                     │",
+            "│ calls                │     5 │ inspect 2, test 2, search 1                         │",
+            "│ opaque               │     0 │ 0.0%;                                               │",
+            "│ unknown effects      │     2 │ 40.0%                                               │",
+            "│ simple commands      │     5 │ 100.00% are of known programs; not:                 │",
+            "│ reuse before running │     1 │ whole-read 1                                        │",
+            "│ false reuses         │     0 │                                                     │",
+            "│ elided after running │     1 │ same 1                                              │",
+            "│ nudges               │     1 │ 1 with an equal result; repeated-test 1             │",
+            "│ redundant re-reads   │     1 │ 1 of the very same range                            │",
+            "│ output bytes         │ 4,686 │ each output counted once for every later model call │",
+            "│ saved by references  │ 1,726 │ 36.83% of these                                     │",
+            "│ state views          │   608 │ bytes, one view per model call                      │",
+            "└──────────────────────┴───────┴─────────────────────────────────────────────────────┘",
+        ]
+    )
+
+
+def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
+    """The same as JSON, and nothing else on standard output."""
+    called = execledger("replay", good, "--json")
+    assert json.loads(called.out) == snapshot(
+        {
+            "runs": 1,
+            "unreadable": [],
+            "calls": 5,
+            "turns": 5,
+            "categories": {"inspect": 2, "test": 2, "search": 1},
+            "opaque": {},
+            "unknown": 2,
+            "programs": 5,
+            "unknown_programs": {},
+            "reuses": {"whole-read": 1},
+            "nudges": {"repeated-test": 1},
+            "remarks": 1,
+            "elided": {"same": 1},
+            "false": [],
+            "rereads": 1,
+            "exact_rereads": 1,
+            "read_bytes": 4686,
+            "saved_bytes": 1726,
+            "view_bytes": 608,
+        }
+    )
+
+
+def test_a_false_reuse_is_listed_and_strict_ends_with_1(execledger: Execledger, false: Path) -> None:
+    """Without ``--strict`` it is listed all the same."""
+    lenient, strict = execledger("replay", false), execledger("replay", "--strict", false)
+    assert (lenient.status, strict.status) == (0, 1)
+    assert strict.err == lenient.err == f"execledger: false reuse: {false} 1: 'cat a.py'\n"
+
+
+def test_strict_ends_with_0_if_all_is_well(execledger: Execledger, good: Path) -> None:
+    """There is no false reuse."""
+    assert execledger("replay", "--strict", good).status == 0
+
+
+def test_unreadable_files_are_named_and_the_others_read(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """A broken file in a folder does not stop the rest."""
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "unknown.json").write_text('{"some": "thing"}')
+    called = execledger("replay", tmp_path, "--json")
+    summary = json.loads(called.out)
+    assert (called.status, summary["runs"], len(summary["unreadable"])) == (0, 1, 2)
+    named = [line.partition(".json: ")[0] for line in called.err.splitlines()]
+    assert named == [f"execledger: not read: {tmp_path / name}" for name in ("broken", "unknown")]
+
+
+def test_a_folder_without_a_run_is_an_error(execledger: Execledger, tmp_path: Path) -> None:
+    """Nothing was measured, so nothing may look fine."""
+    called = execledger("replay", tmp_path)
+    assert (called.status, called.err) == (2, f"execledger: no recorded run was read at {tmp_path}\n")
+
+
+def test_decisions_that_can_not_be_written_are_an_error(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """The path is named."""
+    out = tmp_path / "missing" / "out.jsonl"
+    called = execledger("replay", good, "--decisions", out)
+    assert (called.status, called.err) == (2, f"execledger: {out}: can't be written: No such file or directory\n")
+
+
+def test_a_preset_beats_the_policy_file(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """The rest of the file still holds."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text('preset = "verified"\nmax_interventions = 0\n')
+    called = execledger("replay", good, "--policy", policy, "--preset", "paper")
+    assert (called.out.splitlines()[0].strip(), called.status) == ("replay, preset paper", 0)
+    assert json.loads(execledger("replay", good, "--policy", policy, "--json").out)["reuses"] == {}
+
+
+def test_a_bad_policy_is_named(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """With the key and what is allowed."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text("max_nudgs = 1\n")
+    called = execledger("replay", good, "--policy", policy)
+    assert (called.status, called.out) == (2, "")
+    assert called.err.startswith(f"execledger: {policy} has the unknown key `max_nudgs`\nhint: allowed are: preset, ")

@@ -1,0 +1,95 @@
+"""``execledger stats``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from execledger.cli.main import group
+from execledger.errors import LedgerError
+from execledger.journal import Ended, Event
+from execledger.journal.events import Counts
+from execledger.testing.sessions import simulate
+from tests.journal.runs import events_of, plain_step, start, written
+
+RUN: list[Event] = [
+    start(),
+    plain_step(0),
+    Ended(counts=Counts(proposed=1), model_calls=2, input_tokens=1234, cached_tokens=1000, output_tokens=5, cost=0.125),
+]
+
+
+def stats(*arguments: str, environment: dict[str, str] | None = None) -> Result:
+    """What the verb prints."""
+    return CliRunner().invoke(group, ["stats", *arguments], env=environment)
+
+
+def totals(*arguments: str) -> dict[str, Any]:
+    """The numbers that it prints."""
+    result = stats(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    numbers: dict[str, Any] = msgspec.json.decode(result.stdout)
+    return numbers
+
+
+def test_many_runs_are_added_up(tmp_path: Path) -> None:
+    """Runs in a folder, and in the folders in it, are added up."""
+    (tmp_path / "repo").mkdir()
+    session = simulate(tmp_path / "repo", 2)
+    for name in ("a", "b"):
+        written(tmp_path / "journals", events_of(session), name)
+    written(tmp_path / "journals" / "deep", RUN)
+    found = totals(str(tmp_path / "journals"))
+    assert (found["runs"], found["unended"], found["model_calls"]) == (3, 0, 2 * 41 + 2)
+    assert (found["counts"]["proposed"], found["counts"]["suppressed"]) == (81, 2 * session.reuses)
+    assert (found["input_tokens"], found["cost"], found["runs_with_cost"]) == (1234, 0.125, 1)
+
+
+def test_torn_and_foreign_files_are_named_and_counted(tmp_path: Path) -> None:
+    """One bad file does not hide the others; standard error says which, and why."""
+    written(tmp_path, RUN)
+    torn = written(tmp_path, RUN, "torn")
+    torn.write_bytes(torn.read_bytes()[:-40])
+    (tmp_path / "foreign.json").write_text('{"messages": []}')
+    (tmp_path / "later.jsonl").write_text('{"event":"start","version":2}\n')
+    (tmp_path / "empty.ledger.jsonl").write_text("")
+    result = stats(str(tmp_path), "--json")
+    found = msgspec.json.decode(result.stdout)
+    assert (found["runs"], found["torn"], found["unended"], found["unread"]) == (2, 1, 1, 3)
+    assert result.stderr.splitlines() == [
+        f"execledger: {tmp_path}/empty.ledger.jsonl: found something else, expected a journal",
+        f"execledger: {tmp_path}/foreign.json: found something else, expected a journal",
+        f"execledger: {tmp_path}/later.jsonl: found a journal of version 2, expected at most 1",
+        "hint: a newer execledger reads it",
+        f"execledger: {tmp_path}/torn.ledger.jsonl: the last line is torn",
+    ]
+
+
+def test_people_get_a_table(tmp_path: Path) -> None:
+    """Without ``--json`` the numbers stand in a table, tokens and cost where they are told."""
+    written(tmp_path, RUN)
+    rows = {line.split("│")[1].strip(): line.split("│")[2].strip() for line in _lines(stats(str(tmp_path)).stdout)}
+    assert rows["commands proposed"] == "1"
+    assert (rows["input tokens"], rows["output tokens"], rows["cost"]) == ("1,234", "5", "$0.12")
+    assert "redundant re-reads" not in rows and "shadow runs" not in rows
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.count("│") == 4]
+
+
+def test_the_state_folder_is_the_default(tmp_path: Path) -> None:
+    """Without a folder the journals of the state folder are read."""
+    written(tmp_path, RUN)
+    assert stats("--json", environment={"EXECLEDGER_JOURNAL": str(tmp_path)}).exit_code == 0
+
+
+def test_no_journal_is_an_error(tmp_path: Path) -> None:
+    """A folder without journals, and one that does not exist, end with a sentence."""
+    for path, said in ((tmp_path, "no journal was read"), (tmp_path / "no", "found nothing there")):
+        with pytest.raises(LedgerError, match=said):
+            CliRunner().invoke(group, ["stats", str(path)], catch_exceptions=False)

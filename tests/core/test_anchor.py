@@ -1,0 +1,64 @@
+"""The task anchor and the patch files that a task names."""
+
+from __future__ import annotations
+
+import pytest
+
+from execledger.core.anchor import clip, patch_files, task_anchor
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        (
+            "Preamble.\n\n<pr_description>\n  The sum\n  is off.\n\nSecond.\n</pr_description>\nRules.",
+            "The sum is off. Second.",
+        ),
+        ("<issue>One</issue> <task>Two</task>", "One"),
+        (
+            "<pr_description>\nConsider the following PR description:\nThe sum is off.\n</pr_description>",
+            "The sum is off.",
+        ),
+        ("\n\nFirst paragraph\ncontinues.\n\nSecond paragraph.", "First paragraph continues."),
+        ("<issue>never closed\n\nmore", "<issue>never closed"),
+        ("", ""),
+        (" \n\n \n", ""),
+    ],
+)
+def test_the_anchor_is_the_tagged_body_or_else_the_first_paragraph(task: str, expected: str) -> None:
+    """On one line, without what a harness wraps around it."""
+    assert task_anchor(task, 360) == expected
+
+
+def test_the_anchor_is_bounded_in_bytes() -> None:
+    """It is cut between characters and marked."""
+    assert task_anchor("äöü" * 100, 20) == "äöüäöüäö..."
+
+
+@pytest.mark.parametrize(
+    ("text", "budget", "expected"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 4, "abcd"),
+        ("abcde", 4, "a..."),
+        ("abcd", 3, ""),
+        ("ab cdef", 6, "ab..."),
+        ("\ud800", 9, "?"),
+    ],
+)
+def test_text_is_clipped_to_its_budget(text: str, budget: int, expected: str) -> None:
+    """Whole where it fits, marked where it was cut, nothing where not even the mark fits."""
+    assert clip(text, budget) == expected
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("run `git diff > out/final.diff`, then submit", ("out/final.diff",)),
+        ("git diff -- src/a.py src/b.py > patch.txt\ncat patch.txt", ("patch.txt",)),
+        ("Write a patch for a.py and test it.", ()),
+    ],
+)
+def test_patch_files_are_taken_from_the_instructions(task: str, expected: tuple[str, ...]) -> None:
+    """Each once, as it is spelled."""
+    assert patch_files(task) == expected

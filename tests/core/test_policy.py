@@ -1,0 +1,115 @@
+"""The policy: defaults, TOML, and errors that name what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from inline_snapshot import snapshot
+
+from execledger.core.policy import Policy, Preset
+from execledger.errors import BadPolicy
+from tests.core.stories import wrapped
+
+
+def error(text: str) -> str:
+    with pytest.raises(BadPolicy) as caught:
+        Policy.from_toml(text, "my.toml")
+    return str(caught.value)
+
+
+def test_an_empty_file_is_the_default_policy() -> None:
+    """Everything has a default."""
+    assert Policy.from_toml("") == Policy()
+
+
+def test_settings_are_taken_from_toml() -> None:
+    """What is not named keeps its default."""
+    text = 'preset = "paper"\ninform = false\nview_budget = 800\nmax_share = 1\n'
+    assert Policy.from_toml(text) == Policy(preset=Preset.PAPER, inform=False, view_budget=800, max_share=1.0)
+
+
+def test_the_defaults_are_those_of_the_design() -> None:
+    """A change of a default is a change of behaviour, to be made on purpose."""
+    assert json.loads(Policy().digest_text()) == snapshot(
+        {
+            "preset": "verified",
+            "inform": True,
+            "govern": True,
+            "shadow": False,
+            "max_interventions": 200,
+            "max_nudges": 10,
+            "nudge_cooldown": 5,
+            "repeat_window": 8,
+            "second_look": 3,
+            "error_window": 3,
+            "view_budget": 1600,
+            "anchor_budget": 360,
+            "min_output": 300,
+            "max_share": 0.5,
+            "min_run": 3,
+            "max_results": 3,
+        }
+    )
+
+
+def test_an_unknown_key_is_named_with_those_that_are_allowed() -> None:
+    """A typing error is found at once."""
+    assert wrapped(error("max_nudgs = 3")) == snapshot("""\
+my.toml has the unknown key `max_nudgs`
+hint: allowed are: preset, inform, govern, shadow,
+max_interventions, max_nudges, nudge_cooldown, repeat_window, second_look, error_window,
+view_budget, anchor_budget, min_output, max_share, min_run, max_results\
+""")
+
+
+@pytest.mark.parametrize("name", ["presets", "policy", "Inform"])
+def test_every_unknown_key_is_an_error(name: str) -> None:
+    """Nothing that was meant as a setting is ignored."""
+    assert f"`{name}`" in error(f"{name} = 3")
+
+
+def test_an_unknown_preset_is_named_with_those_that_exist() -> None:
+    """The hint lists the presets."""
+    assert error('preset = "strict"') == snapshot("""\
+my.toml: Invalid enum value 'strict' - at `$.preset`
+hint: presets are: paper, verified; switches are true or false\
+""")
+
+
+def test_a_value_of_the_wrong_type_is_named() -> None:
+    """A number is no switch and a text no number."""
+    assert (error("inform = 1"), error('max_nudges = "ten"')) == snapshot(
+        (
+            """\
+my.toml: Expected `bool`, got `int` - at `$.inform`
+hint: presets are: paper, verified; switches are true or false\
+""",
+            """\
+my.toml: Expected `int`, got `str` - at `$.max_nudges`
+hint: presets are: paper, verified; switches are true or false\
+""",
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_nudges = -1",
+        "max_share = 0.0",
+        "max_share = 1.5",
+        "max_share = nan",
+        "view_budget = 199",
+        "min_run = 0",
+        "max_results = 0",
+    ],
+)
+def test_a_number_out_of_range_is_named(text: str) -> None:
+    """The message has the key in it."""
+    assert f"`{text.partition(' ')[0]}`" in error(text)
+
+
+def test_what_is_not_toml_says_where() -> None:
+    """The file is named, and the place in it."""
+    assert error("max_nudges =\n") == snapshot("my.toml is not TOML: Invalid value (at line 1, column 13)")

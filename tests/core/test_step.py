@@ -1,0 +1,81 @@
+"""The loop around one action, and the switches that change it."""
+
+from __future__ import annotations
+
+import pytest
+
+from execledger.core.actions import Observation
+from execledger.core.decisions import Allow, Reuse, Shown, Step
+from execledger.core.policy import Policy
+from execledger.core.step import complete
+from tests.core.stories import Story, text
+
+SESSION = (
+    ("cat a.py", text(20)),
+    ("cat a.py", text(20)),
+    ("python -m pytest", "1 failed in 1s\n"),
+    ("python -m pytest", "1 failed in 2s\n"),
+    ("git show HEAD:a.py", text(20)),
+)
+
+
+def played(policy: Policy | None = None) -> Story:
+    story = Story(policy=policy, sealed=True)
+    for command, output in SESSION:
+        story.do(command, output)
+    return story
+
+
+def test_every_intervention_is_made_by_default() -> None:
+    """Reuse before running, remark, reference after running."""
+    story = played()
+    assert [step.shown.kind for step in story.steps] == ["full", "reference", "full", "remark", "reference"]
+    assert len(story.ran) == len(SESSION) - 1
+
+
+def test_with_govern_off_nothing_is_judged() -> None:
+    """Every command runs, every output is shown as it came, and the state is still kept."""
+    story = played(Policy(govern=False))
+    expected = [
+        Step(story.action(command), Allow("govern-off"), Observation(output, exit_status=0), Shown("full"))
+        for command, output in SESSION
+    ]
+    assert (story.steps, len(story.ran), story.ledger.interventions) == (expected, len(SESSION), 0)
+    assert "a.py: whole, 20 lines" in story.view().text
+
+
+def test_shadow_records_what_would_be_done_and_changes_nothing() -> None:
+    """The decision stands, the output is shown, and whether it would have been right is known."""
+    story = played(Policy(shadow=True))
+    assert [(step.decision.rule, step.shown.kind, step.shown.compared) for step in story.steps] == [
+        ("new", "full", "different"),
+        ("whole-read", "full", "same"),
+        ("unknown-effects", "full", None),
+        ("repeated-test", "full", None),
+        ("new", "full", "same"),
+    ]
+    assert [step.observation.output for step in story.steps] == [output for _, output in SESSION]
+    assert (len(story.ran), story.ledger.interventions) == (len(SESSION), 0)
+
+
+@pytest.mark.parametrize("policy", [Policy(govern=False), Policy(shadow=True)])
+def test_a_text_that_was_shown_anyway_is_referred_to_as_shown(policy: Policy) -> None:
+    """Where nothing is elided, every result counts as text that stands there."""
+    story = played(policy)
+    assert {result.kind for result in story.ledger.results} == {"full"}
+
+
+def test_a_recorded_result_of_a_reuse_is_judged_and_not_shown() -> None:
+    """A replay knows what would have come; the model would have seen the reference."""
+    for output, compared in ((text(20), "same"), (text(20, 2), "different")):
+        story = Story(sealed=True)
+        story.do("cat a.py", text(20))
+        action = story.action("cat a.py")
+        decision = story.ledger.govern(action, None, True)
+        step = complete(story.ledger, action, decision, Observation(output, exit_status=0))
+        assert isinstance(decision, Reuse)
+        assert (step.shown.compared, step.shown.kind, step.observation.output) == (
+            compared,
+            "reference",
+            step.shown.text,
+        )

@@ -1,0 +1,131 @@
+"""Journals as recorded runs: what is known of each result, and replay and why on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Reuse, Step
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy
+from execledger.core.step import take
+from execledger.errors import UnreadableRun
+from execledger.journal import Ended, Event, StepRecorded, recorded
+from execledger.journal.codec import encode
+from execledger.journal.events import Counts
+from execledger.replay import replay
+from execledger.testing.sessions import simulate
+from execledger.trajectories import Recorded, Run, find_runs, read_run
+from tests.journal.runs import TASK, events_of, execledger, plain_step, retold, returning, start, written
+
+FILE = "".join(f"line {number} of the file\n" for number in range(1, 81))
+MIDDLE = "".join(FILE.splitlines(keepends=True)[19:60])
+SECRET = "ghp" + "_" + "0123456789abcdefABCDEF"
+
+
+def told(*pairs: tuple[str, str], sealed: bool = False, policy: Policy | None = None) -> list[Event]:
+    """The events of a run with these commands and outputs."""
+    ledger = Ledger(TASK, policy)
+    events: list[Event] = [start(ledger.policy)]
+    for turn, (command, output) in enumerate(pairs):
+        run = returning(Observation(output, exit_status=0))
+        step = take(ledger, Action(command, "/repo"), run, sealed=sealed)
+        events.append(recorded(ledger, step, turn=turn, sealed=sealed))
+    return events
+
+
+def as_run(events: list[Event]) -> Run:
+    """The recorded run in a journal with these events."""
+    return read_run("one", b"".join(map(encode, events)))
+
+
+def steps_of(events: list[Event]) -> list[Step]:
+    """The steps among the events."""
+    return [event.step for event in events if isinstance(event, StepRecorded)]
+
+
+def test_a_journal_is_a_recorded_run() -> None:
+    """Format, agent, model, task, turns and steps come from the journal."""
+    events: list[Event] = [start(), plain_step(0, "ls", "a\n"), plain_step(1, "cat a", "b\n")]
+    steps = tuple(
+        Recorded(Action(command, "/repo"), Observation(output, exit_status=0), turn)
+        for turn, (command, output) in enumerate((("ls", "a\n"), ("cat a", "b\n")))
+    )
+    run = Run("one", "execledger-journal", "an agent 2", "some/model", TASK, True, 2, steps)
+    assert as_run(events) == run
+    assert as_run([*events, Ended(counts=Counts(), model_calls=7)]) == replace(run, turns=7)
+
+
+def test_visibility_and_sealing_come_from_the_steps() -> None:
+    """What went out of view is a compaction; one step that was not sealed means that the run was not."""
+    events: list[Event] = [start(), plain_step(0), plain_step(1), replace(plain_step(2), since=2, sealed=False)]
+    events.append(replace(plain_step(3), since=2))
+    run = as_run(events)
+    assert (run.compactions, run.container) == ((2,), False)
+
+
+def test_an_elided_output_is_known_by_its_fingerprint() -> None:
+    """An output that was replaced after running is found again where its reference points, whole or in one piece."""
+    pairs = (("cat a.py", FILE), ("sed -n 20,60p a.py", MIDDLE), ("ls", "a.py\n"), ("cat b.py", FILE))
+    events = told(*pairs)
+    assert [step.shown.compared for step in steps_of(events)] == ["different", "covered", "different", "same"]
+    assert [step.shown.kind for step in steps_of(events)] == ["full", "reference", "full", "reference"]
+    outputs = [one.observation for one in as_run(events).steps]
+    assert outputs == [Observation(output, exit_status=0) for _, output in pairs]
+
+
+def test_what_cannot_be_known_is_not_claimed() -> None:
+    """For a suppressed call, and for an elided output that stands nowhere, nothing is claimed."""
+    suppressed = told(("cat a.py", FILE), ("cat a.py", FILE), sealed=True)
+    assert isinstance(steps_of(suppressed)[1].decision, Reuse)
+    nothing = Observation(exit_status=0, truncated=True)
+    assert as_run(suppressed).steps[1].observation == nothing
+    elided = told(("cat a.py", FILE), ("sed -n 20,60p a.py", MIDDLE))
+    data = b"".join(map(encode, elided)).replace(b"line 30 ", b"line xx ", 1)
+    assert read_run("one", data).steps[1].observation == nothing
+
+
+def test_a_redacted_output_claims_nothing() -> None:
+    """A text that is not what its fingerprint says may be read by people, and is not compared with."""
+    run = as_run(told(("cat .env", f"TOKEN={SECRET}\n{FILE}"), ("cat b", FILE)))
+    assert [one.observation.truncated for one in run.steps] == [True, False]
+    assert run.steps[0].observation.output == f"TOKEN=[redacted]\n{FILE}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_replay_decides_as_the_live_run_did(tmp_path: Path, seed: int) -> None:
+    """Under the same policy the decisions and what was shown are derived again from the journal alone."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    session = retold(simulate(folder, seed), Policy())
+    path = written(tmp_path, events_of(session))
+    calls = replay(read_run(str(path), path.read_bytes()))
+    assert [(call.decision, call.shown.kind, call.shown.text) for call in calls] == [
+        (step.decision, step.shown.kind, step.shown.text) for step in session.steps
+    ]
+
+
+def test_journals_are_found_in_folders(tmp_path: Path) -> None:
+    """A folder with journals is a folder with recorded runs."""
+    path = written(tmp_path / "deep", told(("ls", "a\n")))
+    (found,) = find_runs([str(tmp_path)])
+    assert (found.name, read_run(found.name, found.read()).format) == (str(path), "execledger-journal")
+
+
+def test_a_newer_journal_says_so() -> None:
+    """A journal of a later version is recognised, and refused in words."""
+    with pytest.raises(UnreadableRun, match="one: found a journal of version 2, expected at most 1"):
+        as_run([replace(start(), version=2)])
+
+
+def test_replay_and_why_read_journals(tmp_path: Path) -> None:
+    """Both verbs take a journal like any other run."""
+    path = written(tmp_path, told(("cat a.py", FILE), ("sed -n 20,60p a.py", MIDDLE), ("ls", "a.py\n")))
+    replayed = execledger("replay", str(tmp_path), "--json", "--strict")
+    assert (replayed.returncode, '"runs":1' in replayed.stdout, '"calls":3' in replayed.stdout) == (0, True, True)
+    why = execledger("why", str(path), "1")
+    assert why.returncode == 0
+    assert "command:   sed -n 20,60p a.py" in why.stdout and "compared:  covered" in why.stdout

@@ -1,0 +1,103 @@
+"""What runs came to, in numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from execledger.core.decisions import Nudge, Reuse
+from execledger.core.policy import Policy
+from execledger.journal import Ended, Event, FaultCaught, RunSummary, ViewRendered
+from execledger.journal.events import Counts
+from execledger.journal.folder import journal_folder
+from execledger.journal.reader import Trouble
+from execledger.journal.summary import MAX_NAMES, Totals
+from execledger.testing.sessions import simulate
+from tests.journal.runs import events_of, plain_step, retold, start, summed
+
+
+def test_a_session_is_counted(tmp_path: Path) -> None:
+    """The counts are those that the session itself kept."""
+    session = simulate(tmp_path, 4)
+    counts = summed(events_of(session)).counts
+    assert (counts.proposed, counts.ran, counts.suppressed) == (40, 40 - session.reuses, session.reuses)
+    assert (counts.elided, counts.views, counts.faults) == (session.references, 40, 0)
+    assert session.reuses > 0 < session.references
+
+
+def test_shadow_mode_says_what_would_have_been_done(tmp_path: Path) -> None:
+    """In shadow mode everything ran, and every reuse was judged by what came back."""
+    session = retold(simulate(tmp_path, 4), Policy(shadow=True))
+    events = events_of(session)
+    counts = summed(events).counts
+    reuses = sum(isinstance(step.decision, Reuse) for step in session.steps)
+    assert (counts.ran, counts.suppressed, counts.elided, counts.nudged) == (40, 0, 0, 0)
+    assert (counts.shadow_reuses, counts.shadow_right, counts.shadow_wrong) == (reuses, reuses, 0)
+    assert counts.shadow_nudges == sum(isinstance(step.decision, Nudge) for step in session.steps)
+    assert summed(events).sentence() == f"Ledger: 40 commands, shadow: {reuses} would not have run, 0 of them wrongly"
+
+
+def test_every_kind_of_event_is_counted() -> None:
+    """Views by their bytes, faults, re-reads where they were asked for, and model calls."""
+    events: list[Event] = [
+        start(),
+        ViewRendered(index=0, text="ä" * 10),
+        replace(plain_step(0), reread=""),
+        replace(plain_step(1, turn=0), reread="exact"),
+        plain_step(2, turn=1),
+        FaultCaught(where="govern", error="ValueError"),
+    ]
+    summary = summed(events)
+    expected = Counts(proposed=3, ran=3, measured=2, rereads=1, exact_rereads=1, views=1, view_bytes=20, faults=1)
+    assert summary == RunSummary(counts=expected, turns=2)
+    assert (summary.model_calls, summary.sentence()) == (
+        2,
+        "Ledger: 3 commands, 0 not run, 0 elided, 0 nudged; 1 fault",
+    )
+    summary.add(Ended(counts=expected, model_calls=5))
+    assert (summary.model_calls, summary.incomplete) == (5, False)
+
+
+def test_totals_add_up_what_is_told() -> None:
+    """Tokens and cost are summed over the runs that say so, and stay unknown where none does."""
+    totals = Totals()
+    totals.add("a", summed([start(), plain_step(0)]), Trouble())
+    assert (totals.unended, totals.input_tokens, totals.cost) == (1, None, None)
+    for cost in (0.5, None):
+        end = Ended(counts=Counts(proposed=1), input_tokens=100, cached_tokens=60, output_tokens=7, cost=cost)
+        totals.add("b", summed([start(), plain_step(0), end]), Trouble())
+    totals.add("c", summed([start(), Ended(counts=Counts(proposed=9))]), Trouble(torn=True))
+    assert totals == Totals(
+        runs=4,
+        unended=1,
+        model_calls=3,
+        counts=Counts(proposed=3, ran=3),
+        input_tokens=200,
+        cached_tokens=120,
+        output_tokens=14,
+        cost=0.5,
+        runs_with_tokens=2,
+        runs_with_cost=1,
+        torn=1,
+        incomplete=1,
+        named=["c: the last line is torn; the end counts more steps than there are"],
+    )
+
+
+def test_names_of_files_with_trouble_are_bounded() -> None:
+    """However many files are foreign, all are counted and only some are kept by name."""
+    totals = Totals()
+    for number in range(3 * MAX_NAMES):
+        totals.skip(f"{number}: foreign")
+    assert (totals.unread, len(totals.named)) == (3 * MAX_NAMES, MAX_NAMES)
+
+
+def test_journals_go_to_the_platforms_state_folder() -> None:
+    """The user's word comes first, then the platform's habit; a relative path in the environment is no folder."""
+    chosen = {"EXECLEDGER_JOURNAL": "/j", "XDG_STATE_HOME": "/s", "HOME": "/h"}
+    assert journal_folder(chosen, "linux") == Path("/j")
+    assert journal_folder({"XDG_STATE_HOME": "/s", "HOME": "/h"}, "linux") == Path("/s/execledger/journals")
+    relative = {"XDG_STATE_HOME": "s", "HOME": "/h"}
+    assert journal_folder(relative, "linux") == Path("/h/.local/state/execledger/journals")
+    assert journal_folder(relative, "darwin") == Path("/h/Library/Application Support/execledger/journals")

@@ -1,0 +1,220 @@
+"""Writing journals, with real files, processes and limits."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from execledger.errors import LedgerError
+from execledger.journal import Event, FaultCaught, Journal, JournalError, ViewRendered, read_journal
+from execledger.journal.reader import Trouble
+from tests.journal.runs import digits, plain_step, start, written
+
+WRITER = """
+import sys
+from pathlib import Path
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Allow, Shown, Step
+from execledger.journal import Journal, StepRecorded
+journal = Journal.resume(Path(sys.argv[1]))
+for index in range(int(sys.argv[2])):
+    output = f"{sys.argv[3]} " + "x" * (index % 7 * 3000)
+    step = Step(Action("true"), Allow("new"), Observation(output), Shown("full"))
+    journal.append(StepRecorded(index=index, turn=index, step=step, sealed=True, since=0, digest=""))
+    print(index, flush=True)
+"""
+
+
+def writer(path: Path, count: int, mark: str, **options: int) -> subprocess.Popen[str]:
+    """A process that appends ``count`` steps and says after each that it stands."""
+    command = [sys.executable, "-c", WRITER, str(path), str(count), mark]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_a_journal_is_private(tmp_path: Path) -> None:
+    """The file and the folder that is made for it are the user's alone, whatever the umask."""
+    before = os.umask(0)
+    try:
+        path = written(tmp_path / "new", [start()])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_no_planted_secret_reaches_the_file(tmp_path: Path) -> None:
+    """Keys in the task, a view, a command, an output and a fault stay out of the file, and the rest stays in it."""
+    secrets = [
+        f"{kind}{number}0123456789abcdef" for number, kind in enumerate(("sk-" + "ant-", "ghp" + "_", "hf" + "_"))
+    ]
+    events: list[Event] = []
+    for secret in secrets:
+        events += [
+            start(task=f"Use {secret} to fix it."),
+            ViewRendered(index=0, text=f"Task: Use {secret} to fix it."),
+            plain_step(0, f"curl -u {secret}: https://x.example", f"no such key: {secret}\n"),
+            FaultCaught(where="govern", error="ValueError", message=f"in {secret}"),
+        ]
+    data = written(tmp_path, events).read_text()
+    assert [secret for secret in secrets if secret in data] == []
+    assert data.count("[redacted]") == 5 * len(secrets)
+    assert data.count("Use [redacted] to fix it.") == 2 * len(secrets)
+
+
+def test_names_are_unique_and_harmless(tmp_path: Path) -> None:
+    """A name that is taken gets a number, and no name leaves the folder."""
+    names = ["a/b", "a/b", "../../x", "", "." * 9, "y" * 999]
+    paths = [written(tmp_path, [start()], name) for name in names]
+    assert [path.name for path in paths[:5]] == [
+        "a_b.ledger.jsonl",
+        "a_b-2.ledger.jsonl",
+        "_.._x.ledger.jsonl",
+        "run.ledger.jsonl",
+        "run-2.ledger.jsonl",
+    ]
+    assert {path.parent for path in paths} == {tmp_path}
+
+
+def test_an_existing_file_is_never_written_over(tmp_path: Path) -> None:
+    """Neither a file nor a link that stands in the way is followed."""
+    (tmp_path / "one.ledger.jsonl").write_text("mine")
+    (tmp_path / "one-2.ledger.jsonl").symlink_to(tmp_path / "elsewhere")
+    assert written(tmp_path, [start()]).name == "one-3.ledger.jsonl"
+    assert (tmp_path / "one.ledger.jsonl").read_text() == "mine"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_kill_9_loses_at_most_the_line_in_flight(tmp_path: Path) -> None:
+    """A process killed at random moments leaves every event whose append had returned."""
+    random_ = random.Random(7)
+    for number in range(6):
+        path = written(tmp_path, [start()], f"killed-{number}")
+        with writer(path, 100_000, "a") as process:
+            assert process.stdout is not None
+            said = [process.stdout.readline()]
+            time.sleep(random_.random() * 0.03)
+            process.send_signal(signal.SIGKILL)
+            said += process.stdout.readlines()
+        told = [line for line in said if line.endswith("\n")]
+        run = read_journal("killed", path.read_bytes())
+        assert [step.index for step in run.steps] == list(range(len(run.steps)))
+        assert len(told) <= len(run.steps) <= len(told) + 1
+        assert run.ended is None and run.trouble.damaged == 0
+
+
+def test_eight_writers_tear_no_line(tmp_path: Path) -> None:
+    """Eight processes that append to one file, lines of very different lengths, lose and tear none."""
+    path = written(tmp_path, [start()])
+    count = 150
+    processes = [writer(path, count, f"w{number}") for number in range(8)]
+    for process in processes:
+        process.communicate(timeout=120)
+    data = path.read_bytes()
+    read = read_journal("many", data)
+    assert read.trouble == Trouble(lost=8 * count - len(read.steps))
+    for number in range(8):
+        assert data.count(b'"output":"w%d ' % number) == count
+
+
+def test_a_torn_line_is_ended_before_more_is_written(tmp_path: Path) -> None:
+    """Writing on after a crash does not join the new line to the torn one."""
+    path = written(tmp_path, [start(), plain_step(0)])
+    with path.open("ab") as file:
+        file.write(b'{"event":"step","ind')
+    journal = Journal.resume(path)
+    journal.append(plain_step(1))
+    journal.close()
+    run = read_journal("resumed", path.read_bytes())
+    assert (run.steps, run.trouble) == ((plain_step(0), plain_step(1)), Trouble(damaged=1))
+
+
+def test_a_full_disk_is_told_once() -> None:
+    """The first write that fails raises the one error; later ones are counted, and nothing is raised."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    descriptor = os.open("/dev/full", os.O_WRONLY | os.O_APPEND)
+    journal = Journal(Path("/dev/full"), descriptor)
+    with pytest.raises(JournalError, match="/dev/full: the journal can't be written: No space left on device"):
+        journal.append(start())
+    assert journal.broken
+    journal.append(plain_step(0))
+    journal.close()
+    assert journal.dropped == 2
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from execledger.journal import FaultCaught, Journal, JournalError
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+journal = Journal.resume(Path(sys.argv[1]))
+for number in range(50):
+    try:
+        journal.append(FaultCaught(where="here", error="E", message="x" * 90))
+    except JournalError:
+        print(number)
+print(journal.dropped)
+"""
+
+
+def test_a_line_without_room_is_taken_back(tmp_path: Path) -> None:
+    """Where a limit cuts a line, the piece is removed, the error is raised once, and the rest stays readable."""
+    path = written(tmp_path, [start()])
+    said = subprocess.run([sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=True)
+    failed, dropped = digits(said.stdout)
+    run = read_journal("limited", path.read_bytes())
+    assert (len(run.faults), dropped, run.trouble) == (failed, 50 - failed, Trouble())
+    assert path.stat().st_size <= 1000
+
+
+def test_a_folder_that_cannot_be_made_is_one_error(tmp_path: Path) -> None:
+    """A file where the folder should be, or a folder without the right to write, is a ``JournalError``."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JournalError, match="can't be written"):
+        Journal.create(tmp_path / "file" / "journals", "one")
+    assert issubclass(JournalError, LedgerError)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_read_only_folder_is_one_error(tmp_path: Path) -> None:
+    """A folder without the right to write is a ``JournalError``."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(JournalError, match="Permission denied"):
+        Journal.create(tmp_path, "one")
+    tmp_path.chmod(0o700)
+
+
+def test_a_deleted_folder_is_noticed(tmp_path: Path) -> None:
+    """A journal whose file is gone says so once, rather than writing into nothing."""
+    journal = Journal.create(tmp_path / "gone", "one")
+    shutil.rmtree(tmp_path / "gone")
+    with pytest.raises(JournalError, match="deleted"):
+        journal.append(start())
+    journal.append(start())
+    assert journal.dropped == 2
+
+
+def test_an_event_that_cannot_be_encoded_is_one_error(tmp_path: Path) -> None:
+    """Our own mistake, too, reaches the caller as the one error that it expects."""
+    journal = Journal.create(tmp_path, "one")
+    with pytest.raises(JournalError, match="TypeError"):
+        journal.append(FaultCaught(where="here", error=object()))  # type: ignore[arg-type]
+    assert journal.broken
+
+
+def test_what_comes_after_the_end_is_counted(tmp_path: Path) -> None:
+    """A closed journal takes no more, and may be closed again."""
+    journal = Journal.create(tmp_path, "one")
+    journal.close()
+    journal.close()
+    journal.append(start())
+    assert (journal.dropped, journal.path.read_bytes()) == (1, b"")
