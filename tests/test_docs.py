@@ -39,7 +39,7 @@ def test_the_first_example_reuses_a_read(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_readme_quotes_the_demo() -> None:
     """The reference and the state view in the README are those that the demo prints."""
-    shown = CliRunner().invoke(demo).output
+    shown = CliRunner().invoke(demo, ["--recorded"]).output
     for quoted in re.findall(
         r"```\n(\[Ledger: .*?|<execution_state>.*?)\n```", (ROOT / "README.md").read_text(), re.DOTALL
     ):

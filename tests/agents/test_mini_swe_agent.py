@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from execledger.agents.chronicle import Chronicle
 from execledger.agents.mini_messages import Follower, Message, text_of
 from execledger.agents.session import NOT_ANSWERED, Session
 from execledger.core.policy import Policy
+from execledger.journal.reader import read_journal, rebuild
 from execledger.testing.workshop import COMMANDS, TASK, make_repository
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
@@ -21,6 +23,15 @@ from minisweagent.environments.local import LocalEnvironment
 from minisweagent.models.test_models import DeterministicToolcallModel, make_toolcall_output
 
 from execledger.agents.mini_swe_agent import LedgerModel
+
+
+@pytest.fixture(autouse=True)
+def journals(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own for journals."""
+    folder = tmp_path_factory.mktemp("journals")
+    monkeypatch.setenv("EXECLEDGER_JOURNAL", str(folder))
+    return folder
+
 
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
@@ -124,7 +135,7 @@ def test_the_trajectory_alone_rebuilds_the_state(tmp_path: Path) -> None:
     """Following the saved messages with a fresh ledger gives the digest that the run ended with."""
     agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS))
     saved = json.loads(json.dumps(agent.messages))
-    session = Session(Policy(), TASK)
+    session = Session(Policy(), TASK, Chronicle(None, "", print))
     Follower(session.record, lambda: len(session.ledger), lambda: None).follow(saved)
     assert session.ledger.digest == agent.model.serialize()["info"]["ledger"]["state"]
 
@@ -170,7 +181,7 @@ def test_a_fault_of_ours_never_ends_or_changes_the_run(
     agent, _, environment = run(tmp_path, *((command,) for command in COMMANDS))
     assert agent.messages[-1]["extra"]["exit_status"] == "Submitted"
     assert environment.ran == [*COMMANDS, SUBMIT]
-    assert agent.model.serialize()["info"]["ledger"]["faults"] == 1
+    assert agent.model.serialize()["info"]["ledger"]["counts"]["faults"] == 1
 
 
 def test_a_suppressed_call_that_cannot_be_answered_asks_to_be_repeated(
@@ -209,4 +220,23 @@ def test_one_model_serves_two_runs(tmp_path: Path) -> None:
     before = agent.model.serialize()["info"]["ledger"]
     agent.model.inner.current_index = -1
     agent.run(TASK)
-    assert agent.model.serialize()["info"]["ledger"] == before
+    after = agent.model.serialize()["info"]["ledger"]
+    assert (after["state"], after["counts"]) == (before["state"], before["counts"])
+    assert after["journal"] != before["journal"]
+
+
+def test_the_journal_has_the_digest_of_the_live_ledger(tmp_path: Path, journals: Path) -> None:
+    """Rebuilding from the journal gives the state that the run ended with."""
+    agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS))
+    (path,) = journals.glob("*.ledger.jsonl")
+    rebuilt = rebuild(read_journal(path.name, path.read_bytes()))
+    assert rebuilt.mismatch is None
+    assert rebuilt.ledger.digest == agent.model.serialize()["info"]["ledger"]["state"]
+
+
+def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes on, governed as before, and no fault is counted."""
+    monkeypatch.setenv("EXECLEDGER_JOURNAL", "/dev/null/journals")
+    agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS))
+    ledger = agent.model.serialize()["info"]["ledger"]
+    assert (ledger["journal"], ledger["counts"]["faults"], ledger["counts"]["suppressed"]) == (None, 0, 1)

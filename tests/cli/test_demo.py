@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 
+import pytest
 from inline_snapshot import snapshot
 
 from execledger.cli.demo import load
@@ -13,7 +15,7 @@ from tests.core.stories import wrapped
 
 def test_the_demo_shows_every_command_and_its_decision(execledger: Execledger) -> None:
     """One decision per command, in order."""
-    called = execledger("demo")
+    called = execledger("demo", "--recorded")
     numbers = [int(number) for number in re.findall(r"^ *(\d+) \$ ", called.out, re.MULTILINE)]
     rules = re.findall(r"^      (?:allow|reuse|nudge), rule `[\w-]+`: ", called.out, re.MULTILINE)
     count = len(load().steps)
@@ -22,7 +24,7 @@ def test_the_demo_shows_every_command_and_its_decision(execledger: Execledger) -
 
 def test_the_demo_ends_with_the_view_and_the_sum(execledger: Execledger) -> None:
     """No reference in it is false."""
-    ending = execledger("demo").out.partition("<execution_state>")[2]
+    ending = execledger("demo", "--recorded").out.partition("<execution_state>")[2]
     assert [wrapped(line) for line in ending.splitlines()] == snapshot(
         [
             "",
@@ -51,5 +53,15 @@ above; 1 remarked on.\
 
 def test_the_full_demo_leaves_no_line_out(execledger: Execledger) -> None:
     """With ``--full`` every output is shown whole."""
-    short, full = execledger("demo").out, execledger("demo", "--full").out
+    short, full = execledger("demo", "--recorded").out, execledger("demo", "--recorded", "--full").out
     assert ("more lines" in short, "more lines" in full, len(full) > len(short)) == (True, False, True)
+
+
+@pytest.mark.clients
+@pytest.mark.skipif(find_spec("minisweagent") is None, reason="mini-swe-agent is not installed")
+def test_the_live_demo_shows_every_arm(execledger: Execledger) -> None:
+    """The real agent runs without Ledger, and with each preset."""
+    out = execledger("demo").out
+    assert [word for word in ("without Ledger", "verified", "paper", "What differs under") if word not in out] == []
+    assert "- allow, rule `new-error`: [Ledger: ran; all 28 lines already stand above" in out
+    assert "- reuse, rule `covered-read`: [Ledger: not run" in out

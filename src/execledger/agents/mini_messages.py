@@ -110,7 +110,7 @@ class Follower:
     """Walks along a growing list of messages and hands over each completed step once."""
 
     def __init__(
-        self, record: Callable[[Step, int], None], recorded: Callable[[], int], cwd: Callable[[], str | None]
+        self, record: Callable[[Step], None], recorded: Callable[[], int], cwd: Callable[[], str | None]
     ) -> None:
         """``record`` takes a step, ``recorded`` says how many there are, ``cwd`` where commands run."""
         self._record = record
@@ -146,4 +146,4 @@ class Follower:
         if answer is not None and answer.step < self._recorded():
             return
         action = Action(str(proposed.get("command", "")), answer.cwd if answer else self._cwd())
-        self._record(step_of(action, message, answer), len(str(message["extra"].get("raw_output") or "").encode()))
+        self._record(step_of(action, message, answer))

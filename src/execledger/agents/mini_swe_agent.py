@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import logging
 import os
+import time
+import weakref
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from execledger import __version__
+from execledger.agents.chronicle import Chronicle
 from execledger.agents.mini_messages import (
     Answer,
     Follower,
@@ -32,8 +37,17 @@ from execledger.core.actions import Action
 from execledger.core.decisions import Decision, Step
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy, Preset
+from execledger.journal.events import Started, policy_fields
+from execledger.journal.folder import journal_folder
+from execledger.journal.summary import RunSummary
 
 logger = logging.getLogger("minisweagent.ledger")
+
+NOT_EXECUTED = {"output": "", "returncode": -1, "exception_info": "action was not executed"}
+"""The agent's own words for an action that did not run."""
+
+RUNS: list[RunSummary] = []
+"""The summaries of this process's runs, for whoever started it."""
 
 
 class Options(Struct, frozen=True):
@@ -51,6 +65,14 @@ class Options(Struct, frozen=True):
     """Record what would be done, and change nothing."""
     placement: str = "auto"
     """Where the view stands: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
+    journal: str = ""
+    """The folder for journals; empty is the platform's state folder, ``off`` writes none."""
+
+    def folder(self) -> Path | None:
+        """Where journals go; None if none are written."""
+        if self.journal == "off":
+            return None
+        return Path(self.journal) if self.journal else journal_folder()
 
     def policy(self) -> Policy:
         """The policy that these options ask for."""
@@ -91,24 +113,47 @@ class LedgerModel:
         self._cache = cache
         self._on = active
         self._variables: dict[str, Any] = {}
-        self._session, self._follower = self._begin("")
+        self._turn = -1
+        self._end: weakref.finalize[Any, Any] | None = None
+        self._begin("", None)
         if active:
             logger.info("Ledger %s is active (preset %s)", __version__, options.preset.value)
 
-    def _begin(self, task: str) -> tuple[Session, Follower]:
-        session = Session(self._options.policy(), task, self._reported)
-        session.active = self._on
-        return session, Follower(session.record, lambda: len(session.ledger), lambda: self._cwd)
+    def _begin(self, task: str, folder: Path | None) -> None:
+        """Start a run; the one before it, if any, has ended."""
+        if self._end is not None:
+            self._end()
+        self._turn = -1
+        name = f"mini-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        chronicle = Chronicle(folder, name, logger.warning)
+        self._session = session = Session(self._options.policy(), task, chronicle, logger.warning)
+        self._session.active = self._on
+        self._follower = Follower(self._recorded, lambda: len(session.ledger), lambda: self._cwd)
+        if task:
+            RUNS.append(chronicle.summary)
+            self._end = weakref.finalize(self, chronicle.end)
+            model = str(getattr(getattr(self.inner, "config", None), "model_name", ""))
+            chronicle.note(
+                Started(
+                    software=__version__,
+                    run=name,
+                    agent=f"mini-swe-agent {agent_version()}",
+                    model=model,
+                    task=task,
+                    policy=policy_fields(session.policy),
+                )
+            )
 
-    def _reported(self, where: str, error: BaseException) -> None:
-        logger.warning("Ledger is off for the rest of this run, after a fault of its own in %s: %r", where, error)
+    def _recorded(self, step: Step) -> None:
+        self._session.record(step, max(self._turn, 0), self._sealed)
 
     # What the agent asks of a model
 
     def query(self, messages: list[Message], **kwargs: Any) -> Message:
         """Inform, ask the inner model, govern what it proposes."""
         request = self._session.guarded("inform", lambda: self._informed(messages), None)
-        message: Message = self.inner.query(messages if request is None else request, **kwargs)
+        message: Message = self.inner.query(self._restored(messages) if request is None else request, **kwargs)
+        self._session.guarded("usage", lambda: self._used(message), None)
         governed = self._session.guarded("govern", lambda: self._governed(message), None)
         return message if governed is None else governed
 
@@ -141,13 +186,15 @@ class LedgerModel:
         data: dict[str, Any] = self.inner.serialize()
         if not self._on:
             return data
+        session = self._session
         ledger = {
             "version": __version__,
-            "policy": digest(self._session.policy.digest_text()),
-            "preset": self._session.policy.preset.value,
-            "state": self._session.ledger.digest,
-            "active": self._session.active,
-            **msgspec.to_builtins(self._session.counts),
+            "policy": digest(session.policy.digest_text()),
+            "preset": session.policy.preset.value,
+            "state": session.ledger.digest,
+            "active": session.active,
+            "journal": session.chronicle.journal,
+            "counts": msgspec.to_builtins(session.chronicle.summary.counts),
         }
         return {**data, "info": {**data.get("info", {}), "ledger": ledger}}
 
@@ -161,12 +208,10 @@ class LedgerModel:
 
     def _informed(self, messages: list[Message]) -> list[Message] | None:
         """The request with the state view at its end; the agent's own list is left alone."""
-        if not self._follower.continues(messages):
-            self._session, self._follower = self._begin("")
-        if len(self._session.ledger) == 0 and not self._session.ledger.anchor:
+        if self._turn < 0 or not self._follower.continues(messages):
             task = next((text_of(one) for one in messages if one.get("role") == "user"), "")
-            if task:
-                self._session, self._follower = self._begin(task)
+            self._begin(task or "(no task)", self._options.folder())
+        self._turn += 1
         self._follower.follow(messages)
         text = self._session.view(self._sealed)
         prefix = self._marked(messages)
@@ -176,6 +221,27 @@ class LedgerModel:
             last = _with_text(prefix[-1], text)
             return [*self._marked(messages[:-1]), last] if self._cache else [*prefix[:-1], last]
         return [*prefix, self.inner.format_message(role="user", content=text)]
+
+    def _restored(self, messages: list[Message]) -> list[Message]:
+        """The plain request, after a fault: with the cache marker that the inner model was told not to set."""
+        try:
+            return self._marked(messages)
+        except Exception:
+            return messages
+
+    def _used(self, message: Message) -> None:
+        """Add up what the provider says that a call took."""
+        extra = message.get("extra") or {}
+        usage = message.get("usage") or (extra.get("response") or {}).get("usage") or {}
+        details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+        tokens = {
+            "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
+            "cached_tokens": details.get("cached_tokens", usage.get("cache_read_input_tokens")),
+            "output_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
+        }
+        known = {name: count if isinstance(count, int) else None for name, count in tokens.items()}
+        cost = extra.get("cost")
+        self._session.chronicle.usage.add(known, cost if isinstance(cost, float) else None)
 
     def _marked(self, messages: list[Message]) -> list[Message]:
         """The messages with the cache marker where the agent would have put it: on the last one that stays."""
@@ -252,7 +318,9 @@ class LedgerModel:
         left = list(outputs)
         merged: list[Message] = []
         suppressed: dict[int, Step] = {}
+        answered = 0
         for at, (action, decision) in enumerate(zip(actions, decisions, strict=True)):
+            answered = at + 1 if self._session.suppresses(decision) or left else answered
             if self._session.suppresses(decision):
                 step = self._session.complete(action, decision, None, visible)
                 suppressed[at] = step
@@ -261,8 +329,9 @@ class LedgerModel:
             elif left:
                 merged.append(left.pop(0))
             else:
-                merged.append({"output": "", "returncode": -1, "exception_info": "action was not executed"})
-        return merged, suppressed
+                merged.append(NOT_EXECUTED)
+        # What was not executed at the end is left to the inner model, which knows its own format.
+        return merged[:answered], suppressed
 
     def _noted(
         self, rendered: list[Message], steps: list[Step | None], merged: list[Message], elided: dict[int, Step]
@@ -278,7 +347,7 @@ class LedgerModel:
                 message["extra"]["raw_output"] = raw
             if step.shown.kind == "remark":
                 append_text(message, "\n" + step.shown.text)
-            self._session.record(step, len(raw.encode("utf-8", "replace")))
+            self._recorded(step)
 
     def _unanswered(
         self, message: Message, note: Message, outputs: list[Message], template_vars: dict[str, Any] | None
@@ -322,6 +391,14 @@ def _with_text(message: Message, text: str) -> Message:
     else:
         append_text(copy, "\n\n" + text)
     return copy
+
+
+def agent_version() -> str:
+    """The version of mini-swe-agent; empty if it is not installed as a package."""
+    try:
+        return version("mini-swe-agent")
+    except PackageNotFoundError:
+        return ""
 
 
 def is_off() -> bool:

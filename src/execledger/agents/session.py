@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from msgspec import Struct
-
+from execledger.agents.chronicle import Chronicle
 from execledger.core.actions import Action, Observation
 from execledger.core.decisions import Allow, Decision, Reuse, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import Effects
+from execledger.core.rereads import reread
 from execledger.core.step import OFF, complete
+from execledger.journal.events import ViewRendered, recorded
 from execledger.symbols.steps import edited_symbols
 
 T = TypeVar("T")
@@ -27,39 +28,18 @@ PENDING = Allow("pending-writes", ("an earlier action of the same step may write
 """The decision about an action that stands behind one that may write, in the same step."""
 
 
-class Counts(Struct):
-    """What a session did, in numbers."""
-
-    model_calls: int = 0
-    """Calls of the model."""
-    proposed: int = 0
-    """Actions that the model proposed."""
-    suppressed: int = 0
-    """Actions that were not run, because their result was proven to be visible."""
-    elided: int = 0
-    """Outputs replaced by a reference after running."""
-    remarked: int = 0
-    """Outputs with a remark behind them."""
-    view_bytes: int = 0
-    """Bytes of state views."""
-    saved_bytes: int = 0
-    """Bytes of output that references stand for, each counted once."""
-    faults: int = 0
-    """Faults of ours that were caught."""
-
-
 class Session:
     """One agent's run under a ledger."""
 
     def __init__(
-        self, policy: Policy, task: str = "", report: Callable[[str, BaseException], None] | None = None
+        self, policy: Policy, task: str, chronicle: Chronicle, tell: Callable[[str], None] = lambda _: None
     ) -> None:
-        """A session for ``task``; ``report`` is told about every fault."""
+        """A session for ``task``; ``tell`` says, once, that Ledger is off after a fault of its own."""
         self.policy = policy
         self.ledger = Ledger(task, policy, edited_symbols)
-        self.counts = Counts()
+        self.chronicle = chronicle
         self.active = True
-        self._report = report
+        self._tell = tell
 
     def guarded(self, where: str, work: Callable[[], T], otherwise: T) -> T:
         """The result of ``work``, or ``otherwise`` if Ledger is off or fails at it."""
@@ -74,20 +54,19 @@ class Session:
     def fault(self, where: str, error: BaseException) -> None:
         """Count a fault of ours, and stay out of the way from now on."""
         self.active = False
-        self.counts.faults += 1
-        if self._report is not None:
-            try:
-                self._report(where, error)
-            except Exception:
-                self.counts.faults += 1
+        try:
+            self.chronicle.fault(where, error)
+            self._tell(f"Ledger is off for the rest of this run, after a fault of its own in {where}: {error!r}")
+        except Exception:
+            # Not even saying so may stop the agent.
+            self.chronicle.summary.counts.faults += 1
 
     def view(self, sealed: bool) -> str:
-        """The state view for the next model call; "" if inform is off."""
-        self.counts.model_calls += 1
+        """The state view for the next model call; "" if none is shown."""
         if not self.policy.inform or self.policy.shadow:
             return ""
         text = self.ledger.inform(sealed=sealed).text
-        self.counts.view_bytes += len(text.encode())
+        self.chronicle.note(ViewRendered(index=len(self.ledger), text=text))
         return text
 
     def decide(self, actions: list[Action], sealed: bool) -> list[Decision]:
@@ -95,7 +74,6 @@ class Session:
         decisions: list[Decision] = []
         pending = False
         for action in actions:
-            self.counts.proposed += 1
             decision: Decision = OFF
             if self.policy.govern:
                 decision = PENDING if pending else self.ledger.govern(action, sealed=sealed)
@@ -112,13 +90,8 @@ class Session:
         """The completed step, not recorded yet; ``observation`` is None if the action was suppressed."""
         return complete(self.ledger, action, decision, observation, visible)
 
-    def record(self, step: Step, size: int) -> None:
-        """Take a completed step into the ledger; ``size`` is the weight of the true output where one came."""
+    def record(self, step: Step, turn: int = 0, sealed: bool = False) -> None:
+        """Take a completed step into the ledger and the journal."""
+        again = reread(self.ledger, step.action)
         self.ledger.record(step)
-        if step.shown.kind == "reference":
-            reused = isinstance(step.decision, Reuse)
-            self.counts.suppressed += reused
-            self.counts.elided += not reused
-            self.counts.saved_bytes += max(size - len(step.shown.text.encode()), 0)
-        elif step.shown.kind == "remark":
-            self.counts.remarked += 1
+        self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, reread=again))

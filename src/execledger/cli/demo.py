@@ -1,12 +1,15 @@
-"""``execledger demo``: a small recorded run, decision by decision.
+"""``execledger demo``: the real mini-swe-agent with a scripted model, without and with Ledger.
 
-The run ships with the project, which recorded it itself: a scripted agent mends a bug in a small repository. A
-scripted agent does not react to what it is shown, so the demo shows decisions, not their effect on a model.
+Where mini-swe-agent is not installed, or with ``--recorded``, a small recorded run is replayed instead, decision by
+decision. A scripted model does not react to what it is shown, so both show decisions, not their effect on a model.
 """
 
 from __future__ import annotations
 
+import tempfile
 from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
@@ -20,9 +23,56 @@ RECORDED = "demo.traj.json"
 
 
 @click.command("demo")
+@click.option("--recorded", is_flag=True, help="Replay a recorded run, decision by decision.")
 @click.option("--full", is_flag=True, help="Show every output whole.")
-def command(full: bool) -> None:
-    """Show, step by step, what Ledger decides in a small run that ships with it."""
+def command(recorded: bool, full: bool) -> None:
+    """Show what Ledger does: live, with the real mini-swe-agent and a scripted model, or on a recorded run."""
+    if recorded or find_spec("minisweagent") is None:
+        if not recorded:
+            click.echo("mini-swe-agent is not installed (pip install 'execledger[mini]'): a recorded run instead.\n")
+        _replayed(full)
+    else:
+        _live()
+
+
+def _live() -> None:
+    """Run every arm, and show where they differ."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from execledger.testing.arms import ARMS, run_arm
+
+    click.echo("The real mini-swe-agent mends a bug in a small repository; its model is a script on loopback.")
+    click.echo("The same commands without and with Ledger, each in a folder of its own:\n")
+    with tempfile.TemporaryDirectory() as folder:
+        arms = []
+        for number, name in enumerate(ARMS):
+            click.echo(f"running: {name}", err=True)
+            arms.append(run_arm(name, Path(folder) / str(number)))
+    table = Table("", *(arm.name for arm in arms))
+    for row in ("proposed", "executed", "elided", "remarked", "input_tokens", "cached_tokens"):
+        table.add_row(row.replace("_", " "), *(f"{getattr(arm, row):,}" for arm in arms))
+    table.add_row("uncached tokens", *(f"{arm.input_tokens - arm.cached_tokens:,}" for arm in arms))
+    Console(highlight=False).print(table)
+    for arm in arms[1:]:
+        click.echo(f"\nWhat differs under `{arm.name}`:")
+        for message in arm.messages:
+            note = (message.get("extra") or {}).get("ledger") or {}
+            if "shown" in note and note["shown"]["kind"] != "full":
+                decision = note["decision"]
+                click.echo(f"- {decision['type']}, rule `{decision['rule']}`: {note['shown']['text']}")
+    click.echo(
+        "\nThe folder is the user's own, so nothing is sealed: `verified` runs every command and compares."
+        "\nA scripted model does not react to references or to the state view, and this repository is tiny: the table"
+        "\nshows what is executed and what a model would have to read, not whether Ledger helps a model."
+        "\n\nNext: execledger demo --recorded      decision by decision, with the state view"
+        "\n      execledger run -- mini -t TASK  the same around your own agent"
+        "\n      execledger replay PATH...       what would have been decided in runs that you have"
+    )
+
+
+def _replayed(full: bool) -> None:
+    """Replay the recorded run."""
     run = load()
     ledger = new_ledger(run)
     tally = Tally()

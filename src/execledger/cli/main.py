@@ -11,9 +11,10 @@ from execledger import __version__
 from execledger.errors import LedgerError
 
 VERBS = {
-    "demo": ("execledger.cli.demo", "Show, step by step, what Ledger decides in a small run that ships with it."),
+    "demo": ("execledger.cli.demo", "Show what Ledger does: live with a scripted model, or on a recorded run."),
     "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
     "replay": ("execledger.cli.replay", "Replay recorded runs and measure every decision against what was recorded."),
+    "run": ("execledger.cli.run", "Start an unmodified agent with Ledger around it."),
     "stats": ("execledger.cli.stats", "Add up what many runs came to, from their journals."),
     "why": ("execledger.cli.why", "Print one decision of a recorded run, with its proof and the state view."),
 }

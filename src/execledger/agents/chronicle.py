@@ -1,0 +1,96 @@
+"""What a run leaves behind: its journal, and its summary while it happens.
+
+A journal that can't be written is no reason to stop: the first failure is told once, and the run goes on without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from execledger.journal.events import Ended, Event, FaultCaught
+from execledger.journal.summary import RunSummary
+from execledger.journal.writer import Journal, JournalError
+
+
+class Usage(Struct):
+    """What the provider says that a run took."""
+
+    model_calls: int = 0
+    """Calls of the model."""
+    input_tokens: int | None = None
+    """Tokens of input, cached ones included."""
+    cached_tokens: int | None = None
+    """Tokens of input that were read from a cache."""
+    output_tokens: int | None = None
+    """Tokens of output."""
+    cost: float | None = None
+    """Dollars."""
+
+    def add(self, tokens: dict[str, int | None], cost: float | None) -> None:
+        """Add one model call; what the provider does not say stays unknown."""
+        self.model_calls += 1
+        for name, count in tokens.items():
+            if count is not None:
+                setattr(self, name, (getattr(self, name) or 0) + count)
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+
+
+class Chronicle:
+    """The events of one run, told to its journal and to its summary."""
+
+    def __init__(self, folder: Path | None, name: str, tell: Callable[[str], None]) -> None:
+        """Writes to a new journal in ``folder``, or to none; ``tell`` says what went wrong with it."""
+        self.summary = RunSummary()
+        self.usage = Usage()
+        self._tell = tell
+        self._journal: Journal | None = None
+        self._ended = False
+        if folder is not None:
+            try:
+                self._journal = Journal.create(folder, name)
+            except JournalError as error:
+                tell(str(error))
+
+    @property
+    def journal(self) -> str | None:
+        """The journal's file."""
+        return None if self._journal is None else str(self._journal.path)
+
+    def note(self, event: Event) -> None:
+        """Take in one event."""
+        self.summary.add(event)
+        if self._journal is not None:
+            try:
+                self._journal.append(replace(event, at=time.time()))
+            except JournalError as error:
+                self._tell(str(error))
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Note a fault of ours."""
+        self.note(FaultCaught(where=where, error=type(error).__name__, message=str(error)[:500]))
+
+    def end(self, reason: str = "") -> None:
+        """Close the run, once."""
+        if self._ended:
+            return
+        self._ended = True
+        usage = self.usage
+        self.note(
+            Ended(
+                reason=reason,
+                counts=self.summary.counts,
+                model_calls=usage.model_calls,
+                input_tokens=usage.input_tokens,
+                cached_tokens=usage.cached_tokens,
+                output_tokens=usage.output_tokens,
+                cost=usage.cost,
+            )
+        )
+        if self._journal is not None:
+            self._journal.close()

@@ -1,0 +1,147 @@
+"""The real mini-swe-agent under ``execledger run``: what goes over the wire, what is executed, what is kept."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from execledger.journal.reader import read_journal, rebuild
+from execledger.testing.fake_docker import FakeDocker
+from execledger.testing.mini_harness import FORMATS, SUBMIT, MiniRun, installed, run_mini, run_swebench
+from execledger.testing.model_server import ModelServer, Request, Script
+from execledger.testing.swebench import make_instances
+from execledger.testing.workshop import TASK, make_repository
+
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'"),
+]
+
+READ = "cat warehouse/inventory.py"
+SCRIPT: Script = (
+    [READ],
+    [READ, "ls tests"],
+    ["sed -i '24s/<= count/< count/' warehouse/inventory.py"],
+    [READ],
+    [READ, "echo x > note.txt", "ls tests"],
+    [f"{SUBMIT}"],
+)
+LAUNCHER = (sys.executable, "-m", "execledger", "run")
+
+
+def view_of(request: Request) -> str:
+    """The state view at the very end of a request; empty if there is none."""
+    last = request.items[-1].text
+    return last[last.rindex("<execution_state>") :] if last.endswith("</execution_state>") else ""
+
+
+def without_view(request: Request) -> list[tuple[str, str]]:
+    """What a request says, without its view."""
+    view = view_of(request)
+    items: list[tuple[str, str]] = [(item.speaker, item.text) for item in request.items]
+    if not view:
+        return items
+    speaker, text = items[-1]
+    rest = text.removesuffix(view).removesuffix("\n\n")
+    return [*items[:-1], (speaker, rest)] if rest else items[:-1]
+
+
+def check_wire(requests: list[Request]) -> None:
+    """The view is last in every request, and each request without it is a prefix of the next."""
+    assert all(view_of(request) for request in requests)
+    for one, following in pairwise(requests):
+        before, after = without_view(one), without_view(following)
+        assert after[: len(before)] == before
+
+
+def run(tmp_path: Path, message_format: str, *options: str, wrapped: bool = True) -> MiniRun:
+    """Run ``mini`` over the script, in a folder of its own."""
+    repository = tmp_path / "repository"
+    repository.mkdir(parents=True)
+    make_repository(repository)
+    with ModelServer(SCRIPT) as server:
+        prefix = (*LAUNCHER, *options, "--") if wrapped else ()
+        done = run_mini(server, TASK, repository, tmp_path / "home", message_format=message_format, prefix=prefix)
+        assert (done.status, server.faults) == (0, []), done.output
+        return done
+
+
+@pytest.mark.parametrize("message_format", FORMATS)
+def test_the_view_is_last_and_the_prefix_is_append_only(tmp_path: Path, message_format: str) -> None:
+    """In every message format."""
+    done = run(tmp_path, message_format)
+    check_wire(done.requests)
+    assert "<execution_state>" not in json.dumps(done.trajectories)
+
+
+def test_cache_markers_sit_where_they_sit_without_us(tmp_path: Path) -> None:
+    """On the wire of an Anthropic model, marker by marker."""
+    places = []
+    for wrapped in (True, False):
+        done = run(tmp_path / str(wrapped), "anthropic", wrapped=wrapped)
+        places.append([[at for at, item in enumerate(one.items) if item.marked] for one in done.requests])
+    assert places[0] == places[1]
+
+
+@pytest.mark.parametrize("switch", ["--shadow", "--no-govern"])
+def test_without_govern_the_trajectory_is_the_agents_own(tmp_path: Path, switch: str) -> None:
+    """Shadow and inform-only change no message."""
+    texts = []
+    for name, options in (("ledger", (switch,)), ("plain", None)):
+        done = run(tmp_path / name, "chat", *(options or ()), wrapped=options is not None)
+        messages = done.trajectories["mini"]["messages"]
+        texts.append([str(message.get("content")).replace(str(tmp_path / name), "") for message in messages])
+    assert texts[0] == texts[1]
+
+
+def test_a_batch_runs_with_suppressed_commands_not_executed(tmp_path: Path) -> None:
+    """Three instances on two workers, through the real DockerEnvironment on a fake docker."""
+    docker = FakeDocker.install(tmp_path / "docker")
+    (docker.image / "testbed").mkdir(parents=True)
+    make_repository(docker.image / "testbed")
+    instances = make_instances(3)
+    with ModelServer(SCRIPT) as server:
+        done = run_swebench(server, instances, docker, tmp_path / "home", workers=2, prefix=(*LAUNCHER, "--"))
+        assert (done.status, server.faults) == (0, []), done.output
+        for instance in instances:
+            check_wire(server.conversation(instance.problem_statement))
+    assert sorted(done.predictions) == sorted(instance.instance_id for instance in instances)
+    for instance in instances:
+        ran = [
+            one.command for one in docker.executed(instance.instance_id.split("__")[-1]) if "warehouse" in one.command
+        ]
+        assert ran.count(READ) == 2, "once before the edit and once behind it"
+        ledger = done.trajectories[instance.instance_id]["info"]["ledger"]
+        assert (ledger["counts"]["suppressed"], ledger["counts"]["faults"]) == (2, 0)
+        journal = Path(ledger["journal"])
+        rebuilt = rebuild(read_journal(journal.name, journal.read_bytes()))
+        assert (rebuilt.mismatch, rebuilt.ledger.digest) == (None, ledger["state"])
+
+
+def test_plain_configuration_works_without_the_launcher(tmp_path: Path) -> None:
+    """Naming the model class with ``-c`` is all that it takes."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    make_repository(repository)
+    config = ["model.model_class=execledger.agents.mini_swe_agent.LedgerModel"]
+    with ModelServer(SCRIPT) as server:
+        done = run_mini(server, TASK, repository, tmp_path / "home", config=config)
+        assert (done.status, server.faults) == (0, []), done.output
+    check_wire(done.requests)
+
+
+def test_off_is_off(tmp_path: Path) -> None:
+    """With ``EXECLEDGER=off`` the launcher starts the agent and nothing else."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    make_repository(repository)
+    with ModelServer(SCRIPT) as server:
+        extra = {"EXECLEDGER": "off"}
+        done = run_mini(server, TASK, repository, tmp_path / "home", prefix=(*LAUNCHER, "--"), extra=extra)
+        assert done.status == 0, done.output
+    assert not any(view_of(request) for request in done.requests)
+    assert "Ledger" not in done.output
