@@ -18,7 +18,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import CommandRecord
 from execledger.core.rereads import reread
-from execledger.core.step import complete, decide
+from execledger.core.step import complete
 from execledger.symbols.steps import edited_symbols
 from execledger.trajectories.recording import Recorded, Run
 
@@ -76,7 +76,8 @@ class Replayed(Struct, frozen=True):
     def line(self, run: str) -> Line:
         """The call as programs read it."""
         return Line(
-            trajectory=run,
+            # A file's name need not be valid text; what programs read has to be.
+            trajectory=run.encode("utf-8", "replace").decode(),
             index=self.index,
             command=self.recorded.action.command,
             category=self.record.category.value,
@@ -118,7 +119,7 @@ def _call(
     action = recorded.action
     record = ledger.classify(action)
     redundant = reread(ledger, action)
-    decision = decide(ledger, action, visible, sealed)
+    decision = ledger.govern(action, visible, sealed)
     step = complete(ledger, action, decision, recorded.observation, visible)
     ledger.record(step)
     return Replayed(index, recorded, record, decision, step.shown, redundant, view)

@@ -85,7 +85,8 @@ class Tally(Struct):
         if isinstance(call.decision, Reuse):
             self.reuses[call.decision.rule] += 1
             if call.false:
-                self.false.append(f"{run.name} {call.index}: {call.recorded.action.command[:80]!r}")
+                name = run.name.encode("utf-8", "replace").decode()
+                self.false.append(f"{name} {call.index}: {call.recorded.action.command[:80]!r}")
         elif call.shown.kind == "reference":
             self.elided[str(call.shown.compared)] += 1
         if isinstance(call.decision, Nudge):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.anchor import clip, patch_files, task_anchor
+from execledger.core.anchor import patch_files, task_anchor
+from execledger.core.plain import clip
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,6 @@ def test_a_reused_command_does_not_run() -> None:
         "head -n 8 a.py",
         "tail -n +18 a.py",
         "tail -n 4 a.py",
-        "cat -n a.py",
         "awk 'NR>=2&&NR<=4' a.py",
     ],
 )

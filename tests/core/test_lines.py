@@ -135,8 +135,8 @@ def test_a_complaint_behind_a_pipe_leaves_no_record(complaint: str) -> None:
 
 def test_a_file_that_quotes_a_complaint_about_another_is_a_file() -> None:
     """Only a complaint in an output that names the file itself is one."""
-    found = returned(A, shown("cat: other.txt: No such file or directory\n"))
-    assert found is not None and found.ranges == (Lines(1, 1),)
+    found = returned(A, shown("the log says:\ncat: other.txt: No such file or directory\nthat is all\n"))
+    assert found is not None and found.ranges == (Lines(1, 3),)
 
 
 def test_lines_end_at_newlines_only() -> None:

@@ -73,7 +73,7 @@ def test_an_unknown_preset_is_named_with_those_that_exist() -> None:
     """The hint lists the presets."""
     assert error('preset = "strict"') == snapshot("""\
 my.toml: Invalid enum value 'strict' - at `$.preset`
-hint: presets are: paper, verified; switches are true or false\
+hint: presets are: paper, verified; switches are true or false; numbers are whole, but for max_share\
 """)
 
 
@@ -83,11 +83,11 @@ def test_a_value_of_the_wrong_type_is_named() -> None:
         (
             """\
 my.toml: Expected `bool`, got `int` - at `$.inform`
-hint: presets are: paper, verified; switches are true or false\
+hint: presets are: paper, verified; switches are true or false; numbers are whole, but for max_share\
 """,
             """\
 my.toml: Expected `int`, got `str` - at `$.max_nudges`
-hint: presets are: paper, verified; switches are true or false\
+hint: presets are: paper, verified; switches are true or false; numbers are whole, but for max_share\
 """,
         )
     )

@@ -6,9 +6,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from execledger.core.actions import Observation
+from execledger.core.plain import printable
 from execledger.core.policy import Policy
 from execledger.core.records import Lines
-from execledger.core.references import ago, printable, span
+from execledger.core.references import ago, span
 from tests.core.stories import Story, numbered, source, text, wrapped
 
 NO_SECOND_LOOK = Policy(second_look=0)

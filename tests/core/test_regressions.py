@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from execledger.core.actions import Observation
-from execledger.core.decisions import Allow, Reuse
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Allow, Reuse, Shown, Step
+from execledger.core.ledger import Ledger
 from execledger.core.lines import returned
 from execledger.core.policy import Policy, Preset
 from execledger.core.records import Lines, View
 from execledger.replay import replay
+from execledger.shell.known_scripts import Scripts
 from execledger.trajectories.recording import Recorded, Run
 from tests.core.stories import Story, numbered, source, text
 
@@ -95,3 +97,135 @@ def test_a_replay_with_govern_off_decides_nothing() -> None:
     call = Recorded(story.action("cat a.py"), Observation(text(20), exit_status=0), 0)
     run = Run("run", "", "", "", "", container=True, turns=2, steps=(call, call))
     assert [type(one.decision) for one in replay(run, Policy(govern=False))] == [Allow, Allow]
+
+
+def test_a_reread_that_shows_a_deletion_is_shown() -> None:
+    """Every line stands above, but the model must see that some are gone: from the middle, the end, or moved."""
+    lines = source(40)
+    for edited in (lines[:9] + lines[12:], lines[:37], lines[20:] + lines[:20]):
+        story = Story()
+        story.do("cat a.py", text(40))
+        story.do("python3 edit.py")
+        step = story.do("cat a.py", "".join(f"{line}\n" for line in edited))
+        assert (step.shown.compared, step.shown.kind) == ("covered", "full")
+
+
+def test_text_that_moved_as_a_whole_is_referred_to() -> None:
+    """After an insertion above, the same lines elsewhere in the file still stand above."""
+    story = Story()
+    story.do("cat a.py", text(40))
+    story.do("sed -i '1i import os' a.py")
+    assert story.do("sed -n '11,31p' a.py", text(21, first=10)).shown.kind == "reference"
+
+
+def test_a_tail_of_a_short_file_is_not_counted_from_its_end() -> None:
+    """Positions behind ``tail`` are lines of the file only if it is long enough."""
+    story = Story(sealed=True)
+    story.do("cat a.py", text(19))
+    assert isinstance(story.ask("tail -n 25 a.py | sed -n 20,22p"), Allow)
+
+
+def test_paths_that_may_lead_elsewhere_are_no_paths() -> None:
+    """Behind a link, a step up is not what its text says; a hidden failure of cd is not seen."""
+    for command in ("cat link/../a.py", "cd link && cat ../a.py", "cat a.py/", "cd nope 2>/dev/null; cat a.py"):
+        story = Story(sealed=True)
+        story.do("cat a.py", text(19))
+        story.do(command, text(19, first=50))
+        assert "19 lines" in story.view().text and "/repo/nope" not in story.view().text
+        story.idle(4)
+        assert story.ask("cat a.py").refers_to == (0,)
+
+
+def test_a_reuse_names_only_the_results_that_bear_it_out() -> None:
+    """Where one of two results is the same, byte for byte, that one is named."""
+    story = Story(policy=Policy(preset=Preset.PAPER))
+    call = Recorded(story.action("cat a.py"), Observation(text(20), exit_status=0), 0)
+    run = Run("run", "", "", "", "", container=True, turns=2, steps=(call, call))
+    assert [one.shown.compared_to for one in replay(run)] == [(), (0,)]
+
+
+def test_a_nudge_never_names_a_reference() -> None:
+    """The newest occurrence that was shown is named."""
+    story = Story()
+    for _ in range(2):
+        story.do("ls -la", text(20))
+    story.idle(4)
+    decision = story.ask("ls -la")
+    assert all(story.steps[step].shown.kind != "reference" for step in decision.refers_to)
+
+
+def test_a_gap_between_ranges_is_not_the_end_of_the_file() -> None:
+    """Nothing of the second range came back: the file ends before it, but not where the first range ended."""
+    for command, output in (
+        ("sed -n '1,5p;10,15p' a.py", text(5)),
+        ("cat -n a.py | sed -n '1,5p;10,15p'", numbered(source(5))),
+    ):
+        story = Story(sealed=True)
+        story.do(command, output)
+        assert "1-5 (current" in story.view().text
+        assert isinstance(story.ask("cat a.py"), Allow)
+
+
+def test_a_complaint_behind_a_pipe_is_no_content() -> None:
+    """Not of a program that is missing, nor of one that will not show binary files."""
+    for command, output in (
+        ("bat a.py | head -50", "bash: line 1: bat: command not found\n"),
+        ("sudo cat a.py | head -20", "bash: line 1: sudo: command not found\n"),
+        ("grep '' a.py", "grep: a.py: binary file matches\n"),
+    ):
+        story = Story(sealed=True)
+        story.do(command, output)
+        assert isinstance(story.ask("cat a.py"), Allow)
+
+
+def test_only_a_read_of_the_file_is_confirmed() -> None:
+    """That the bytes stand in the result of another kind of command says nothing about the file's lines."""
+    story = Story(sealed=True)
+    story.do("cat a.py || true", text(30))
+    story.do("python3 x.py")
+    assert story.do("cat a.py", text(30)).shown.kind == "reference"
+    story.idle(4)
+    assert isinstance(story.ask("tail -n +10 a.py"), Allow)
+
+
+def test_code_that_may_leave_a_process_running_unseals() -> None:
+    """In a script that is written, and in inline code."""
+    for command in (
+        "cat > start.sh <<'EOF'\n(sleep 1; echo late >> a.py) &\nEOF",
+        "python3 - <<'EOF'\nimport subprocess\nsubprocess.Popen(['touch', 'a.py'])\nEOF",
+    ):
+        story = Story(sealed=True)
+        story.do(command)
+        story.do("cat a.py", text(20))
+        assert isinstance(story.ask("cat a.py"), Allow) or story.ask("cat a.py").rule == "loop"
+
+
+def test_a_write_to_an_unknown_folder_may_be_to_any_file() -> None:
+    """Relative to an unknown directory, a name is no file."""
+    story = Story(policy=Policy(preset=Preset.PAPER))
+    story.do("cat a.py", text(20))
+    story.ledger.record(
+        Step(Action("sed -i s/x/y/ a.py"), Allow("modification"), Observation(exit_status=0), Shown("full"))
+    )
+    assert isinstance(story.ask("cat a.py"), Allow)
+
+
+def test_a_failed_edit_modifies_nothing_that_we_speak_of() -> None:
+    """It may have written, so nothing is current; but the file is not in focus."""
+    story = Story(sealed=True)
+    story.do("sed -i s/x/y/ gone.py", "sed: can't read gone.py: No such file or directory\n", 2)
+    assert "Modified" not in story.view().text
+
+
+def test_the_switches_hold_for_the_ledger_itself() -> None:
+    """An agent that asks it directly is answered by the same policy."""
+    ledger = Ledger("Mend it.", Policy(govern=False, inform=False))
+    assert (ledger.govern(Action("cat a.py", "/repo")).rule, ledger.inform().text) == ("govern-off", "")
+
+
+def test_rewriting_a_script_does_not_cost_more_each_time() -> None:
+    """Only its last few texts are kept."""
+    scripts = Scripts()
+    for number in range(100):
+        scripts.write("/repo/fix.py", f"open('f{number}', 'w')", "/repo")
+    assert scripts["/repo/fix.py"] == ("f96", "f97", "f98", "f99")

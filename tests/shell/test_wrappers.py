@@ -28,9 +28,6 @@ CAT = words("cat f")
         "timeout -k 5 10",
         "timeout --signal=KILL 10",
         "timeout --foreground 1m",
-        "sudo",
-        "sudo -u x",
-        "sudo -E A=b",
         "nice",
         "nice -n 5",
         "ionice -c 3",
@@ -49,6 +46,8 @@ def test_wrappers_come_off(wrapper: str) -> None:
 def test_wrappers_say_more() -> None:
     """Some print something of their own, leave the command running or move it elsewhere."""
     assert peel(words("time -p cat f")) == Peeled(CAT, volatile=True)
+    assert peel(words("sudo -E A=b cat f")) == Peeled(CAT, volatile=True)
+    assert peel(words("timeout 0.1 cat f")) == Peeled(CAT, volatile=True)
     assert peel(words("nohup cat f")) == Peeled(CAT, background=True)
     assert peel(words("setsid -f cat f")) == Peeled(CAT, background=True)
     assert peel(words("env -C x cat f")) == Peeled(CAT, moved=literal_word("x"))

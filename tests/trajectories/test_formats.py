@@ -53,7 +53,7 @@ JSON = st.recursive(
         (b"[1]", "expected `object`, got `int`, at [0]"),
         (
             encoded({"trajectory_format": "other-2", "messages": []}),
-            "found 'other-2' at trajectory_format, expected a format of mini-swe-agent",
+            "found 'other-2' at trajectory_format, expected mini-swe-agent-1 or mini-swe-agent-1.1",
         ),
         (
             encoded(trajectory("mini-swe-agent-1.1", [{"role": "assistant", "extra": {"actions": 3}}])),

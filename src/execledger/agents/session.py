@@ -16,7 +16,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import Effects
 from execledger.core.rereads import reread
-from execledger.core.step import OFF, complete
+from execledger.core.step import complete
 from execledger.journal.events import ViewRendered, recorded
 from execledger.symbols.steps import edited_symbols
 
@@ -74,10 +74,7 @@ class Session:
         decisions: list[Decision] = []
         pending = False
         for action in actions:
-            decision: Decision = OFF
-            if self.policy.govern:
-                decision = PENDING if pending else self.ledger.govern(action, sealed=sealed)
-            decisions.append(decision)
+            decisions.append(PENDING if pending and self.policy.govern else self.ledger.govern(action, sealed=sealed))
             record = self.ledger.classify(action)
             pending = pending or record.effects is not Effects.NONE or record.background
         return decisions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -47,10 +48,16 @@ def group() -> None:
     """Ledger: an execution ledger around an unmodified coding agent."""
 
 
+def _drop_output() -> None:
+    """Let go of what could not be written, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def main() -> int:
     """Run the command line; an error of the world ends with a sentence, not a traceback."""
     try:
         result = group.main(standalone_mode=False)
+        sys.stdout.flush()
     except LedgerError as error:
         click.echo(f"execledger: {error}", err=True)
         return 2
@@ -63,4 +70,8 @@ def main() -> int:
         # The reader of our output has gone; there is nobody to tell.
         sys.stderr.close()
         return 141
+    except OSError as error:
+        click.echo(f"execledger: {error.strerror or error}: the output can't be written", err=True)
+        _drop_output()
+        return 1
     return result if isinstance(result, int) else 0

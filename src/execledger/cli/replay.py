@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -37,6 +40,8 @@ def command(
 ) -> int:
     """Replay recorded runs (files, folders, archives) and measure every decision."""
     policy = chosen_policy(preset, policy_file)
+    if decisions and any(_same_file(path, decisions) for path in paths):
+        raise LedgerError(f"{decisions}: is also a recorded run to be read, expected a file to write decisions to")
     tally = Tally()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
@@ -45,17 +50,26 @@ def command(
         click.echo(f"execledger: not read: {reason}", err=True)
     for false in tally.false:
         click.echo(f"execledger: false reuse: {false}", err=True)
-    if as_json:
-        click.echo(msgspec.json.encode(tally).decode())
-    else:
-        Console(highlight=False).print(summary(tally, policy))
     if not tally.runs:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}")
+    to_stderr = decisions == "-"
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(tally), separators=(",", ":")), err=to_stderr)
+    else:
+        Console(highlight=False, stderr=to_stderr).print(summary(tally, policy))
     return 1 if strict and tally.false else 0
+
+
+def _same_file(one: str, other: str) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
+    """The file for decisions; ``-`` is standard output."""
+    if path == "-":
+        yield sys.stdout.buffer
+        return
     try:
         with Path(path).open("wb") as file:
             yield file
@@ -95,19 +109,19 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     yield "model calls", f"{tally.turns:,}", ""
     yield "calls", f"{tally.calls:,}", _top(tally.categories, 7)
     opaque = tally.opaque.total()
-    yield "opaque", f"{opaque:,}", f"{opaque / calls:.1%}; {_top(tally.opaque)}"
+    yield "opaque", f"{opaque:,}", f"{opaque / calls:.1%}{_listed('; ', tally.opaque)}"
     yield "unknown effects", f"{tally.unknown:,}", f"{tally.unknown / calls:.1%}"
     unknown = tally.unknown_programs.total()
     known = 1 - unknown / max(tally.programs, 1)
     yield (
         "simple commands",
         f"{tally.programs:,}",
-        f"{known:.2%} are of known programs; not: {_top(tally.unknown_programs, 8)}",
+        f"{known:.2%} are of known programs{_listed('; not: ', tally.unknown_programs, 8)}",
     )
     yield "reuse before running", f"{tally.reuses.total():,}", _top(tally.reuses)
     yield "false reuses", f"{len(tally.false):,}", ""
     yield "elided after running", f"{tally.elided.total():,}", _top(tally.elided)
-    yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with an equal result; {_top(tally.nudges)}"
+    yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with an equal result{_listed('; ', tally.nudges)}"
     yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each output counted once for every later model call"
@@ -117,3 +131,8 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
 
 def _top(counter: Counter[str], most: int = 5) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counter.most_common(most))
+
+
+def _listed(lead: str, counter: Counter[str], most: int = 5) -> str:
+    """The largest counts behind ``lead``; nothing if there are none."""
+    return lead + _top(counter, most) if counter else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,10 @@ def chosen_policy(preset: str | None, policy_file: str | None) -> Policy:
 
 
 def read_runs(paths: tuple[str, ...], unreadable: list[str]) -> Iterator[Run]:
-    """Every run under ``paths``; what can't be read is noted and does not stop the others."""
-    for source in find_runs(paths):
+    """Every run under ``paths``, each path once; what can't be read is noted and does not stop the others."""
+    there = [path for path in dict.fromkeys(paths) if os.path.exists(path)]
+    unreadable += [f"{path}: found nothing there" for path in dict.fromkeys(paths) if path not in there]
+    for source in find_runs(there):
         try:
             yield read_run(source.name, source.read())
         except UnreadableRun as error:

@@ -39,12 +39,16 @@ def _find(name: str) -> Run:
     archive, _, _ = name.partition("!")
     unreadable: list[str] = []
     runs = read_runs((archive,), unreadable)
-    found = next((run for run in runs if run.name == name or "!" not in name), None)
-    if found is None:
+    found = [
+        run for run, _ in zip((run for run in runs if run.name == name or "!" not in name), range(2), strict=False)
+    ]
+    if len(found) > 1:
+        raise LedgerError(f"{name}: found more than one recorded run there", hint=f"name one, such as {found[0].name}")
+    if not found:
         raise LedgerError(
             "\n".join(unreadable) or f"{name}: no such recorded run", hint="RUN is a file, or archive!member"
         )
-    return found
+    return found[0]
 
 
 def explanation(run: Run, call: Replayed) -> Iterator[str]:

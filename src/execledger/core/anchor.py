@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from execledger.core.plain import clip, printable
+
 BODY = re.compile(r"<(pr_description|issue|issue_description|task|problem_statement|bug_report)>\s*(.*?)\s*</\1>", re.S)
 """The tagged body of an issue or pull request."""
 LEAD = re.compile(r"\A(?:consider the following (?:PR|issue)[^\n]*|#+ [^\n]*)\n+", re.IGNORECASE)
@@ -16,15 +18,8 @@ def task_anchor(task: str, budget: int) -> str:
     """The task in at most ``budget`` bytes: the tagged body if there is one, else the first paragraph."""
     body = BODY.search(task)
     text = LEAD.sub("", body[2]) if body else next((part for part in re.split(r"\n\s*\n", task) if part.strip()), "")
-    return clip(" ".join(text.split()), budget)
-
-
-def clip(text: str, budget: int) -> str:
-    """``text`` in at most ``budget`` UTF-8 bytes, cut between characters and marked where it was cut."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= budget:
-        return data.decode("utf-8", "replace")
-    return data[: max(budget - 3, 0)].decode("utf-8", "ignore").rstrip() + "..." if budget > 3 else ""
+    # Nothing in it may steer a terminal, or look like the view's own marks.
+    return clip(printable(text).replace("execution_state", "execution state"), budget)
 
 
 def patch_files(task: str) -> tuple[str, ...]:

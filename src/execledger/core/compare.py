@@ -16,6 +16,7 @@ from execledger.core.fingerprint import fingerprint
 from execledger.core.govern import SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Preset
 from execledger.core.records import Category, CommandRecord
+from execledger.core.seen import Run
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -34,8 +35,8 @@ def judge(
         return _reused(ledger, action, record, decision, observation)
     assert observation is not None, "only a reuse goes without a result"
     mark = fingerprint(observation, steady=record.category is Category.TEST)
-    compared, steps = _evidence(ledger, action, record, observation, mark, visible)
-    text = _reference(ledger, record, compared, steps, mark)
+    compared, steps, plain = _evidence(ledger, action, record, observation, mark, visible)
+    text = _reference(ledger, record, compared, steps, mark) if plain else ""
     if text and _may_elide(ledger, decision):
         return Shown("reference", text, steps, compared, steps, mark)
     if isinstance(decision, Nudge) and _equal(ledger, decision.refers_to[0], mark):
@@ -56,15 +57,14 @@ def _reused(
     """The reference for a command that was not run; judged against what it refers to where a recording allows that."""
     text = references.suppressed(ledger, record, decision.refers_to)
     compared: Compared | None = None
+    steps: tuple[int, ...] = ()
     # A journal keeps no output of a call that was not run: nothing can be judged by it.
     if observation is not None and (observation.output or not observation.truncated):
         mark = fingerprint(observation, steady=False)
-        compared = "different"
-        if any(_digest(ledger, step) == mark.digest for step in decision.refers_to):
-            compared = "same"
-        elif _runs(ledger, action, record, observation, frozenset(decision.refers_to)) is not None:
-            compared = "covered"
-    steps = decision.refers_to if compared in ("same", "covered") else ()
+        steps = tuple(step for step in decision.refers_to if _digest(ledger, step) == mark.digest)
+        runs = None if steps else _runs(ledger, action, record, observation, frozenset(decision.refers_to))
+        compared = "same" if steps else "different" if runs is None else "covered"
+        steps = steps or _steps(runs)
     return Shown("reference", text, decision.refers_to, compared, steps)
 
 
@@ -75,30 +75,55 @@ def _evidence(
     observation: Observation,
     mark: Fingerprint,
     visible: Container[int],
-) -> tuple[Compared | None, tuple[int, ...]]:
-    """How a result compares with everything visible."""
+) -> tuple[Compared | None, tuple[int, ...], bool]:
+    """How a result compares with everything visible, what bears that out, and whether a reference may say so."""
     if not eligible(record, observation):
-        return None, ()
+        return None, (), False
     for step in reversed(ledger.same(action.thread, mark.digest)):
         if step in visible:
-            return "same", (step,)
-    steps = _runs(ledger, action, record, observation, visible)
-    return ("different", ()) if steps is None else ("covered", steps)
+            return "same", (step,), True
+    runs = _runs(ledger, action, record, observation, visible)
+    if runs is None:
+        return "different", (), False
+    return "covered", _steps(runs), _tells_all(ledger, action, record, observation, runs)
 
 
 def _runs(
     ledger: Ledger, action: Action, record: CommandRecord, observation: Observation, visible: Container[int]
-) -> tuple[int, ...] | None:
-    """The steps in whose visible reads of the file every line of the output stands."""
+) -> list[Run] | None:
+    """The output's lines as runs that stand in visible reads of the file; None if they don't, or not in few results."""
     if record.view is None or not eligible(record, observation):
         return None
     seen = ledger.seen(action.thread, record.view.path)
     lines = ledger.returned(record.view, observation) if seen is not None else None
     if seen is None or lines is None or len(lines.texts) != 1:
         return None
-    runs = seen.cut(lines.texts[0], lines.numbers[0], visible, ledger.policy.min_run)
-    steps = tuple(sorted({run.step for run in runs})) if runs else ()
-    return steps if 0 < len(steps) <= ledger.policy.max_results else None
+    runs = seen.cut(lines, visible, ledger.policy.min_run)
+    return runs if runs and len(_steps(runs)) <= ledger.policy.max_results else None
+
+
+def _steps(runs: list[Run] | None) -> tuple[int, ...]:
+    return tuple(sorted({run.step for run in runs or ()}))
+
+
+def _tells_all(
+    ledger: Ledger, action: Action, record: CommandRecord, observation: Observation, runs: list[Run]
+) -> bool:
+    """A reference would hide nothing: neither a gap where lines were removed or moved, nor another answer than before.
+
+    That every line stands above is true either way, but a model that looks at its own edit must see what it did.
+    """
+    view = record.view
+    lines = ledger.returned(view, observation) if view is not None else None
+    if view is None or lines is None or (len(runs) > 1 and not all(run.in_place for run in runs)):
+        return False
+    ends = {one.end for one in ledger.observed(action.thread, view.path) if one.step in _steps(runs)}
+    moved = lines.end is not None and not ends <= {None, lines.end}
+    holders = [ledger.results[run.step] for run in runs]
+    answers = {
+        one.print.lines for one in holders if one.print and one.record.view and one.record.view.ranges == view.ranges
+    }
+    return not moved and answers <= {len(lines.texts[0])}
 
 
 def _reference(

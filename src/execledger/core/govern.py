@@ -23,6 +23,8 @@ from execledger.shell import ranges
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger, Result
 
+OFF = Allow("govern-off")
+"""The decision where govern is switched off."""
 KILLED = (-1, 124, 137, 143)
 """Exit statuses of a command that was stopped from outside: its result says nothing about the next run."""
 TEST_REACH = 40
@@ -145,11 +147,19 @@ def seen_content(case: Case) -> Decision | None:
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     else:
         return None
+    if view.numbering:
+        # Numbers are asked for: only a result that prints them holds what would be printed.
+        valid = [one for one in valid if all(_numbered(ledger, step) for step in one.holders)]
     steps = cover(view, valid, case.shown, ledger.policy)
     if steps is None:
         return None
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
     return Reuse("whole-read" if whole else "covered-read", (f"file: {view.path}", reason), steps)
+
+
+def _numbered(ledger: Ledger, step: int) -> bool:
+    view = ledger.results[step].record.view
+    return view is not None and bool(view.numbering)
 
 
 def repeat(case: Case) -> Decision | None:
@@ -160,7 +170,8 @@ def repeat(case: Case) -> Decision | None:
         return None
     if not (record.comparable and record.literal and case.shown(step)):
         return None
-    if any(transient(path, ledger.home) for path in record.looks_at):
+    named = (*record.looks_at, *((record.view.path,) if record.view else ()))
+    if any(transient(path, ledger.home) for path in named):
         return None
     result = ledger.results[step]
     if result.exit_status in KILLED:
@@ -209,7 +220,7 @@ def _earlier(case: Case, reach: int) -> int | None:
     for step in range(len(results) - 1, max(len(results) - 1 - reach, -1), -1):
         result = results[step]
         same = result.record.normalized == case.record.normalized and result.record.cwd == case.record.cwd
-        if same and result.thread == case.action.thread and result.print is not None:
+        if same and case.action.thread == result.thread and result.print is not None and result.kind != "reference":
             return step if result.sound and step in case.visible else None
     return None
 

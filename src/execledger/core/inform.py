@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.core.anchor import clip
 from execledger.core.observations import FileSeen, ObservationRecord, Sight, shown_name, spans
+from execledger.core.plain import clip, printable
 from execledger.core.policy import Preset
-from execledger.core.references import printable
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -46,7 +45,7 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
     lines: list[str] = []
     if ledger.anchor:
-        budget -= _add(lines, f"Task: {ledger.anchor.replace(CLOSING, '')}", budget)
+        budget -= _add(lines, f"Task: {ledger.anchor}", budget)
     for line in _focus(ledger):
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)

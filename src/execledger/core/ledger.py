@@ -5,6 +5,7 @@ State changes only in ``record``, at a cost proportional to the step. Everything
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Container
 
@@ -26,6 +27,11 @@ from execledger.core.understand import classify
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve
+
+STARTS_JOB = re.compile(
+    r"\bPopen\b|\bfork\b|\bdaemon|\bnohup\b|\bsetsid\b|\bspawn|\bscreen -d|(?<![&|<>])&[ \t]*(?:\n|$|\))"
+)
+"""What code says that may leave a process running: enough to call nothing sealed any more."""
 
 
 class Result(Struct, frozen=True):
@@ -85,6 +91,7 @@ class Ledger:
         self._returned: tuple[View, Observation, Returned | None] | None = None
         self._understood: tuple[Action, CommandRecord] | None = None
         self._patches: set[str] = set(anchor.patch_files(task))
+        self._resolved: tuple[object, frozenset[str]] = (None, frozenset())
         self._scripts = Scripts()
         # Keys are left out of digests, so that a journal, which holds none, has the same.
         self._chain = digest(redact(self.anchor), self.policy.digest_text())
@@ -103,16 +110,26 @@ class Ledger:
     def classify(self, action: Action) -> CommandRecord:
         """What ``action`` would do, in the light of the scripts and patches that this run has made."""
         if self._understood is None or self._understood[0] is not action:
-            patches = frozenset(resolve(action.cwd, path) or path for path in self._patches)
-            self._understood = (action, classify(action, Knowledge(patches, self._scripts)))
+            self._understood = (action, classify(action, Knowledge(self._patch_files(action.cwd), self._scripts)))
         return self._understood[1]
 
+    def _patch_files(self, cwd: str | None) -> frozenset[str]:
+        """The patch files as they are meant in ``cwd``."""
+        key = (len(self._patches), cwd)
+        if self._resolved[0] != key:
+            self._resolved = (key, frozenset(resolve(cwd, path) or path for path in self._patches))
+        return self._resolved[1]
+
     def inform(self, visible: Container[int] | None = None, sealed: bool = False, thread: str = "") -> inform.StateView:
-        """The state view for a model that sees the results of the steps in ``visible``."""
+        """The state view for a model that sees the results of the steps in ``visible``; empty if inform is off."""
+        if not self.policy.inform:
+            return inform.StateView("", 0)
         return inform.render(self, range(len(self)) if visible is None else visible, sealed, thread)
 
     def govern(self, action: Action, visible: Container[int] | None = None, sealed: bool = False) -> Decision:
-        """Judge a proposed action."""
+        """Judge a proposed action; a plain allow if govern is off."""
+        if not self.policy.govern:
+            return govern.OFF
         record = self.classify(action)
         return govern.decide(self, action, record, range(len(self)) if visible is None else visible, sealed)
 
@@ -171,17 +188,20 @@ class Ledger:
         observed = self._observe(at, step, record, result)
         if ran:
             self._advance(at, step, record)
-            self._name_symbols(step, record)
             self._note_error(at, step.observation, record)
         self._count(at, step, record)
         self._chain = digest(
             self._chain,
             redact(step.action.command),
+            *(str(step.action.cwd), step.action.thread),
             *(record.category, record.effects, *record.writes, step.decision.rule, step.shown.kind),
             result.print.digest if result.print else "",
             str(observed.ranges) if observed else "",
             f"{before} {self.clock} {self.modifications.everywhere} {self.disturbed}",
         )
+        if ran:
+            # Last, so that a fault in naming symbols leaves the step recorded whole.
+            self._name_symbols(step, record)
 
     def _note_error(self, at: int, observation: Observation, record: CommandRecord) -> None:
         """Files that an error names. What a search shows may be a traceback, but a hit is no compiler's message."""
@@ -238,6 +258,9 @@ class Ledger:
         if len(view.ranges) != 1 or not view.path.startswith("/"):
             return
         holders = [self.results[step].record.view for step in step.shown.refers_to]
+        if any(holder is None or holder.path != view.path for holder in holders):
+            # The bytes stand there, but in something else than a read of this file.
+            return
         if not view.numbering and any(holder is not None and holder.numbering for holder in holders):
             # The lines still stand there, but under numbers that an edit above them may have moved.
             return
@@ -260,16 +283,21 @@ class Ledger:
         """Counters, scripts and disturbances: what the step changed or may have changed."""
         if step.observation.timed_out:
             self.disturbed = self.disturbed or "a command timed out"
-        if record.background:
+        if record.background or self._starts_job(step.action, record):
             self.disturbed = self.disturbed or "a job was left in the background"
         if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:
             return
         self.clock += 1
-        self.modifications.advance(at, record, self.home)
+        self.modifications.advance(at, record, self.home, failed=not step.observation.succeeded)
         self._patches.update(record.patches)
         for path, text in record.texts:
             if is_script(path) and not isinstance(step.action.call, Edit):
                 self._scripts.write(path, text, record.cwd)
+
+    def _starts_job(self, action: Action, record: CommandRecord) -> bool:
+        """Inline code, or a script that is being written, speaks of processes that may outlive it."""
+        code = record.reproduces or any(is_script(path) for path, _ in record.texts)
+        return code and bool(STARTS_JOB.search(action.command))
 
     def _name_symbols(self, step: Step, record: CommandRecord) -> None:
         """Symbols of modified files, from the edit's own text or from a diff that the step shows.

@@ -11,7 +11,8 @@ from execledger.core.records import CHANGED, Lines, View
 from execledger.shell import ranges
 
 COMPLAINT = re.compile(
-    r"^[\w./-]+: .*(?:No such file or directory|(?:Is|Not) a directory|Permission denied|cannot open|can't read)",
+    r"^[\w./ -]+: .*(?:No such file or directory|(?:Is|Not) a directory|Permission denied|cannot open|can't read"
+    r"|not found|Not found|binary file matches|invalid option|warning: setlocale)|^Binary file .* matches$",
     re.MULTILINE,
 )
 """A reader's complaint. Behind a pipe it stands in the output of a command that reports success."""
@@ -29,6 +30,15 @@ class Returned(Struct, frozen=True):
     end: int | None
     """The file's last line, if the result tells."""
 
+    def first(self, piece: int) -> int | None:
+        """The line that a piece begins with, if its lines are one run of the file's."""
+        numbers = self.numbers[piece]
+        if numbers:
+            return numbers[0] if numbers[-1] - numbers[0] == len(numbers) - 1 else None
+        one = self.ranges[0] if self.ranges and piece == 0 else None
+        whole = one is not None and one.last is not None and one.last - one.first + 1 == len(self.texts[0])
+        return one.first if one is not None and whole and one.first > 0 else None
+
 
 def split_lines(text: str) -> list[str]:
     """The lines of an output; a final newline ends the last one."""
@@ -45,11 +55,20 @@ def returned(view: View, observation: Observation) -> Returned | None:
         return None
     if view.numbering == CHANGED:
         return None
-    if view.path.rpartition("/")[2] in observation.output[:2000] and COMPLAINT.search(observation.output, 0, 2000):
+    if _complains(view, observation):
         return None
     if len(pieces) == 1:
         return _whole(view, split_lines(pieces[0]))
     return _elided(view, pieces[0], pieces[1])
+
+
+def _complains(view: View, observation: Observation) -> bool:
+    """A reader or a ``cd`` says that it failed, although the command as a whole did not."""
+    start = observation.output[:2000]
+    last = observation.output.rstrip("\n").rpartition("\n")[2]
+    if COMPLAINT.match(start) or COMPLAINT.match(last[:500]) or COMPLAINT.search(observation.stderr[:2000]):
+        return True
+    return view.path.rpartition("/")[2] in start and bool(COMPLAINT.search(start))
 
 
 def _whole(view: View, lines: list[str]) -> Returned | None:
@@ -66,7 +85,7 @@ def _whole(view: View, lines: list[str]) -> Returned | None:
     for asked in view.ranges:
         size = ranges.size(asked)
         if left == 0 or end is not None:
-            end = end if end is not None else found[-1].last if found else None
+            # The file ends somewhere before this range; where, only a range that was cut short tells.
             break
         taken = left if size is None else min(size, left)
         found.append(Lines(asked.first, asked.first + taken - 1))
@@ -97,9 +116,11 @@ def _numbered(view: View, pieces: tuple[tuple[tuple[str, ...], tuple[int, ...]],
 
 
 def _end_of(view: View, last: int | None) -> int | None:
-    """The file ends at ``last`` if more was asked for."""
-    asked = view.ranges[-1]
-    return last if asked.last is None or (not view.floating and last is not None and last < asked.last) else None
+    """The file ends at ``last`` if the range that this line lies in goes on behind it."""
+    for asked in view.ranges:
+        if last is not None and 0 < asked.first <= last and (asked.last is None or last < asked.last):
+            return last if asked.last is None or not view.floating else None
+    return last if view.ranges[-1].first < 0 and view.ranges[-1].last is None else None
 
 
 def _elided(view: View, head: str, tail: str) -> Returned | None:

@@ -47,13 +47,20 @@ class Modifications:
             at = path.rfind("/", 0, at)
         return total
 
-    def advance(self, step: int, record: CommandRecord, home: str | None) -> None:
-        """Take in the writes that ``record`` names; ``home`` is where the work is."""
+    def advance(self, step: int, record: CommandRecord, home: str | None, *, failed: bool = False) -> None:
+        """Take in the writes that ``record`` names; ``home`` is where the work is.
+
+        One that ``failed`` may have written all the same, so it moves the counters; but nothing is called modified.
+        """
         counts = record.scope in (Scope.REPOSITORY, Scope.TREE)
         for path in record.writes:
-            self._counters[path] = self._counters.get(path, 0) + 1
+            # Relative to an unknown folder, it may be any file.
+            key = path if path.startswith("/") else ""
+            self._counters[key] = self._counters.get(key, 0) + 1
             if not transient(path, home):
                 counts = True
+                if failed:
+                    continue
                 before = self.recent.pop(path, None)
                 self.recent[path] = Modified(path, step, before.symbols if before else None)
         if record.scope is Scope.TREE:

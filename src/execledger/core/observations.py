@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from execledger.core.plain import printable
 from execledger.core.records import Lines
-from execledger.core.references import printable, span
+from execledger.core.references import span
 from execledger.shell.ranges import subtract, union
 
 MAX_RECORDS = 24

@@ -24,7 +24,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The rules' parameters. Every number has a default and the reason for it."""
 
     preset: Preset = Preset.VERIFIED
-    """The proof that a reuse needs: ``verified`` is never wrong, ``paper`` is as published."""
+    """The proof that a reuse needs: ``verified`` asks for one, ``paper`` is as published."""
     inform: bool = True
     """Place the state view at the end of the model's input."""
     govern: bool = True
@@ -71,7 +71,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             policy = msgspec.convert(values, cls)
         except msgspec.ValidationError as error:
             presets = ", ".join(preset.value for preset in Preset)
-            raise BadPolicy(f"{where}: {error}", hint=f"presets are: {presets}; switches are true or false") from None
+            hint = f"presets are: {presets}; switches are true or false; numbers are whole, but for max_share"
+            raise BadPolicy(f"{where}: {error}", hint=hint) from None
         return policy.checked(where)
 
     def checked(self, where: str = "policy") -> Policy:
@@ -84,8 +85,9 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise BadPolicy(f"{where}: `max_share` is {self.max_share}, expected above 0 and at most 1")
         if self.view_budget < 200:
             raise BadPolicy(f"{where}: `view_budget` is {self.view_budget}, expected at least 200")
-        if min(self.min_run, self.max_results) < 1:
-            raise BadPolicy(f"{where}: `min_run` and `max_results` are expected to be at least 1")
+        for name in ("min_run", "max_results"):
+            if getattr(self, name) < 1:
+                raise BadPolicy(f"{where}: `{name}` is {getattr(self, name)}, expected at least 1")
         return self
 
     def digest_text(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from execledger.core.anchor import clip
+from execledger.core.plain import clip, printable
 from execledger.core.records import CommandRecord, Lines
 
 if TYPE_CHECKING:
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 
 MARK = "[Ledger: "
 """How every reference and remark begins."""
-
-
-def printable(text: str) -> str:
-    """``text`` on one line, without characters that steer a terminal or turn the direction of writing."""
-    line = " ".join(text.split())
-    return line if line.isprintable() else "".join(char if char.isprintable() else "?" for char in line)
 
 
 def span(lines: Lines) -> str:

@@ -25,6 +25,8 @@ class Piece(Struct, frozen=True):
     """Its lines."""
     numbers: tuple[int, ...] | None
     """Their printed numbers."""
+    first: int | None
+    """The line of the file that it begins with, if its lines are known to follow each other there."""
 
 
 class Run(Struct, frozen=True):
@@ -34,6 +36,8 @@ class Run(Struct, frozen=True):
     """The step that showed them."""
     length: int
     """How many."""
+    in_place: bool
+    """They stood at the same lines of the file as now."""
 
 
 class SeenLines:
@@ -49,21 +53,20 @@ class SeenLines:
 
     def add(self, step: int, shown: Returned) -> None:
         """Index the lines that ``step`` showed."""
-        for texts, numbers in zip(shown.texts, shown.numbers, strict=True):
+        for index, (texts, numbers) in enumerate(zip(shown.texts, shown.numbers, strict=True)):
             at = len(self._pieces)
-            self._pieces.append(Piece(step, texts, numbers))
+            self._pieces.append(Piece(step, texts, numbers, shown.first(index)))
             for line, text in enumerate(texts):
                 _place(self._single, text, (at, line))
             for line, key in enumerate(zip(texts, texts[1:], texts[2:], strict=False)):
                 _place(self._triples, key, (at, line))
 
-    def cut(
-        self, texts: tuple[str, ...], numbers: tuple[int, ...] | None, visible: Container[int], min_run: int
-    ) -> list[Run] | None:
-        """Cut ``texts`` into runs of at least ``min_run`` lines that stand in visible pieces; None if that fails."""
-        count = len(texts)
+    def cut(self, shown: Returned, visible: Container[int], min_run: int) -> list[Run] | None:
+        """Cut an output into runs of at least ``min_run`` lines that stand in visible pieces; None if that fails."""
+        new = Piece(-1, shown.texts[0], shown.numbers[0], shown.first(0))
+        count = len(new.texts)
         if count <= 2 or count < min_run:
-            whole = self._longest(texts, numbers, 0, visible, ())
+            whole = self._longest(new, 0, visible, ())
             return [whole] if whole is not None and whole.length >= count else None
         runs: list[tuple[int, Run]] = []
         at = 0
@@ -73,7 +76,7 @@ class SeenLines:
                 # A run may begin inside the one before it, if that stays long enough.
                 if back and (not runs or at - back - runs[-1][0] < min_run):
                     continue
-                run = self._longest(texts, numbers, at - back, visible, used)
+                run = self._longest(new, at - back, visible, used)
                 if run is not None and run.length >= min_run and run.length > back:
                     break
             else:
@@ -82,28 +85,23 @@ class SeenLines:
             at += run.length - back
         return [run for _, run in runs]
 
-    def _longest(
-        self,
-        texts: tuple[str, ...],
-        numbers: tuple[int, ...] | None,
-        at: int,
-        visible: Container[int],
-        used: tuple[int, ...],
-    ) -> Run | None:
-        """The longest run from line ``at``; among equals one in a result already used, then the newest."""
+    def _longest(self, new: Piece, at: int, visible: Container[int], used: tuple[int, ...]) -> Run | None:
+        """The longest run from line ``at``; among equals one in place, one in a result already used, the newest."""
+        texts = new.texts
         if at + 2 < len(texts):
             places = self._triples.get((texts[at], texts[at + 1], texts[at + 2]), ())
         else:
             places = self._single.get(texts[at], ())
         best: Run | None = None
-        rank = (0, False)
+        rank = (0, False, False)
         for index, line in reversed(places):
             piece = self._pieces[index]
             if piece.step not in visible:
                 continue
-            length = _match(texts, numbers, at, piece, line)
-            if length and (length, piece.step in used) > rank:
-                best, rank = Run(piece.step, length), (length, piece.step in used)
+            length = _match(texts, new.numbers, at, piece, line)
+            in_place = new.first is not None and piece.first is not None and new.first + at == piece.first + line
+            if length and (length, in_place, piece.step in used) > rank:
+                best, rank = Run(piece.step, length, in_place), (length, in_place, piece.step in used)
         return best
 
 

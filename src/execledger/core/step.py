@@ -12,11 +12,8 @@ from collections.abc import Callable, Container
 from msgspec.structs import replace
 
 from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Decision, Reuse, Shown, Step
+from execledger.core.decisions import Decision, Reuse, Shown, Step
 from execledger.core.ledger import Ledger
-
-OFF = Allow("govern-off")
-"""The decision where govern is switched off."""
 
 
 def take(
@@ -27,17 +24,12 @@ def take(
     sealed: bool = False,
 ) -> Step:
     """Decide about ``action``, run it unless its result is reused, compare, record, and return the completed step."""
-    decision = decide(ledger, action, visible, sealed)
+    decision = ledger.govern(action, visible, sealed)
     suppressed = isinstance(decision, Reuse) and not ledger.policy.shadow
     observation = None if suppressed else run(action)
     step = complete(ledger, action, decision, observation, visible)
     ledger.record(step)
     return step
-
-
-def decide(ledger: Ledger, action: Action, visible: Container[int] | None = None, sealed: bool = False) -> Decision:
-    """What govern says, or a plain allow where it is switched off."""
-    return ledger.govern(action, visible, sealed) if ledger.policy.govern else OFF
 
 
 def complete(

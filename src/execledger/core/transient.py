@@ -28,6 +28,8 @@ NAMES = re.compile(
 
 def transient(path: str, home: str | None = None) -> bool:
     """``path`` is a scratch file, backup or log by its name; folders above ``home``, where the work is, don't count."""
+    if path == home:
+        return False
     folder, name = posixpath.split(path.removeprefix(home + "/") if home else path)
     if posixpath.splitext(name)[1].lower() in EXTENSIONS or NAMES.fullmatch(name):
         return True

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from execledger.core.records import WHOLE, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
+from execledger.shell.environment import acts
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.normalize import Normal, is_cat, quote
 from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part, runs
-from execledger.shell.paths import HARMLESS, resolve, spell, unstable
+from execledger.shell.paths import HARMLESS, PARENT, resolve, spell, unstable
 from execledger.shell.programs.idioms import doubted
 from execledger.shell.programs.readers import apply
 from execledger.shell.silence import prints_nothing
@@ -33,6 +34,9 @@ EXPANSION = re.compile(r"[$`\\]")
 
 HERE = "."
 """Where a command starts if that is not known: its paths stay relative to it."""
+
+SETTERS = ("env", "sudo", "export", "declare", "typeset", "readonly", "local")
+"""Programs whose words may set variables."""
 
 SYSTEM = ("/bin", "/usr", "/sbin", "/opt")
 """Where the machine's own programs stand: a ``bin/test`` elsewhere is the project's."""
@@ -168,6 +172,7 @@ class _Walk:
         """Look a simple command up, and note its effects, words and redirections."""
         for word in (*node.assignments, *node.words):
             self._word(word)
+        self._environment(node)
         peeled = peel(node.words)
         self.found.background = self.found.background or peeled.background
         self.found.volatile = self.found.volatile or peeled.volatile
@@ -196,6 +201,12 @@ class _Walk:
         self._scripts_written()
         return part, silent
 
+    def _environment(self, node: Simple) -> None:
+        """Variables that may change what known programs do: given before the program, or by one that sets them."""
+        setters = node.words[1:] if node.words and node.words[0].literal in SETTERS else ()
+        if any(acts(word) for word in (*node.assignments, *setters)):
+            self.found.effects.append(Effects.UNKNOWN)
+
     def _scripts_written(self) -> None:
         """A script that the command has just written may be run by what stands behind it."""
         if len(self.found.texts) == self._texts:
@@ -218,7 +229,10 @@ class _Walk:
             return Part(opaque="dynamic-program")
         # A folder that is not known, or that changes by itself, makes the output depend on more than files.
         self.found.literal = self.found.literal and self.cwd is not None
-        self.found.volatile = self.found.volatile or any(unstable(word.literal or "") for word in words[1:])
+        texts = [word.literal for word in words[1:] if word.literal]
+        places = (self.cwd or "", *texts)
+        self.found.volatile = self.found.volatile or any(unstable(text) for text in places)
+        self.found.upward = self.found.upward or (name != "cd" and any(PARENT.search(text) for text in texts))
         call = Invocation(known_name(name), words[1:], body, fed, self.cwd, self.knowledge)
         understand = PROGRAMS.get(call.name)
         if understand is not None:
@@ -238,7 +252,9 @@ class _Walk:
     def _joined(self, part: Part) -> Part:
         """The part with its paths joined with the working directory; what is relative to a lost one is not certain."""
         view = part.view
-        if view is not None and unstable(view.path):
+        if view is not None and view.path.endswith("/"):
+            part = replace(part, view=None)
+        elif view is not None and unstable(view.path):
             part = replace(part, view=None, volatile=True, comparable=False)
         elif view is not None:
             path = self._path(view.path)
@@ -350,6 +366,9 @@ class _Walk:
 
 def _moves(item: Item, behind: tuple[Item, ...]) -> bool:
     """Whether the directory that ``item`` enters is that of all that follows: nothing goes on where it fails."""
+    if item.operator == ";" and isinstance(item.node, Simple) and item.node.redirects:
+        # Its complaint is hidden, so a failure could not be told from the output.
+        return False
     if item.operator != "||":
         return not item.negated
     node = behind[0].node if behind else None

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from execledger.shell.programs.scripts import language_of, written_by
 
+MAX_TEXTS = 4
+"""Texts kept per script: the newest."""
+
 
 class Scripts(Mapping[str, tuple[str, ...]]):
     """Scripts that the agent wrote. What each names for writing is found out when it is asked for: few are ever run."""
@@ -17,8 +20,9 @@ class Scripts(Mapping[str, tuple[str, ...]]):
         self._named: dict[str, tuple[str, ...]] = {}
 
     def write(self, path: str, text: str, cwd: str | None) -> None:
-        """Note one more text written to ``path``; a script may be written in pieces, so what they name adds up."""
-        self._texts.setdefault(path, []).append((text, cwd))
+        """Note one more text written to ``path``; it may be written in pieces, so what the last few name adds up."""
+        texts = self._texts.setdefault(path, [])
+        texts[:] = [*texts[1 - MAX_TEXTS :], (text, cwd)]
         self._named.pop(path, None)
 
     def __getitem__(self, path: str) -> tuple[str, ...]:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import posixpath
+import re
 
 HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"))
 """Targets of a redirection that change no file."""
+
+
+UNSTABLE = re.compile(r"/(?:proc|sys|dev|run|var/log|var/run)(?:/|$)")
+"""Folders whose files change by themselves."""
+PARENT = re.compile(r"(?:^|/)\.\.(?:/|$)")
+"""A step up. Behind a link it leads elsewhere than its text says."""
 
 
 def resolve(cwd: str | None, path: str) -> str | None:
@@ -24,4 +31,4 @@ def spell(cwd: str | None, path: str) -> str:
 
 def unstable(path: str) -> bool:
     """A file whose content changes by itself."""
-    return path.startswith(("/proc/", "/sys/", "/dev/")) and path not in HARMLESS
+    return bool(UNSTABLE.match(path)) and path not in HARMLESS

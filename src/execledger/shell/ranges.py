@@ -66,6 +66,9 @@ def size(lines: Lines) -> int | None:
 
 def _from_start(ranges: tuple[Lines, ...], wanted: Lines) -> list[Lines] | None:
     """The file's lines at stream positions ``wanted``, which count from the start."""
+    if any(lines.first < 0 for lines in ranges) and wanted != WHOLE:
+        # Where the last lines begin is known only if the file is long enough.
+        return None
     picked: list[Lines] = []
     offset = 0
     for lines in ranges:
@@ -73,8 +76,6 @@ def _from_start(ranges: tuple[Lines, ...], wanted: Lines) -> list[Lines] | None:
         first = max(wanted.first - offset, 1)
         last = None if wanted.last is None else wanted.last - offset
         if (length is None or first <= length) and (last is None or last >= first):
-            if lines.first < 0 and (length is None or last is None or last > length):
-                last = length
             end = lines.last if last is None or (length is not None and last >= length) else lines.first + last - 1
             picked.append(Lines(lines.first + first - 1, end))
         if length is None:

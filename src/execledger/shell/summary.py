@@ -48,6 +48,8 @@ class Found(Struct):
     """Words of readers and searchers that may name a file."""
     volatile: bool = False
     """Some output depends on more than files."""
+    upward: bool = False
+    """A path has a step up in it, so which file it names depends on links."""
     noisy: bool = False
     """Something is printed among the output that is no program's own, as ``time`` does."""
     background: bool = False
@@ -120,10 +122,10 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         reads=tuple(_reads(found)),
         writes=tuple(dict.fromkeys(found.writes)),
         effects=effects,
-        view=_only_view(found) if comparable and not found.noisy else None,
+        view=_only_view(found) if comparable and not (found.noisy or found.upward) else None,
         looks_at=tuple(found.looks_at),
         comparable=comparable,
-        literal=found.literal and not found.volatile,
+        literal=found.literal and not (found.volatile or found.upward),
         scope=found.scope,
         background=found.background,
         reproduces=found.reproduces,

@@ -59,6 +59,16 @@ def _after(
     return peel_one
 
 
+def _timeout(args: tuple[Word, ...]) -> Peeled | None:
+    """``timeout 10 COMMAND``; with less than a second the time limit decides what is printed."""
+    long = {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}
+    options = parse_options(args, "s:k:v", long, permute=False)
+    rest = _behind_assignments(options.operands[1:])
+    if options.unknown or not rest:
+        return None
+    return Peeled(rest, volatile=not re.fullmatch(r"[1-9]\d*(?:\.\d+)?[smhd]?", options.operands[0].literal or ""))
+
+
 def _xargs(args: tuple[Word, ...]) -> Peeled | None:
     long = {"null": "0", "max-args": "n:", "max-procs": "P:", "replace": "I:", "no-run-if-empty": "r", "verbose": "t",
             "delimiter": "d:", "max-lines": "L:", "arg-file": "a:"}  # fmt: skip
@@ -88,9 +98,11 @@ def _shell(args: tuple[Word, ...]) -> Peeled | None:
 
 WRAPPERS: dict[str, Callable[[tuple[Word, ...]], Peeled | None]] = {
     "env": _env,
-    "timeout": _after("s:k:v", {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}, 1),
-    "gtimeout": _after("s:k:v", {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}, 1),
-    "sudo": _after("u:g:EnHSk", {"user": "u:", "group": "g:", "preserve-env": "E?", "non-interactive": "n"}),
+    "timeout": _timeout,
+    "gtimeout": _timeout,
+    "sudo": _after(
+        "u:g:EnHSk", {"user": "u:", "group": "g:", "preserve-env": "E?", "non-interactive": "n"}, volatile=True
+    ),
     "time": _after("pvf:", {"portability": "p", "verbose": "v", "format": "f:"}, volatile=True),
     "nice": _after("n:", {"adjustment": "n:"}),
     "ionice": _after("c:n:t", {}),

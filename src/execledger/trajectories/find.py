@@ -52,6 +52,8 @@ def _sources(path: str) -> Iterator[Source]:
         yield from _in_folder(path)
     elif path.endswith(_ARCHIVES):
         yield from _in_archive(path)
+    elif not os.path.isfile(path):
+        yield _broken(path, OSError("it is neither a file nor a folder"))
     else:
         yield Source(path, Path(path).read_bytes)
 

@@ -20,6 +20,7 @@ from execledger.trajectories.decoding import decode, text_of
 from execledger.trajectories.recording import Recorded, Run
 from execledger.trajectories.rendered import observed, shown
 
+_PLAIN_FENCE = re.compile(r"[\w`<>/(?:|)-]*(?:\\s\*|\\s\+)?\s*(?:\\n|\n)?\(\.\*\?\)(?:\\s\*)?(?:\\n|\n)?[\w`<>/-]*")
 _FENCED = r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```"
 _CONTAINERS = re.compile("docker|podman|singularity|apptainer|modal|contree|bubblewrap", re.IGNORECASE)
 _MOUNT = re.compile(r"-v|--volume|--mount")
@@ -95,8 +96,9 @@ _NULL = Raw(b"null")
 def read_trajectory(name: str, fields: Mapping[str, Raw]) -> Run:
     """Read a trajectory of either version from its top-level fields."""
     kind = decode(name, fields.get("trajectory_format", _NULL), _FORMAT, "trajectory_format")
-    if not (kind or "mini-swe-agent").startswith("mini-swe-agent"):
-        raise UnreadableRun(name, f"found {kind!r} at trajectory_format, expected a format of mini-swe-agent")
+    if kind not in (None, "mini-swe-agent-1", "mini-swe-agent-1.1"):
+        expected = "expected mini-swe-agent-1 or mini-swe-agent-1.1"
+        raise UnreadableRun(name, f"found {kind!r} at trajectory_format, {expected}")
     info = decode(name, fields.get("info", _NULL), _INFO, "info")
     messages = decode(name, fields["messages"], _MESSAGES, "messages")
     structured = kind == "mini-swe-agent-1.1" or any(message.extra and message.extra.actions for message in messages)
@@ -118,7 +120,7 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message]) -> Run:
     if kind == "mini-swe-agent-1.1":
         steps = tuple(_called(messages, cwd))
     else:
-        steps = tuple(_typed(messages, cwd, _action_pattern(name, config.agent)))
+        steps = tuple(_typed(messages, cwd, _action_pattern(config.agent)))
     return Run(
         name=name,
         format=kind,
@@ -200,16 +202,13 @@ def _is_model_call(message: _Message) -> bool:
     )
 
 
-def _action_pattern(name: str, agent: _Agent | None) -> re.Pattern[str]:
-    """How the run's agent found the command in a reply."""
+def _action_pattern(agent: _Agent | None) -> re.Pattern[str]:
+    """How the run's agent found the command in a reply.
+
+    A pattern from a file could take for ever to fail, so only fences around one lazy group are taken over.
+    """
     pattern = (agent.action_regex if agent else None) or _FENCED
-    try:
-        compiled = re.compile(pattern, re.DOTALL)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UnreadableRun(name, f"bad regular expression at info.config.agent.action_regex: {error}") from error
-    if compiled.groups > 1:
-        raise UnreadableRun(name, f"found {compiled.groups} groups at info.config.agent.action_regex, expected one")
-    return compiled
+    return re.compile(pattern if _PLAIN_FENCE.fullmatch(pattern) else _FENCED, re.DOTALL)
 
 
 def _is_container(config: _Config) -> bool:

@@ -39,7 +39,6 @@ from tests.shell.programs.calling import SHOW, kind, understand
         ("nl -ba -s '' f", View("f", (WHOLE,), CHANGED)),
         ("less f", View("f", (WHOLE,))),
         ("less -RS f", View("f", (WHOLE,))),
-        ("more f", View("f", (WHOLE,))),
         ("bat f", View("f", (WHOLE,))),
         ("bat -p -r 5:9 f", View("f", (Lines(5, 9),))),
         ("bat --line-range :9 f", View("f", (Lines(1, 9),))),

@@ -23,6 +23,8 @@ SPECIAL = re.compile(r"(?:F?NR|O?RS|OFS|NF|BINMODE)=")
 """Variables that change what a line is or how it is printed."""
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 """An operand that is no file."""
+VOLATILE = re.compile(r"\b(?:s?rand|systime|strftime|ENVIRON|PROCINFO)\b")
+"""What makes a program's output depend on more than its files."""
 MAX_PROGRAM = 8 * 1024
 """Longer programs are not read."""
 CONDITIONS = (
@@ -58,8 +60,10 @@ def awk(call: Invocation) -> Part:
         return runs(Category.MODIFY, scope=Scope.TREE)
     if MAY_ACT.search(signs):
         return runs(Category.OTHER)
+    if VOLATILE.search(signs):
+        return inspects(volatile=True)
     files = options.operands[1:]
-    odd = any(SPECIAL.match(word.source) for word in options.values("v"))
+    odd = any(word.literal is None or SPECIAL.match(word.literal) for word in options.values("v"))
     odd = odd or any(ASSIGNMENT.match(word.literal or "") for word in files)
     selection = None if odd else selected(text.strip())
     return show(call, files, selection, None) if selection else inspects()

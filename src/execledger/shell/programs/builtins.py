@@ -50,7 +50,8 @@ def echo(call: Invocation) -> Part:
     """It prints its words; the agent's mark of submission makes it one."""
     if any(text.strip().startswith(MARKERS) for text in texts(call.args)):
         return Part(category=Category.SUBMIT)
-    return replace(NEUTRAL, prints=printed(call))
+    clock = call.name == "printf" and any(re.search(r"%\([^)]*\)T", word.source) for word in call.args)
+    return replace(NEUTRAL, prints=printed(call), volatile=clock)
 
 
 def printed(call: Invocation) -> str | None:
@@ -72,8 +73,11 @@ def mapfile(call: Invocation) -> Part:
 
 @program("set")
 def set_(call: Invocation) -> Part:
-    """``set -e`` is neutral; a bare ``set`` prints the shell's variables."""
-    return NEUTRAL if call.args else Part(volatile=True)
+    """``set -e`` is neutral; a bare ``set`` prints the shell's variables, and other options change what commands do."""
+    if not call.args:
+        return Part(volatile=True)
+    plain = all(re.fullmatch(r"[-+][euxo]+|pipefail|errexit|nounset|xtrace", word.literal or "") for word in call.args)
+    return NEUTRAL if plain else runs(Category.OTHER)
 
 
 @program("trap")

@@ -14,7 +14,7 @@ from execledger.shell.tree import Word
 known_as(
     inspects(),
     """
-    cut tr paste join tsort base64 base32 ptx hexyl ul col colrm pwd jq
+    cut tr paste join tsort base64 base32 ptx hexyl ul col colrm pwd
     """,
 )
 
@@ -85,3 +85,9 @@ def yq(call: Invocation) -> Part:
 def converter(call: Invocation) -> Part:
     """They convert, and have many ways to write their result."""
     return runs(Category.OTHER)
+
+
+@program("jq")
+def jq(call: Invocation) -> Part:
+    """It reshapes JSON; a filter may ask for the time or the environment."""
+    return inspects(volatile=any(re.search(r"\bnow\b|\benv\b|\$ENV|\binput\b", word.source) for word in call.args))

@@ -51,6 +51,9 @@ def cat(call: Invocation) -> Part:
     flags = sorted({name for name, _ in options.given if name != "u"})
     if options.unknown:
         return inspects()
+    if not call.fed and (not options.operands or any(word.literal == "-" for word in options.operands)):
+        # What the caller's own standard input holds is not for us to know.
+        return inspects(volatile=True)
     numbering = "" if not flags else "\t" if flags == ["n"] else CHANGED
     return show(call, options.operands, Selection(None, numbering), spelled(options, *(f"-{flag}" for flag in flags)))
 
@@ -125,7 +128,13 @@ def nl(call: Invocation) -> Part:
     return show(call, options.operands, Selection(None, numbering), None)
 
 
-@program("less", "more", "most", "pg")
+@program("more", "most", "pg")
+def other_pager(call: Invocation) -> Part:
+    """They show a file, some with a heading of their own."""
+    return inspects()
+
+
+@program("less")
 def pager(call: Invocation) -> Part:
     """A pager without a terminal prints the whole file; ``less -o`` keeps a log, and ``+!`` runs a command."""
     operands = tuple(word for word in call.args if not (word.literal or "").startswith(("-", "+")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from execledger.shell.programs.python_code import Names, written
 from execledger.symbols.python_text import parse_python
@@ -21,6 +22,7 @@ def language_of(path: str) -> str:
     return LANGUAGES.get(path[path.rfind(".") :], "") if "." in path else ""
 
 
+@lru_cache(maxsize=64)
 def written_by(text: str, language: str) -> tuple[str, ...]:
     """The files that ``text`` names for writing, in order, each once; none where nothing is certain."""
     find = FINDERS.get(language)

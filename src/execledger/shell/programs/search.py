@@ -40,8 +40,15 @@ def ag(call: Invocation) -> Part:
     return runs(Category.SEARCH) if acts else searches()
 
 
+@program("ls", "dir", "vdir")
+def ls(call: Invocation) -> Part:
+    """It lists; by time of access a listing changes whenever a file is read."""
+    by_access = given(call.args, "u") or any((word.literal or "").startswith("--time=a") for word in call.args)
+    return searches(volatile=by_access)
+
+
 LOOKERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("ls", "dir", "vdir", "exa", "eza", "lsd", "locate", "plocate", "mlocate"), ("", ())),
+    **dict.fromkeys(("exa", "eza", "lsd", "locate", "plocate", "mlocate"), ("", ())),
     **dict.fromkeys(("which", "whereis", "type", "wc", "du", "readlink", "realpath", "tokei"), ("", ())),
     **dict.fromkeys(("basename", "dirname", "pathchk", "namei"), ("", ())),
     **dict.fromkeys(("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum"), ("", ())),
