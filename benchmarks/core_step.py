@@ -2,7 +2,7 @@
 
     python -m benchmarks.core_step
 
-A step is understanding, govern, compare, record and render. The session is made up and seeded, in the proportions of
+A step is understanding, govern, compare, record and render. The session is made up and seeded, near the proportions of
 20,320 recorded shell commands: 15 % with a here-document, of 1,290 bytes on the average, the others of 100 bytes; 27
 lines of output behind a plain command, 5 behind a here-document.
 """
@@ -69,8 +69,9 @@ def _step(chance: random.Random, path: str, lines: list[str]) -> tuple[Action, O
         command = f"sed -i '{chance.randint(1, 80)}s/strict/loose/' {path} && git diff {path}"
         output = "".join(f" {text}\n" for text in lines[:12])
     elif kind < 0.85:
-        body = "\n".join(lines[:40])
-        command = f"cat > scratch_{chance.randint(0, 30)}.py <<'EOF'\nimport sys\n{body}\nEOF\npython scratch.py"
+        body = "\n".join(lines[:56])
+        script = f"scratch_{chance.randint(0, 30)}.py"
+        command = f"cat > {script} <<'EOF'\nimport sys\n{body}\nEOF\npython {script}"
         output = "".join(f"result {n}: ok\n" for n in range(chance.randint(0, 10)))
     else:
         command = f"python -m pytest {path.replace('module', 'test')} -x -q 2>&1 | tail -40"

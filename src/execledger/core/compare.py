@@ -62,7 +62,7 @@ def _reused(
     if observation is not None and (observation.output or not observation.truncated):
         mark = fingerprint(observation, steady=False)
         steps = tuple(step for step in decision.refers_to if _digest(ledger, step) == mark.digest)
-        runs = None if steps else _runs(ledger, action, record, observation, frozenset(decision.refers_to))
+        runs = None if steps else _runs(ledger, action, record, observation, frozenset(decision.refers_to), alone=True)
         compared = "same" if steps else "different" if runs is None else "covered"
         steps = steps or _steps(runs)
     return Shown("reference", text, decision.refers_to, compared, steps)
@@ -89,7 +89,13 @@ def _evidence(
 
 
 def _runs(
-    ledger: Ledger, action: Action, record: CommandRecord, observation: Observation, visible: Container[int]
+    ledger: Ledger,
+    action: Action,
+    record: CommandRecord,
+    observation: Observation,
+    visible: Container[int],
+    *,
+    alone: bool = False,
 ) -> list[Run] | None:
     """The output's lines as runs that stand in visible reads of the file; None if they don't, or not in few results."""
     if record.view is None or not eligible(record, observation):
@@ -98,7 +104,8 @@ def _runs(
     lines = ledger.returned(record.view, observation) if seen is not None else None
     if seen is None or lines is None or len(lines.texts) != 1:
         return None
-    runs = seen.cut(lines, visible, ledger.policy.min_run)
+    # Judged against named results, their lines are looked up in an index of their own.
+    runs = (seen.of(visible) if alone else seen).cut(lines, visible, ledger.policy.min_run)
     return runs if runs and len(_steps(runs)) <= ledger.policy.max_results else None
 
 

@@ -28,10 +28,10 @@ from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve
 
-STARTS_JOB = re.compile(
-    r"\bPopen\b|\bfork\b|\bdaemon|\bnohup\b|\bsetsid\b|\bspawn|\bscreen -d|(?<![&|<>])&[ \t]*(?:\n|$|\))"
-)
-"""What code says that may leave a process running: enough to call nothing sealed any more."""
+STARTS_JOB = ("Popen", "fork", "daemon", "nohup", "setsid", "spawn", "screen -d")
+"""Words of code that may leave a process running: enough to call nothing sealed any more."""
+LEFT_RUNNING = re.compile(r"(?<![&|<>])&[ \t]*(?:\n|$|\))")
+"""A shell's mark for a job in the background, at the end of a line."""
 
 
 class Result(Struct, frozen=True):
@@ -296,8 +296,10 @@ class Ledger:
 
     def _starts_job(self, action: Action, record: CommandRecord) -> bool:
         """Inline code, or a script that is being written, speaks of processes that may outlive it."""
-        code = record.reproduces or any(is_script(path) for path, _ in record.texts)
-        return code and bool(STARTS_JOB.search(action.command))
+        if not record.reproduces and not any(is_script(path) for path, _ in record.texts):
+            return False
+        text = action.command
+        return any(word in text for word in STARTS_JOB) or ("&" in text and bool(LEFT_RUNNING.search(text)))
 
     def _name_symbols(self, step: Step, record: CommandRecord) -> None:
         """Symbols of modified files, from the edit's own text or from a diff that the step shows.

@@ -54,12 +54,23 @@ class SeenLines:
     def add(self, step: int, shown: Returned) -> None:
         """Index the lines that ``step`` showed."""
         for index, (texts, numbers) in enumerate(zip(shown.texts, shown.numbers, strict=True)):
-            at = len(self._pieces)
-            self._pieces.append(Piece(step, texts, numbers, shown.first(index)))
-            for line, text in enumerate(texts):
-                _place(self._single, text, (at, line))
-            for line, key in enumerate(zip(texts, texts[1:], texts[2:], strict=False)):
-                _place(self._triples, key, (at, line))
+            self._add(Piece(step, texts, numbers, shown.first(index)))
+
+    def of(self, steps: Container[int]) -> SeenLines:
+        """An index of what these steps showed and nothing else, with no place forgotten for the sake of others."""
+        index = SeenLines()
+        for piece in self._pieces:
+            if piece.step in steps:
+                index._add(piece)
+        return index
+
+    def _add(self, piece: Piece) -> None:
+        at = len(self._pieces)
+        self._pieces.append(piece)
+        for line, text in enumerate(piece.texts):
+            _place(self._single, text, (at, line))
+        for line, key in enumerate(zip(piece.texts, piece.texts[1:], piece.texts[2:], strict=False)):
+            _place(self._triples, key, (at, line))
 
     def cut(self, shown: Returned, visible: Container[int], min_run: int) -> list[Run] | None:
         """Cut an output into runs of at least ``min_run`` lines that stand in visible pieces; None if that fails."""
@@ -88,13 +99,9 @@ class SeenLines:
     def _longest(self, new: Piece, at: int, visible: Container[int], used: tuple[int, ...]) -> Run | None:
         """The longest run from line ``at``; among equals one in place, one in a result already used, the newest."""
         texts = new.texts
-        if at + 2 < len(texts):
-            places = self._triples.get((texts[at], texts[at + 1], texts[at + 2]), ())
-        else:
-            places = self._single.get(texts[at], ())
         best: Run | None = None
         rank = (0, False, False)
-        for index, line in reversed(places):
+        for index, line in reversed(self._places(texts, at)):
             piece = self._pieces[index]
             if piece.step not in visible:
                 continue
@@ -103,6 +110,16 @@ class SeenLines:
             if length and (length, in_place, piece.step in used) > rank:
                 best, rank = Run(piece.step, length, in_place), (length, in_place, piece.step in used)
         return best
+
+    def _places(self, texts: tuple[str, ...], at: int) -> list[tuple[int, int]]:
+        """Where a run from line ``at`` may begin: by three lines, or by the rarer of the last two."""
+        if at + 2 < len(texts):
+            return self._triples.get((texts[at], texts[at + 1], texts[at + 2]), [])
+        here = self._single.get(texts[at], [])
+        if at + 1 == len(texts):
+            return here
+        behind = self._single.get(texts[at + 1], [])
+        return here if len(here) <= len(behind) else [(index, line - 1) for index, line in behind if line]
 
 
 def _place(index: dict[object, list[tuple[int, int]]] | dict, key: object, place: tuple[int, int]) -> None:  # type: ignore[type-arg]

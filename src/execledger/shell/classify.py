@@ -204,7 +204,7 @@ class _Walk:
     def _environment(self, node: Simple) -> None:
         """Variables that may change what known programs do: given before the program, or by one that sets them."""
         setters = node.words[1:] if node.words and node.words[0].literal in SETTERS else ()
-        if any(acts(word) for word in (*node.assignments, *setters)):
+        if (node.assignments or setters) and any(acts(word) for word in (*node.assignments, *setters)):
             self.found.effects.append(Effects.UNKNOWN)
 
     def _scripts_written(self) -> None:
@@ -229,10 +229,9 @@ class _Walk:
             return Part(opaque="dynamic-program")
         # A folder that is not known, or that changes by itself, makes the output depend on more than files.
         self.found.literal = self.found.literal and self.cwd is not None
-        texts = [word.literal for word in words[1:] if word.literal]
-        places = (self.cwd or "", *texts)
-        self.found.volatile = self.found.volatile or any(unstable(text) for text in places)
-        self.found.upward = self.found.upward or (name != "cd" and any(PARENT.search(text) for text in texts))
+        files = named_files(words[1:])
+        self.found.volatile = self.found.volatile or unstable(self.cwd or "") or any(map(unstable, files))
+        self.found.upward = self.found.upward or (name != "cd" and any(map(PARENT.search, files)))
         call = Invocation(known_name(name), words[1:], body, fed, self.cwd, self.knowledge)
         understand = PROGRAMS.get(call.name)
         if understand is not None:
@@ -244,7 +243,7 @@ class _Walk:
             part = runs(unknown=True)
             self.found.unknown_programs.append(name)
         if part.comparable:
-            self.found.looks_at += [spell(self.cwd, text) for text in named_files(words[1:])]
+            self.found.looks_at += [spell(self.cwd, text) for text in files]
         if part.moves_to is not None:
             self.cwd = resolve(self.cwd, part.moves_to) if part.moves_to else None
         return self._joined(part)

@@ -20,7 +20,8 @@ from execledger.trajectories.decoding import decode, text_of
 from execledger.trajectories.recording import Recorded, Run
 from execledger.trajectories.rendered import observed, shown
 
-_PLAIN_FENCE = re.compile(r"[\w`<>/(?:|)-]*(?:\\s\*|\\s\+)?\s*(?:\\n|\n)?\(\.\*\?\)(?:\\s\*)?(?:\\n|\n)?[\w`<>/-]*")
+_FENCE = r"(?:[\w`<>/ -]|\\s[*+]|\\n|\n|\(\?:[\w|-]+\))*"
+_PLAIN_FENCE = re.compile(_FENCE + r"\(\.\*\?\)" + _FENCE)
 _FENCED = r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```"
 _CONTAINERS = re.compile("docker|podman|singularity|apptainer|modal|contree|bubblewrap", re.IGNORECASE)
 _MOUNT = re.compile(r"-v|--volume|--mount")
