@@ -93,7 +93,8 @@ def runs(paths: list[str]) -> Iterator[Message]:
     """The recorded v2 runs under ``paths``."""
     for source in find_runs(paths):
         data = json.loads(source.read())
-        if isinstance(data, dict) and data.get("trajectory_format") == "mini-swe-agent-1.1":
+        v2 = isinstance(data, dict) and data.get("trajectory_format") == "mini-swe-agent-1.1"
+        if v2 and recorded(data)[0]:
             yield data
 
 

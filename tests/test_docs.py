@@ -71,3 +71,12 @@ def test_links_between_documents_lead_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert missing == []
+
+
+def test_every_key_of_the_policy_is_documented() -> None:
+    """With its default."""
+    page = (ROOT / "docs" / "policy.md").read_text()
+    for name in Policy.__struct_fields__:
+        value = getattr(Policy(), name)
+        spelled = str(value).lower() if isinstance(value, bool) else str(getattr(value, "value", value))
+        assert f"| `{name}` | `{spelled}` |" in page, name

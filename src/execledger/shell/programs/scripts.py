@@ -39,7 +39,10 @@ WRITING = re.compile(
 """Without one of these words a Python script names no file for writing."""
 
 
-WORDS = "open write_ touch unlink mkdir rmdir remove makedirs rename copy move rmtree truncate link fileinput replace".split()
+WORDS = tuple(
+    "open write_ touch unlink mkdir rmdir remove makedirs rename copy move rmtree truncate link fileinput"
+    " replace".split()
+)
 """What the search below needs to find anything."""
 
 
