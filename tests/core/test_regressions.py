@@ -229,3 +229,15 @@ def test_rewriting_a_script_does_not_cost_more_each_time() -> None:
     for number in range(100):
         scripts.write("/repo/fix.py", f"open('f{number}', 'w')", "/repo")
     assert scripts["/repo/fix.py"] == ("f96", "f97", "f98", "f99")
+
+
+def test_another_threads_calls_do_not_count() -> None:
+    """How long ago something was, and how long a second look lasts, is counted on the thread that asks."""
+    story = Story(sealed=True)
+    story.do("cat a.py", text(20))
+    for _ in range(4):
+        story.do("ls", "a.py\n", thread="helper")
+    assert "1 command ago" in story.do("cat a.py", text(20)).shown.text
+    for number in range(4):
+        story.do(f"ls {number}", "a.py\n", thread="helper")
+    assert story.ask("cat a.py").rule == "second-look"

@@ -98,9 +98,11 @@ def cap(case: Case) -> Decision | None:
 
 def second_look(case: Case) -> Decision | None:
     """After a reference, the same content is run and shown in full for a few calls."""
-    now = len(case.ledger)
+    now = case.ledger.calls(case.action.thread)
     for step, record in case.ledger.references:
-        if now - step <= case.ledger.policy.second_look and _touches(case.record, record):
+        referred = case.ledger.results[step]
+        recent = referred.thread == case.action.thread and now - referred.ordinal <= case.ledger.policy.second_look
+        if recent and _touches(case.record, record):
             return Allow(SECOND_LOOK, (f"a reference stands at step {step}",))
     return None
 

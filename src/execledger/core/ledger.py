@@ -45,6 +45,8 @@ class Result(Struct, frozen=True):
     """How its result was shown: full, reference, remark."""
     thread: str
     """The conversation that saw it."""
+    ordinal: int
+    """Which call of that conversation it was, from 0."""
     exit_status: int | None
     """Its exit status."""
     begins: str
@@ -81,7 +83,7 @@ class Ledger:
         self.interventions = 0
         self.nudges = 0
         self.last_nudge = -(10**9)
-        self.references: deque[tuple[int, CommandRecord]] = deque(maxlen=8)
+        self.references: deque[tuple[int, CommandRecord]] = deque(maxlen=32)
         self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
         self._files: dict[str, dict[str, FileSeen]] = {}
         self._seen: dict[tuple[str, str], SeenLines] = {}
@@ -89,6 +91,7 @@ class Ledger:
         self._repeats: dict[tuple[str, str | None, str], int] = {}
         self._symbols = symbols
         self._returned: tuple[View, Observation, Returned | None] | None = None
+        self._calls: dict[str, int] = {}
         self._understood: tuple[Action, CommandRecord] | None = None
         self._patches: set[str] = set(anchor.patch_files(task))
         self._resolved: tuple[object, frozenset[str]] = (None, frozenset())
@@ -101,6 +104,10 @@ class Ledger:
     def __len__(self) -> int:
         """How many steps were recorded."""
         return len(self.results)
+
+    def calls(self, thread: str) -> int:
+        """How many steps were recorded on ``thread``."""
+        return self._calls.get(thread, 0)
 
     @property
     def digest(self) -> str:
@@ -185,6 +192,7 @@ class Ledger:
         result = self._result(step, record, ran)
         before = self.clock
         self.results.append(result)
+        self._calls[result.thread] = result.ordinal + 1
         observed = self._observe(at, step, record, result)
         if ran:
             self._advance(at, step, record)
@@ -222,6 +230,7 @@ class Ledger:
             record=record,
             kind=shown.kind,
             thread=step.action.thread,
+            ordinal=self.calls(step.action.thread),
             exit_status=observation.exit_status,
             begins=_beginning(observation.output) if full else "",
             print=mark if ran else None,

@@ -35,7 +35,7 @@ def ago(count: int) -> str:
 def _target(ledger: Ledger, step: int, record: CommandRecord, width: int) -> str:
     """One earlier result: its command, how long ago, and how it begins."""
     result: Result = ledger.results[step]
-    back = ago(len(ledger.results) - step)
+    back = ago(ledger.calls(result.thread) - result.ordinal)
     begins = clip(printable(result.begins).strip("\"'` "), 28)
     hint = f', beginning "{begins}"' if begins and width > 40 else ""
     if result.record.exact == record.exact and result.record.cwd == record.cwd:
@@ -66,5 +66,6 @@ def covered(ledger: Ledger, record: CommandRecord, steps: tuple[int, ...], lines
 def remark(ledger: Ledger, rule: str, step: int) -> str:
     """The remark behind the result of a repeated command."""
     what = "test" if rule == "repeated-test" else "command"
-    back = ago(len(ledger.results) - step)
+    result = ledger.results[step]
+    back = ago(ledger.calls(result.thread) - result.ordinal)
     return f"{MARK}the same {what} gave the same result {back}, and nothing was changed in between.]"
