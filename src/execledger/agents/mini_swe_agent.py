@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 import weakref
 from importlib.metadata import PackageNotFoundError, version
@@ -36,6 +37,7 @@ from execledger.agents.session import NOT_ANSWERED, Session
 from execledger.core.actions import Action
 from execledger.core.decisions import Decision, Step
 from execledger.core.fingerprint import digest
+from execledger.core.plain import printable
 from execledger.core.policy import Policy, Preset
 from execledger.journal.events import Started, policy_fields
 from execledger.journal.folder import journal_folder
@@ -347,6 +349,10 @@ class LedgerModel:
                 message["extra"]["raw_output"] = raw
             if step.shown.kind == "remark":
                 append_text(message, "\n" + step.shown.text)
+            if step.shown.kind == "reference" and "mode" in self._variables:
+                # Only the interactive agent has a mode, and so somebody at the screen.
+                done = "run, its output stands above" if at in elided else "not run, its output stands above"
+                print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
 
     def _unanswered(
