@@ -39,8 +39,8 @@ def test_a_program_that_is_no_console_script_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("interpreter", "line"),
     [
-        ("/home/u/.local/pipx/venvs/mini-swe-agent/bin/python", "pipx inject mini-swe-agent execledger"),
-        ("/home/u/.local/share/uv/tools/mini-swe-agent/bin/python", "uv tool install mini-swe-agent --with execledger"),
+        ("/opt/pipx/venvs/mini-swe-agent/bin/python", "pipx inject mini-swe-agent execledger"),
+        ("/opt/uv/tools/mini-swe-agent/bin/python", "uv tool install mini-swe-agent --with execledger"),
         ("/opt/agent/bin/python", "/opt/agent/bin/python -m pip install execledger"),
     ],
 )
@@ -57,7 +57,12 @@ def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
 
 def test_runners_are_told_from_tools() -> None:
     """Only what runs an agent gets Ledger's options."""
-    lines = (("mini", []), ("mini-extra", ["swebench", "-w", "2"]), ("mini-extra", ["config"]), ("mini-extra", []))
+    lines: tuple[tuple[str, list[str]], ...] = (
+        ("mini", []),
+        ("mini-extra", ["swebench", "-w", "2"]),
+        ("mini-extra", ["config"]),
+        ("mini-extra", []),
+    )
     assert [runner_of(program, words) for program, words in lines] == ["mini", "swebench", None, None]
 
 
