@@ -15,12 +15,10 @@ import os
 import sys
 import time
 import weakref
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from execledger import __version__
 from execledger.agents.chronicle import Chronicle
@@ -33,14 +31,13 @@ from execledger.agents.mini_messages import (
     observation_of,
     text_of,
 )
+from execledger.agents.mini_options import Options, agent_version, is_off
 from execledger.agents.session import NOT_ANSWERED, Session
 from execledger.core.actions import Action
 from execledger.core.decisions import Decision, Step
 from execledger.core.fingerprint import digest
 from execledger.core.plain import printable
-from execledger.core.policy import Policy, Preset
 from execledger.journal.events import Started, policy_fields
-from execledger.journal.folder import journal_folder
 from execledger.journal.summary import RunSummary
 
 logger = logging.getLogger("minisweagent.ledger")
@@ -50,35 +47,6 @@ NOT_EXECUTED = {"output": "", "returncode": -1, "exception_info": "action was no
 
 RUNS: list[RunSummary] = []
 """The summaries of this process's runs, for whoever started it."""
-
-
-class Options(Struct, frozen=True):
-    """The ``model.ledger`` block of the configuration."""
-
-    inner_model_class: str = ""
-    """The model class that is wrapped; empty is the agent's own default."""
-    preset: Preset = Preset.VERIFIED
-    """The proof that a reuse needs."""
-    inform: bool = True
-    """Place the state view."""
-    govern: bool = True
-    """Judge actions and compare results."""
-    shadow: bool = False
-    """Record what would be done, and change nothing."""
-    placement: str = "auto"
-    """Where the view stands: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
-    journal: str = ""
-    """The folder for journals; empty is the platform's state folder, ``off`` writes none."""
-
-    def folder(self) -> Path | None:
-        """Where journals go; None if none are written."""
-        if self.journal == "off":
-            return None
-        return Path(self.journal) if self.journal else journal_folder()
-
-    def policy(self) -> Policy:
-        """The policy that these options ask for."""
-        return Policy(preset=self.preset, inform=self.inform, govern=self.govern, shadow=self.shadow)
 
 
 class LedgerModel:
@@ -397,19 +365,6 @@ def _with_text(message: Message, text: str) -> Message:
     else:
         append_text(copy, "\n\n" + text)
     return copy
-
-
-def agent_version() -> str:
-    """The version of mini-swe-agent; empty if it is not installed as a package."""
-    try:
-        return version("mini-swe-agent")
-    except PackageNotFoundError:
-        return ""
-
-
-def is_off() -> bool:
-    """Ledger is switched off from outside."""
-    return os.environ.get("EXECLEDGER", "").lower() in ("off", "0", "false", "no")
 
 
 wrap = LedgerModel.wrap

@@ -56,6 +56,11 @@ def populate(folder: Path, random_: random.Random) -> None:
         path.write_text(text + ("\n" if words and random_.random() < 0.8 else ""))
     (folder / "link.txt").unlink()
     (folder / "link.txt").symlink_to("b.txt")
+    (folder / "linked").symlink_to("src/deep")
+    (folder / "test_touch.py").write_text(
+        "import unittest\n\n\nclass T(unittest.TestCase):\n"
+        "    def test(self):\n        open('a.py', 'a').write('by a test\\n')\n"
+    )
     (folder / "touch_source.py").write_text("import sys\np = sys.argv[1]\nopen(p, 'a').write('tail\\n')\n")
 
 
@@ -92,6 +97,9 @@ def read_command(random_: random.Random) -> str:
             f"diff a.py {file}",
             f"cat missing_{file} | head -5",
             "cat src/*.py",
+            "cat linked/d.md",
+            "cat linked/../c.py",
+            f"sed -n '{first}p;{last + 5},{last + 9}p' {file}",
         )
     )
 
@@ -131,6 +139,10 @@ def write_command(random_: random.Random) -> str:
             f"F={file}; echo dynamic >> $F",
             f"bash -c 'echo nested >> {file}'",
             f"sort -o {file} {file}",
+            "python3 -m unittest -q test_touch 2>&1 | tail -1",
+            f"mv {file} renamed.tmp && mv renamed.tmp {file} && echo renamed >> {file}",
+            "ln -sfn src linked",
+            f"(sleep 0.05; echo late >> {file}) > /dev/null 2>&1 &",
         )
     )
 
