@@ -2,8 +2,9 @@
 
     python -m benchmarks.audit CORPUS
 
-The oracle below shares the reading of commands with Ledger, but none of its indexes, bounds or choices: it compares
-each recorded output with all visible earlier ones, line by line.
+The oracle below shares with Ledger how commands are read and which lines an output shows, but none of its verdicts,
+indexes, bounds or choices: it judges every claim itself, and compares each recorded output with all visible earlier
+ones, line by line.
 """
 
 from __future__ import annotations
@@ -109,12 +110,20 @@ def identical(one: Observation, other: Observation) -> bool:
     return (one.output, one.stderr, one.exit_status) == (other.output, other.stderr, other.exit_status)
 
 
+def borne_out(own: Earlier, cited: list[Earlier]) -> bool:
+    """A claim is true: one of the cited results is the same, or the lines stand in the cited reads of the file."""
+    if any(identical(one.observation, own.observation) for one in cited):
+        return True
+    reads = [one for one in cited if one.path is not None and one.path == own.path]
+    return len(own.pieces) == 1 and bool(reads) and coverable(own.pieces[0], reads)
+
+
 def audit_call(audit: Audit, run: Run, call: Replayed, earlier: list[Earlier], own: Earlier) -> None:
     """Check one call's claims, and look for claims that it could have made."""
     observation, shown = call.recorded.observation, call.shown
     if isinstance(call.decision, Reuse):
         audit.reuses += 1
-        if call.false:
+        if not borne_out(own, [one for one in earlier if one.index in call.decision.refers_to]):
             audit.false_reuses[f"{call.decision.rule}, {kind_of_change(run, call)}"] += 1
         return
     can = eligible(call.record, observation)
@@ -124,10 +133,7 @@ def audit_call(audit: Audit, run: Run, call: Replayed, earlier: list[Earlier], o
     if shown.compared in ("same", "covered"):
         audit.claims += 1
         cited = [one for one in earlier if one.index in shown.compared_to]
-        true = any(identical(one.observation, observation) for one in cited)
-        if not true and shown.compared == "covered":
-            true = coverable(own.pieces[0], cited)
-        if not true:
+        if not borne_out(own, cited):
             audit.false_claims.append(f"{run.name} {call.index}")
     if can and (same or covered):
         audit.provable += 1
