@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from execledger.core.actions import Action, Observation
 from execledger.core.policy import Policy, Preset
 from execledger.replay import Line, new_ledger, output_bytes, replay
@@ -85,8 +87,16 @@ def test_in_shadow_everything_is_shown_in_full() -> None:
     assert [(line.decision, line.compared, line.shown) for line in found] == [
         ("allow", "different", "full"),
         ("reuse", "same", "full"),
-        ("reuse", "same", "full"),
+        ("allow", "same", "full"),
     ]
+    assert found[2].rule == "second-look"
+
+
+def test_a_run_is_replayed_under_its_own_policy() -> None:
+    """Unless another is given."""
+    recorded = replace(run(READ, READ), policy=Policy(govern=False))
+    assert [line.rule for line in lines(recorded)] == ["govern-off", "govern-off"]
+    assert [line.rule for line in lines(recorded, Policy())] == ["new", "whole-read"]
 
 
 def test_rereads_are_marked() -> None:

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.actions import Observation
-from execledger.core.decisions import Compared, Decision, Reuse, Shown
+from execledger.core.batch import Batch
+from execledger.core.decisions import Allow, Compared, Decision, Reuse, Shown, Step
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
@@ -21,6 +23,9 @@ from execledger.core.rereads import reread
 from execledger.core.step import complete
 from execledger.symbols.steps import edited_symbols
 from execledger.trajectories.recording import Recorded, Run
+
+INHERITED = Allow("inherited")
+"""What stands for a decision where a thread was born with a call."""
 
 
 class Line(Struct, frozen=True):
@@ -97,30 +102,40 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
     turn = -1
     since = 0
     compactions = set(run.compactions)
+    batch = Batch(ledger)
     for index, recorded in enumerate(run.steps):
         if index in compactions:
             since = index
         visible = range(since, index)
+        if recorded.inherits is not None:
+            ledger.record(
+                Step(recorded.action, INHERITED, recorded.observation, Shown("full"), inherits=recorded.inherits)
+            )
+            continue
         view = None
         if recorded.turn != turn:
             turn = recorded.turn
-            view = ledger.inform(visible, run.container) if ledger.policy.inform else None
-        yield _call(ledger, index, recorded, visible, run.container, view)
+            view = ledger.inform(visible, run.container, recorded.action.thread) if ledger.policy.inform else None
+            batch = Batch(ledger, visible, run.container)
+        # One after the other, each call has seen the results of those before it.
+        batch = batch if run.parallel else Batch(ledger, visible, run.container)
+        yield _call(ledger, index, recorded, visible, batch, view)
 
 
 def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
-    """An empty ledger for ``run``."""
-    return Ledger(run.task, policy, edited_symbols)
+    """An empty ledger for ``run``, under the policy of its own if it has one and no other is given."""
+    return Ledger(run.task, policy or run.policy, edited_symbols)
 
 
 def _call(
-    ledger: Ledger, index: int, recorded: Recorded, visible: range, sealed: bool, view: StateView | None
+    ledger: Ledger, index: int, recorded: Recorded, visible: range, batch: Batch, view: StateView | None
 ) -> Replayed:
     action = recorded.action
     record = ledger.classify(action)
     redundant = reread(ledger, action)
-    decision = ledger.govern(action, visible, sealed)
-    step = complete(ledger, action, decision, recorded.observation, visible)
+    concurrent = batch.pending
+    decision = batch.decide(action)
+    step = replace(complete(ledger, action, decision, recorded.observation, visible), concurrent=concurrent)
     ledger.record(step)
     return Replayed(index, recorded, record, decision, step.shown, redundant, view)
 

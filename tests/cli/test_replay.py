@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
+from execledger.core.policy import Policy, Preset
+from execledger.testing.sessions import simulate
 from tests.cli.conftest import Execledger
 from tests.core.stories import text
+from tests.journal.runs import events_of, retold, written
 from tests.trajectories.samples import answer, encoded, trajectory, turn
 
 KEYS = [
@@ -176,3 +179,13 @@ def test_a_bad_policy_is_named(execledger: Execledger, good: Path, tmp_path: Pat
     called = execledger("replay", good, "--policy", policy)
     assert (called.status, called.out) == (2, "")
     assert called.err.startswith(f"execledger: {policy} has the unknown key `max_nudgs`\nhint: allowed are: preset, ")
+
+
+def test_a_journal_is_replayed_under_its_own_policy(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """Unless another is given; the title names every preset that was followed."""
+    policy = Policy(preset=Preset.PAPER, max_interventions=0)
+    (tmp_path / "repo").mkdir()
+    path = written(tmp_path / "journals", events_of(retold(simulate(tmp_path / "repo", 4), policy)))
+    own, other = (json.loads(execledger("replay", path, "--json", *more).out) for more in ((), ("--preset", "paper")))
+    assert (own["reuses"], bool(other["reuses"])) == ({}, True)
+    assert execledger("replay", path, good).out.splitlines()[0].strip() == "replay, preset paper and verified"

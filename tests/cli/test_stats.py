@@ -10,11 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from execledger.cli.main import group
+from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.journal import Ended, Event
 from execledger.journal.events import Counts
 from execledger.testing.sessions import simulate
-from tests.journal.runs import events_of, plain_step, start, written
+from tests.journal.runs import events_of, plain_step, retold, start, summed, written
 
 RUN: list[Event] = [
     start(),
@@ -76,6 +77,24 @@ def test_people_get_a_table(tmp_path: Path) -> None:
     assert rows["commands proposed"] == "1"
     assert (rows["input tokens"], rows["output tokens"], rows["cost"]) == ("1,234", "5", "$0.12")
     assert "redundant re-reads" not in rows and "shadow runs" not in rows
+
+
+def test_shadow_runs_say_what_would_have_been_done(tmp_path: Path) -> None:
+    """In numbers that a live run would have come to."""
+    (tmp_path / "repo").mkdir()
+    session = simulate(tmp_path / "repo", 4)
+    live = summed(events_of(retold(session, Policy()))).counts
+    written(tmp_path / "journals", events_of(retold(session, Policy(shadow=True))))
+    table = _lines(stats(str(tmp_path / "journals")).stdout)
+    rows = {
+        line.split("│")[1].strip(): int(line.split("│")[2]) for line in table if "shadow" in line or "would" in line
+    }
+    assert rows == {
+        "shadow runs": 1,
+        "would not have run": live.suppressed,
+        "would have been elided": live.elided,
+        "would have been nudged": live.nudged,
+    }
 
 
 def _lines(text: str) -> list[str]:

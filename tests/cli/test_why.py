@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Reuse
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy, Preset
+from execledger.core.step import complete
+from execledger.journal import Event, ViewRendered
+from execledger.journal import recorded as recorded_step
 from tests.cli.conftest import Execledger
 from tests.cli.test_replay import recorded
-from tests.core.stories import text, wrapped
+from tests.core.stories import numbered, text, wrapped
+from tests.journal.runs import start, written
 
 
 @pytest.fixture
@@ -120,3 +128,137 @@ def test_a_broken_run_is_named_with_the_reason(execledger: Execledger, run: str)
     Path("broken.json").write_text("{")
     called = execledger("why", "broken.json", 0)
     assert (called.status, called.out, called.err.startswith("execledger: broken.json: ")) == (2, "", True)
+
+
+def journal(policy: Policy, *turns: tuple[tuple[str, str], ...]) -> str:
+    """A journal in the current folder, as an adapter writes it: a view before each turn, then what it called."""
+    ledger = Ledger("Please fix the sum.", policy)
+    events: list[Event] = [start(policy, task="Please fix the sum.")]
+    for turn, calls in enumerate(turns):
+        if policy.inform and not policy.shadow:
+            events.append(ViewRendered(index=len(ledger), text=ledger.inform(sealed=True).text + f"\nturn {turn}"))
+        visible = range(len(ledger))
+        steps = []
+        for command, output in calls:
+            action = Action(command, "/repo")
+            decision = ledger.govern(action, visible, sealed=True)
+            ran = policy.shadow or not isinstance(decision, Reuse)
+            observation = Observation(output, exit_status=0) if ran else None
+            steps.append(complete(ledger, action, decision, observation, visible))
+        for step in steps:
+            ledger.record(step)
+            events.append(recorded_step(ledger, step, turn=turn, sealed=True))
+    return written(Path(), events, "live").name
+
+
+READ, PART = ("cat a.py", text(20)), ("sed -n '5,9p' a.py", text(5, 5))
+
+
+def said(out: str, *labels: str) -> list[str]:
+    """The lines of an explanation with these labels."""
+    return [wrapped(line) for line in out.splitlines() if line.startswith(labels)]
+
+
+def test_a_journal_tells_what_was_decided_then(execledger: Execledger, run: str) -> None:
+    """The decision, its proof, what was shown and the view that was read; and that nothing changed since."""
+    name = journal(Policy(preset=Preset.PAPER), (READ,), (PART,))
+    assert [wrapped(line) for line in execledger("why", name, 1).out.splitlines()] == snapshot(
+        [
+            "call 1 of live.ledger.jsonl",
+            "command:   sed -n '5,9p' a.py",
+            "category:  inspect, effects none",
+            "decision:  reuse, by the rule `covered-read`",
+            "proof:     file: /repo/a.py",
+            "proof:     change counter of the file: 0, then and now",
+            "refers to: call 0: cat a.py",
+            "compared:  it did not run",
+            """\
+shown:     reference: [Ledger: not run, its output still stands above, unchanged: `cat a.py`, 1
+command ago, beginning "value_1 = compute(number=1)". Repeat it to see it again.]\
+""",
+            "today:     the same",
+            "<execution_state>",
+            "Task: Please fix the sum.",
+            "Seen, most recent first:",
+            "- a.py: whole, 20 lines (current, in context)",
+            "</execution_state>",
+            "turn 1",
+        ]
+    )
+
+
+def test_a_journal_under_another_policy_is_replayed(execledger: Execledger, run: str) -> None:
+    """With a preset on the command line it is a recorded run like any other."""
+    name = journal(Policy(preset=Preset.PAPER), (READ,), (PART,))
+    assert said(execledger("why", name, 1, "--preset", "verified").out, "proof", "today", "turn") == snapshot(
+        ["proof:     file: /repo/a.py", "proof:     sealed; commands that may write, then and now: 0"]
+    )
+
+
+def test_calls_of_one_turn_are_judged_as_they_were(execledger: Execledger, run: str) -> None:
+    """Before any of them had run: the second read is no repeat of the first, and shares its view."""
+    name = journal(Policy(), (("ls", "a.py\n"),), (READ, READ))
+    assert said(execledger("why", name, 2).out, "decision", "shown", "today", "turn") == snapshot(
+        ["decision:  allow, by the rule `new`", "shown:     full", "today:     the same", "turn 1"]
+    )
+
+
+def test_what_is_decided_otherwise_now_is_said(execledger: Execledger, run: str) -> None:
+    """A decision that this version does not make, an output that it shows in another way."""
+    name = journal(Policy(), (READ,), (PART,))
+    Path(name).write_bytes(Path(name).read_bytes().replace(b'"rule":"covered-read"', b'"rule":"as-it-was"'))
+    assert said(execledger("why", name, 1).out, "decision", "today") == snapshot(
+        ["decision:  reuse, by the rule `as-it-was`", "today:     otherwise: reuse, by the rule `covered-read`"]
+    )
+    # A threshold that was changed since stands for anything that was.
+    name = journal(Policy(), (READ,), (("echo x >> b.py", ""),), (READ,))
+    Path(name).write_bytes(Path(name).read_bytes().replace(b'"min_output":300', b'"min_output":90000'))
+    assert said(execledger("why", name, 2).out, "decision", "shown", "today") == snapshot(
+        [
+            "decision:  allow, by the rule `new`",
+            """\
+shown:     reference: [Ledger: ran; the output is the same as above: this same command, 2 commands
+ago, beginning "value_1 = compute(number=1)".]\
+""",
+            "today:     the same decision, but shown otherwise: full",
+        ]
+    )
+
+
+def test_what_the_adapter_decided_is_not_judged_again(execledger: Execledger, run: str) -> None:
+    """What else was under way is not in the journal."""
+    name = journal(Policy(), (READ,), (READ,))
+    Path(name).write_bytes(Path(name).read_bytes().replace(b'"whole-read"', b'"pending-writes"'))
+    assert said(execledger("why", name, 1).out, "today") == snapshot(
+        ["today:     not judged again, the adapter decided"]
+    )
+
+
+def test_a_redacted_output_is_not_compared_again(execledger: Execledger, run: str) -> None:
+    """The decision can be judged all the same, and so can every later one."""
+    secret = "ghp" + "_" + "0123456789abcdefABCDEF"
+    read = ("cat .env", f"TOKEN={secret}\n{text(20)}")
+    name = journal(Policy(), (read,), (("echo x >> b.py", ""),), (("cat -n .env", numbered(read[1].splitlines())),))
+    assert said(execledger("why", name, 0).out, "today") == snapshot(
+        ["today:     the same decision; its output is not known well enough to be compared again"]
+    )
+    assert said(execledger("why", name, 2).out, "decision", "compared", "today") == snapshot(
+        [
+            "decision:  allow, by the rule `new`",
+            "compared:  covered",
+            "today:     the same decision; its output is not known well enough to be compared again",
+        ]
+    )
+
+
+def test_a_shadow_run_says_what_would_have_been_shown(execledger: Execledger, run: str) -> None:
+    """It was shown in full, and no view was read."""
+    name = journal(Policy(shadow=True), (READ,), (PART,))
+    assert said(execledger("why", name, 1).out, "decision", "shown", "today", "no state") == snapshot(
+        [
+            "decision:  reuse, by the rule `covered-read`",
+            "shown:     full; outside shadow mode, a reference",
+            "today:     the same",
+            "no state view was shown before it",
+        ]
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from execledger.core.fingerprint import digest
 from execledger.core.lines import Returned
 from execledger.core.seen import MAX_PLACES, Run, SeenLines
+from execledger.core.withheld import marked
 
 
 def index(*pieces: tuple[int, str]) -> SeenLines:
@@ -77,3 +79,14 @@ def test_the_newest_places_of_boilerplate_are_remembered() -> None:
     seen = index(*((step, "abc") for step in range(5 * MAX_PLACES)))
     assert cut(seen, "abc") == [Run(5 * MAX_PLACES - 1, 3, False)]
     assert cut(seen, "abc", range(1)) is None
+
+
+def test_a_withheld_line_is_found_by_its_text() -> None:
+    """Whether it was shown as text before, is shown so later, or is asked for."""
+    seen = index((0, "abcd"))
+    seen.add(1, marked(Returned((tuple("xyXz"),), (None,), (), None), ((2, digest("c")),)))
+    seen.add(2, Returned((tuple("cdef"),), (None,), (), None))
+    found = [cut(seen, letters) for letters in ("abc", "xyc", "cde", "xyX", "xyd")]
+    assert found == [[Run(0, 3, False)], [Run(1, 3, False)], [Run(2, 3, False)], None, None]
+    alone = seen.of((1,))
+    assert (cut(alone, "xycz"), cut(alone, "abc")) == ([Run(1, 4, False)], None)

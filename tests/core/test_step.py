@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.core.actions import Observation
 from execledger.core.decisions import Allow, Reuse, Shown, Step
@@ -54,8 +55,21 @@ def test_shadow_records_what_would_be_done_and_changes_nothing() -> None:
         ("repeated-test", "full", None),
         ("new", "full", "same"),
     ]
+    assert [step.shown.instead for step in story.steps] == [None, "reference", None, "remark", "reference"]
     assert [step.observation.output for step in story.steps] == [output for _, output in SESSION]
-    assert (len(story.ran), story.ledger.interventions) == (len(SESSION), 0)
+    assert (len(story.ran), {step.shown.text for step in story.steps}) == (len(SESSION), {""})
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(max_interventions=2), Policy(max_nudges=1, nudge_cooldown=0)])
+def test_shadow_counts_as_a_live_run_does(policy: Policy) -> None:
+    """Caps, cool-downs and second looks are those that a live run would have come to."""
+    live, shadow = (Story(policy=replace(policy, shadow=one), sealed=True) for one in (False, True))
+    for command, output in (*SESSION, *SESSION[1:], *SESSION[2:]):
+        live.do(command, output)
+        shadow.do(command, output)
+    assert [step.shown.instead or "full" for step in shadow.steps] == [step.shown.kind for step in live.steps]
+    for count in ("interventions", "nudges", "last_nudge"):
+        assert getattr(shadow.ledger, count) == getattr(live.ledger, count)
 
 
 @pytest.mark.parametrize("policy", [Policy(govern=False), Policy(shadow=True)])

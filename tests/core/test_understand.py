@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from execledger.core.actions import Action, Call, Edit, Patch, Read, Run, Search, Write
+from execledger.core.actions import Action, Aside, Call, Command, Edit, Patch, Read, Run, Search, Write
 from execledger.core.records import Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from execledger.core.understand import classify
 from execledger.shell.parts import Knowledge
@@ -92,6 +93,26 @@ def test_a_patch_that_names_no_file_may_write_anything() -> None:
     """What is not understood reaches the whole tree."""
     found = record(Patch("nonsense"))
     assert (found.effects, found.scope, found.writes) == (Effects.UNKNOWN, Scope.TREE, ())
+
+
+def test_an_aside_changes_nothing_and_is_never_reused() -> None:
+    """It is no reader of files whose answer could stand for another."""
+    assert record(Aside()) == expected(Category.OTHER, effects=Effects.NONE)
+
+
+def test_a_command_is_repeated_only_in_the_same_manner() -> None:
+    """The same reads and effects, but another exact form."""
+    plain = classify(Action("cat a.py", "/repo"))
+    found = classify(Action("cat a.py", "/repo", Command("budget=9")))
+    assert found == replace(plain, exact="cat a.py # budget=9")
+
+
+def test_what_is_not_shown_as_it_came_holds_no_lines() -> None:
+    """The effects are the command's all the same."""
+    plain = classify(Action("sed -n 5p a.py", "/repo"))
+    found = classify(Action("sed -n 5p a.py", "/repo", Command("tty", verbatim=False)))
+    assert found == replace(plain, exact=f"{plain.exact} # tty", view=None, comparable=False)
+    assert classify(Action("rm a.py", "/repo", Command("tty", verbatim=False))).writes == ("/repo/a.py",)
 
 
 def test_any_other_tool_has_unknown_effects() -> None:

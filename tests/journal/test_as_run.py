@@ -10,15 +10,16 @@ from msgspec.structs import replace
 from execledger.core.actions import Action, Observation
 from execledger.core.decisions import Reuse, Step
 from execledger.core.ledger import Ledger
-from execledger.core.policy import Policy
+from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
 from execledger.errors import UnreadableRun
-from execledger.journal import Ended, Event, StepRecorded, recorded
+from execledger.journal import Ended, Event, StepRecorded, ViewRendered, recorded
 from execledger.journal.codec import encode
 from execledger.journal.events import Counts
 from execledger.replay import replay
 from execledger.testing.sessions import simulate
 from execledger.trajectories import Recorded, Run, find_runs, read_run
+from execledger.trajectories.recording import Governed
 from tests.journal.runs import TASK, events_of, execledger, plain_step, retold, returning, start, written
 
 FILE = "".join(f"line {number} of the file\n" for number in range(1, 81))
@@ -48,15 +49,33 @@ def steps_of(events: list[Event]) -> list[Step]:
 
 
 def test_a_journal_is_a_recorded_run() -> None:
-    """Format, agent, model, task, turns and steps come from the journal."""
-    events: list[Event] = [start(), plain_step(0, "ls", "a\n"), plain_step(1, "cat a", "b\n")]
+    """Format, agent, model, task, turns, steps, what was made of them and the policy come from the journal."""
+    told = (plain_step(0, "ls", "a\n"), plain_step(1, "cat a", "b\n"))
+    events: list[Event] = [start(Policy(shadow=True)), *told]
     steps = tuple(
-        Recorded(Action(command, "/repo"), Observation(output, exit_status=0), turn)
-        for turn, (command, output) in enumerate((("ls", "a\n"), ("cat a", "b\n")))
+        Recorded(event.step.action, event.step.observation, event.turn, Governed(event.step, True, 0, ""))
+        for event in told
     )
-    run = Run("one", "execledger-journal", "an agent 2", "some/model", TASK, True, 2, steps)
+    names = ("one", "execledger-journal", "an agent 2", "some/model", TASK)
+    run = Run(*names, True, 2, steps, policy=Policy(shadow=True))
     assert as_run(events) == run
     assert as_run([*events, Ended(counts=Counts(), model_calls=7)]) == replace(run, turns=7)
+
+
+def test_a_call_has_the_view_that_was_read_before_it() -> None:
+    """Of its own conversation and turn, the last one if there were more; calls of one turn share it."""
+    events: list[Event] = [
+        start(),
+        ViewRendered(index=0, text="forgotten"),
+        ViewRendered(index=0, text="zero"),
+        plain_step(0, turn=1),
+        plain_step(1, turn=1),
+        plain_step(2, turn=2),
+        ViewRendered(index=3, text="three"),
+        ViewRendered(index=3, text="elsewhere", thread="other"),
+        plain_step(3, turn=3),
+    ]
+    assert [one.governed and one.governed.view for one in as_run(events).steps] == ["zero", "zero", "", "three"]
 
 
 def test_visibility_and_sealing_come_from_the_steps() -> None:
@@ -95,12 +114,13 @@ def test_a_redacted_output_claims_nothing() -> None:
     assert run.steps[0].observation.output == f"TOKEN=[redacted]\n{FILE}"
 
 
+@pytest.mark.parametrize("policy", [Policy(), Policy(shadow=True), Policy(preset=Preset.PAPER), Policy(govern=False)])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_replay_decides_as_the_live_run_did(tmp_path: Path, seed: int) -> None:
-    """Under the same policy the decisions and what was shown are derived again from the journal alone."""
+def test_a_replay_decides_as_the_live_run_did(tmp_path: Path, seed: int, policy: Policy) -> None:
+    """Under the journal's own policy the decisions and what was shown are derived again from it alone."""
     folder = tmp_path / "repo"
     folder.mkdir()
-    session = retold(simulate(folder, seed), Policy())
+    session = retold(simulate(folder, seed), policy)
     path = written(tmp_path, events_of(session))
     calls = replay(read_run(str(path), path.read_bytes()))
     assert [(call.decision, call.shown.kind, call.shown.text) for call in calls] == [

@@ -20,7 +20,7 @@ from rich.table import Table
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
-from execledger.replay import replay
+from execledger.replay import new_ledger, replay
 from execledger.tally import Tally
 
 
@@ -45,7 +45,7 @@ def command(
     tally = Tally()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
-        _replay_all(paths, policy, tally, out)
+        presets = _replay_all(paths, policy, tally, out)
     for reason in tally.unreadable:
         click.echo(f"execledger: not read: {reason}", err=True)
     for false in tally.false:
@@ -56,7 +56,7 @@ def command(
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(tally), separators=(",", ":")), err=to_stderr)
     else:
-        Console(highlight=False, stderr=to_stderr).print(summary(tally, policy))
+        Console(highlight=False, stderr=to_stderr).print(summary(tally, presets))
     return 1 if strict and tally.false else 0
 
 
@@ -77,24 +77,29 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         raise LedgerError(f"{path}: can't be written: {error.strerror or error}") from None
 
 
-def _replay_all(paths: tuple[str, ...], policy: Policy, tally: Tally, out: BinaryIO | None) -> None:
+def _replay_all(paths: tuple[str, ...], policy: Policy | None, tally: Tally, out: BinaryIO | None) -> list[str]:
+    """Replay and count every run; the presets that they were replayed under."""
     encoder = msgspec.json.Encoder()
+    presets: set[str] = set()
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("", total=None)
         for run in read_runs(paths, tally.unreadable):
             tally.start(run)
-            for call in replay(run, policy):
+            ledger = new_ledger(run, policy)
+            presets.add(ledger.policy.preset.value)
+            for call in replay(run, ledger=ledger):
                 tally.add(run, call)
                 if out is not None:
                     out.write(encoder.encode(call.line(run.name)) + b"\n")
             progress.advance(bar)
+    return sorted(presets)
 
 
-def summary(tally: Tally, policy: Policy) -> Table:
+def summary(tally: Tally, presets: list[str]) -> Table:
     """The summary for a person."""
-    table = Table(title=f"replay, preset {policy.preset.value}", show_header=False, title_justify="left")
+    table = Table(title=f"replay, preset {' and '.join(presets)}", show_header=False, title_justify="left")
     table.add_column()
     table.add_column(justify="right")
     table.add_column()

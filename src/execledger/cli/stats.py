@@ -83,8 +83,8 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
         yield "shadow runs", f"{totals.shadow_runs:,}", "nothing was changed in these"
         judged = f"right {counts.shadow_right:,}, wrong {counts.shadow_wrong:,}"
         yield "would not have run", f"{counts.shadow_reuses:,}", judged
-        yield "already in view", f"{counts.shadow_known:,}", "other results, byte for byte or line by line"
-        yield "would have nudged", f"{counts.shadow_nudges:,}", "where the result was the same as before"
+        yield "would have been elided", f"{counts.shadow_elided:,}", "run, the output replaced by a reference"
+        yield "would have been nudged", f"{counts.shadow_nudges:,}", "run, a remark added"
 
 
 def _usage(totals: Totals) -> Iterator[tuple[str, str, str]]:

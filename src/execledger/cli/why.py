@@ -1,15 +1,44 @@
-"""``execledger why``: one decision of a recorded run, with its proof."""
+"""``execledger why``: one decision of a recorded run, with its proof.
+
+Where Ledger took part in the run and kept a journal, that is the decision that was made then, and whether this version
+would decide otherwise. Of any other run it is the decision that a replay makes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import click
+from msgspec import Struct
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
+from execledger.core.decisions import Decision, Reuse, Shown
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy
+from execledger.core.records import CommandRecord
+from execledger.core.step import complete
 from execledger.errors import LedgerError
-from execledger.replay import Replayed, new_ledger, replay
+from execledger.replay import new_ledger, replay
 from execledger.trajectories import Run
+from execledger.trajectories.recording import Governed, Recorded
+
+BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished"})
+"""Rules of the adapters, which follow from what no journal holds: they are not judged again."""
+
+
+class Told(Struct, frozen=True):
+    """One call, as it is explained."""
+
+    record: CommandRecord
+    """What it was understood to do."""
+    decision: Decision
+    """What was decided."""
+    shown: Shown
+    """What the model was shown, or would have been."""
+    view: str
+    """The state view before it; "" if there was none."""
+    today: str = ""
+    """Whether this version decides the same; "" if it is this version that decided."""
 
 
 @click.command("why")
@@ -17,22 +46,70 @@ from execledger.trajectories import Run
 @click.argument("index", type=click.IntRange(min=0))
 @policy_options
 def command(run: str, index: int, preset: str | None, policy_file: str | None) -> None:
-    """Print the decision about call INDEX of the recorded run RUN (a file, or archive!member)."""
+    """Print the decision about call INDEX of the recorded run RUN (a file, or archive!member).
+
+    Of a journal it is the decision that was made then, unless a policy is given to replay it under.
+    """
     recorded = _find(run)
     policy = chosen_policy(preset, policy_file)
     if index >= len(recorded.steps):
         raise LedgerError(f"{run}: call {index} was asked for, found {len(recorded.steps)} calls, counted from 0")
-    ledger = new_ledger(recorded, policy)
-    since = max((at for at in recorded.compactions if at <= index), default=0)
-    view = ledger.inform(range(0), recorded.container).text
-    for call in replay(recorded, policy, ledger):
-        if call.index == index:
-            for line in explanation(recorded, call):
-                click.echo(line)
-            click.echo(view)
-            return
-        if call.index == index - 1:
-            view = ledger.inform(range(since, index), recorded.container).text
+    governed = recorded.steps[index].governed
+    if governed is None or policy is not None:
+        told = _replayed(recorded, index, policy)
+    else:
+        told = _live(recorded, index, governed)
+    for line in explanation(recorded, index, told):
+        click.echo(line)
+
+
+def _replayed(run: Run, index: int, policy: Policy | None) -> Told:
+    """What a replay decides."""
+    ledger = new_ledger(run, policy)
+    thread = run.steps[index].action.thread
+    since = max((at for at in run.compactions if at <= index), default=0)
+    calls = replay(run, ledger=ledger)
+    for _ in range(index):
+        next(calls)
+    view = ledger.inform(range(since, index), run.container, thread).text
+    call = next(calls)
+    return Told(call.record, call.decision, call.shown, view)
+
+
+def _live(run: Run, index: int, governed: Governed) -> Told:
+    """What was decided then, and whether this version decides the same behind the same steps."""
+    asked = run.steps[index]
+    turn = asked.turn, asked.action.thread
+    # The calls of one turn are decided before any of them runs.
+    first = next(at for at, one in enumerate(run.steps) if (one.turn, one.action.thread) == turn)
+    ledger = new_ledger(run)
+    for one in run.steps[:first]:
+        if one.governed is not None:
+            ledger.record(one.governed.step)
+    today = _today(ledger, asked, governed, range(governed.since, first))
+    step = governed.step
+    return Told(ledger.classify(asked.action), step.decision, step.shown, governed.view, today)
+
+
+def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) -> str:
+    """How this version decides, against what was decided then."""
+    then, output = governed.step, asked.observation
+    if then.decision.rule in BY_THE_ADAPTER:
+        return "not judged again, the adapter decided"
+    decision = ledger.govern(asked.action, visible, governed.sealed)
+    if _essence(decision) != _essence(then.decision):
+        return f"otherwise: {_decided(decision)}"
+    suppressed = isinstance(decision, Reuse) and not ledger.policy.shadow
+    if not suppressed and output.truncated and output.cut is None:
+        return "the same decision; its output is not known well enough to be compared again"
+    shown = complete(ledger, asked.action, decision, None if suppressed else output, visible).shown
+    same = (shown.kind, shown.refers_to, shown.instead) == (then.shown.kind, then.shown.refers_to, then.shown.instead)
+    return "the same" if same else f"the same decision, but shown otherwise: {_showing(shown)}"
+
+
+def _essence(decision: Decision) -> tuple[type[Decision], str, tuple[int, ...]]:
+    """What makes two decisions the same, however their proof is worded."""
+    return type(decision), decision.rule, decision.refers_to
 
 
 def _find(name: str) -> Run:
@@ -51,16 +128,30 @@ def _find(name: str) -> Run:
     return found[0]
 
 
-def explanation(run: Run, call: Replayed) -> Iterator[str]:
+def explanation(run: Run, index: int, told: Told) -> Iterator[str]:
     """A decision in words."""
-    decision, shown = call.decision, call.shown
-    yield f"call {call.index} of {run.name}"
-    yield f"command:   {call.recorded.action.command}"
-    yield f"category:  {call.record.category.value}, effects {call.record.effects.value}"
-    yield f"decision:  {type(decision).__name__.lower()}, by the rule `{decision.rule}`"
+    decision, shown = told.decision, told.shown
+    yield f"call {index} of {run.name}"
+    yield f"command:   {run.steps[index].action.command}"
+    yield f"category:  {told.record.category.value}, effects {told.record.effects.value}"
+    yield f"decision:  {_decided(decision)}"
     for fact in decision.proof:
         yield f"proof:     {fact}"
     for step in dict.fromkeys((*decision.refers_to, *shown.compared_to)):
         yield f"refers to: call {step}: {run.steps[step].action.command[:100]}"
-    yield f"compared:  {shown.compared or 'not eligible'}"
-    yield f"shown:     {shown.kind}" + (f": {shown.text}" if shown.text else "")
+    suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
+    yield f"compared:  {shown.compared or ('it did not run' if suppressed else 'not eligible')}"
+    yield f"shown:     {_showing(shown)}"
+    if told.today:
+        yield f"today:     {told.today}"
+    yield told.view or "no state view was shown before it"
+
+
+def _decided(decision: Decision) -> str:
+    return f"{type(decision).__name__.lower()}, by the rule `{decision.rule}`"
+
+
+def _showing(shown: Shown) -> str:
+    if shown.instead:
+        return f"{shown.kind}; outside shadow mode, a {shown.instead}"
+    return f"{shown.kind}: {shown.text}" if shown.text else shown.kind

@@ -54,11 +54,24 @@ class Patch(Struct, frozen=True, tag="patch"):
     """The patch: unified, or in the ``*** Begin Patch`` form."""
 
 
+class Command(Struct, frozen=True, tag="command"):
+    """A shell command whose tool was told how to show the output."""
+
+    manner: str
+    """How, in one fixed spelling: the same command in another manner has another result."""
+    verbatim: bool = True
+    """What is shown of the output is shown as it came; not so in a terminal, or within something else."""
+
+
+class Aside(Struct, frozen=True, tag="aside"):
+    """A tool that changes no file, and whose answer is no file's content: a plan, a question to the user, an image."""
+
+
 class Run(Struct, frozen=True, tag="run"):
     """Any other tool: known to exist, unknown in its effects."""
 
 
-Call: TypeAlias = Read | Search | Edit | Write | Patch | Run
+Call: TypeAlias = Read | Search | Edit | Write | Patch | Command | Aside | Run
 
 
 class Action(Struct, frozen=True):
@@ -69,7 +82,7 @@ class Action(Struct, frozen=True):
     cwd: str | None = None
     """Where it starts; None where that is unknown, and then relative paths name no file."""
     call: Call | None = None
-    """The structured call; None for a shell command."""
+    """The structured call; None for a shell command that is shown in the usual way."""
     thread: str = ""
     """The conversation that asks: results seen on one thread are not visible on another."""
 

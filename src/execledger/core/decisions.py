@@ -75,9 +75,11 @@ class Shown(Struct, frozen=True):
     """The steps that bear the comparison out."""
     result: Fingerprint | None = None
     """The true result; None if the action did not run."""
+    instead: Literal["reference", "remark"] | None = None
+    """In shadow mode: what would have been shown in place of the plain output; None if nothing else would have."""
 
 
-class Step(Struct, frozen=True):
+class Step(Struct, frozen=True, omit_defaults=True):
     """A completed step: all that the ledger ever learns from."""
 
     action: Action
@@ -88,3 +90,10 @@ class Step(Struct, frozen=True):
     """What the model was shown, without a remark; a reference stands in ``output`` if the output was not shown."""
     shown: Shown
     """How it was shown."""
+    concurrent: bool = False
+    """It ran beside something that may write: what it saw may be older than what stands before it."""
+    inherits: int | None = None
+    """The step of another thread that this thread was born with: it was done once, and is only seen here."""
+    withheld: tuple[tuple[int, str], ...] = ()
+    """Lines of the file that ``observation`` does not hold as they were shown, because a journal keeps no secrets:
+    their places among all that it holds, and their digests."""

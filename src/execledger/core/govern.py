@@ -6,6 +6,7 @@ nothing that must be allowed can be caught. No rule looks at the action's own re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,12 @@ class Case(Struct, frozen=True):
         """The result of ``step`` itself stands in the request."""
         result = self.ledger.results[step]
         return result.kind != "reference" and result.thread == self.action.thread and step in self.visible
+
+    def since(self, step: int) -> float:
+        """How many calls of this conversation ago ``step`` was; of another conversation it is endlessly long ago."""
+        result = self.ledger.results[step]
+        same = result.thread == self.action.thread
+        return self.ledger.calls(self.action.thread) - result.ordinal if same else math.inf
 
 
 def decide(ledger: Ledger, action: Action, record: CommandRecord, visible: Container[int], sealed: bool) -> Decision:
@@ -98,10 +105,8 @@ def cap(case: Case) -> Decision | None:
 
 def second_look(case: Case) -> Decision | None:
     """After a reference, the same content is run and shown in full for a few calls."""
-    now = case.ledger.calls(case.action.thread)
     for step, record in case.ledger.references:
-        referred = case.ledger.results[step]
-        recent = referred.thread == case.action.thread and now - referred.ordinal <= case.ledger.policy.second_look
+        recent = step in case.visible and case.since(step) <= case.ledger.policy.second_look
         if recent and _touches(case.record, record):
             return Allow(SECOND_LOOK, (f"a reference stands at step {step}",))
     return None
@@ -122,9 +127,9 @@ def new_error(case: Case) -> Decision | None:
     """Reading a file that a recent error names is always allowed."""
     if case.record.view is None:
         return None
-    now = len(case.ledger)
     for step, error in case.ledger.errors:
-        if now - step <= case.ledger.policy.error_window and names(error, case.record.view.path):
+        recent = case.since(step) <= case.ledger.policy.error_window
+        if recent and names(error, case.record.view.path):
             return Allow("new-error", (f"the error at step {step} names {case.record.view.path}",))
     return None
 
@@ -142,7 +147,8 @@ def seen_content(case: Case) -> Decision | None:
         return None
     local = ledger.modifications.local(view.path)
     if ledger.policy.preset is Preset.PAPER:
-        valid = [one for one in ledger.observed(case.action.thread, view.path) if one.local == local]
+        seen = ledger.observed(case.action.thread, view.path)
+        valid = [one for one in seen if one.local == local and one.clock >= 0]
         reason = f"change counter of the file: {local}, then and now"
     elif case.sealed:
         valid = [one for one in ledger.observed(case.action.thread, view.path) if one.clock == ledger.clock]
@@ -211,8 +217,9 @@ def _nudge(case: Case, rule: str, reach: int) -> Decision | None:
         return None
     if ledger.nudges >= ledger.policy.max_nudges:
         return Allow("nudge-cap", (f"nudges: {ledger.nudges}",))
-    if len(ledger) - ledger.last_nudge <= ledger.policy.nudge_cooldown:
-        return Allow("cool-down", (f"last nudge at step {ledger.last_nudge}",))
+    last = ledger.last_nudge.get(case.action.thread)
+    if last is not None and case.since(last) <= ledger.policy.nudge_cooldown:
+        return Allow("cool-down", (f"last nudge at step {last}",))
     return Nudge(rule, (f"same command at step {step}", "nothing that may write ran in between"), (step,))
 
 

@@ -21,9 +21,10 @@ from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Lines, View
-from execledger.core.redact import redact
+from execledger.core.redact import REDACTED, redact
 from execledger.core.seen import SeenLines
 from execledger.core.understand import classify
+from execledger.core.withheld import marked
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve
@@ -32,6 +33,9 @@ STARTS_JOB = ("Popen", "fork", "daemon", "nohup", "setsid", "spawn", "screen -d"
 """Words of code that may leave a process running: enough to call nothing sealed any more."""
 LEFT_RUNNING = re.compile(r"(?<![&|<>])&[ \t]*(?:\n|$|\))")
 """A shell's mark for a job in the background, at the end of a line."""
+
+NEVER = -1
+"""A value that no change counter ever has: nothing was unchanged since."""
 
 
 class Result(Struct, frozen=True):
@@ -82,7 +86,7 @@ class Ledger:
         self.disturbed = ""
         self.interventions = 0
         self.nudges = 0
-        self.last_nudge = -(10**9)
+        self.last_nudge: dict[str, int] = {}
         self.references: deque[tuple[int, CommandRecord]] = deque(maxlen=32)
         self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
         self._files: dict[str, dict[str, FileSeen]] = {}
@@ -194,20 +198,24 @@ class Ledger:
         self.results.append(result)
         self._calls[result.thread] = result.ordinal + 1
         observed = self._observe(at, step, record, result)
-        if ran:
+        here = step.inherits is None
+        if ran and here:
             self._advance(at, step, record)
             self._note_error(at, step.observation, record)
-        self._count(at, step, record)
+        if here:
+            self._count(at, step, record)
         self._chain = digest(
             self._chain,
             redact(step.action.command),
             *(str(step.action.cwd), step.action.thread),
-            *(record.category, record.effects, *record.writes, step.decision.rule, step.shown.kind),
+            *(record.category, record.effects, *record.writes),
+            *(step.decision.rule, step.shown.instead or step.shown.kind),
             result.print.digest if result.print else "",
             str(observed.ranges) if observed else "",
             f"{before} {self.clock} {self.modifications.everywhere} {self.disturbed}",
+            f"{step.concurrent} {step.inherits}",
         )
-        if ran:
+        if ran and here:
             # Last, so that a fault in naming symbols leaves the step recorded whole.
             self._name_symbols(step, record)
 
@@ -225,6 +233,7 @@ class Ledger:
         if mark is None and ran:
             mark = fingerprint(observation, steady=record.category is Category.TEST)
         full = shown.kind != "reference"
+        everywhere, clock = self._counters(step)
         return Result(
             command=step.action.command,
             record=record,
@@ -236,9 +245,16 @@ class Ledger:
             print=mark if ran else None,
             sound=ran and not observation.timed_out and (not observation.truncated or observation.cut is not None),
             whole=full and not observation.truncated,
-            everywhere=self.modifications.everywhere,
-            clock=self.clock,
+            everywhere=everywhere,
+            clock=clock,
         )
+
+    def _counters(self, step: Step) -> tuple[int, int]:
+        """The global change counter and the clock at the moment that the step's result tells of."""
+        if step.inherits is not None:
+            source = self.results[step.inherits]
+            return source.everywhere, source.clock
+        return (NEVER, NEVER) if step.concurrent else (self.modifications.everywhere, self.clock)
 
     def _observe(self, at: int, step: Step, record: CommandRecord, result: Result) -> Returned | None:
         """Index what was shown: the whole result, the repeated command, the file's lines."""
@@ -252,10 +268,11 @@ class Ledger:
                 self._repeats[(thread, record.cwd, record.exact)] = at
             if record.view is not None and record.view.path.startswith("/"):
                 shown = self.returned(record.view, step.observation)
+                shown = marked(shown, step.withheld) if shown is not None and step.withheld else shown
         if shown is not None and record.view is not None:
             self._seen.setdefault((thread, record.view.path), SeenLines()).add(at, shown)
-            self._note(thread, record.view.path, at, shown.ranges, shown.end, ())
-        elif result.kind == "reference" and result.print is not None and record.view is not None:
+            self._note(step, record.view.path, at, shown.ranges, shown.end, ())
+        elif result.kind == "reference" and result.print is not None and step.inherits is None:
             self._confirm(at, step, record)
         return shown
 
@@ -276,17 +293,22 @@ class Ledger:
         first = view.ranges[0].first
         ranges = (Lines(first, first + mark.lines - 1),)
         end = first + mark.lines - 1 if view.ranges[0].last is None else None
-        self._note(step.action.thread, view.path, at, ranges, end, step.shown.refers_to)
+        self._note(step, view.path, at, ranges, end, step.shown.refers_to)
 
     def _note(
-        self, thread: str, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, sources: tuple[int, ...]
+        self, step: Step, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, sources: tuple[int, ...]
     ) -> None:
-        files = self._files.setdefault(thread, {})
+        local: int | None = self.modifications.local(path)
+        if step.inherits is not None:
+            origin = self.observed(self.results[step.inherits].thread, path)
+            local = next((record.local for record in origin if record.step == step.inherits), None)
+        if local is None:
+            # The record was let go of: nobody knows any more how often the file had changed by then.
+            return
+        files = self._files.setdefault(step.action.thread, {})
         seen = files.pop(path, None) or FileSeen(shown_name(path, self.home))
         files[path] = seen
-        changes = self.modifications
-        counters = changes.local(path), changes.everywhere, self.clock
-        seen.add(ObservationRecord(at, ranges, end, *counters, sources or (at,)))
+        seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), sources or (at,)))
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Counters, scripts and disturbances: what the step changed or may have changed."""
@@ -322,16 +344,18 @@ class Ledger:
                 self.modifications.name_symbols(path, symbols)
 
     def _count(self, at: int, step: Step, record: CommandRecord) -> None:
-        """Interventions, for the safeguards."""
-        if step.shown.kind == "reference":
+        """Interventions, for the safeguards; in shadow mode those that would have been made."""
+        kind = step.shown.instead or step.shown.kind
+        if kind == "reference":
             self.interventions += 1
             self.references.append((at, record))
-        elif step.shown.kind == "remark" and isinstance(step.decision, Nudge):
+        elif kind == "remark" and isinstance(step.decision, Nudge):
             self.interventions += 1
             self.nudges += 1
-            self.last_nudge = at
+            self.last_nudge[step.action.thread] = at
 
 
 def _beginning(output: str) -> str:
-    """The first line with something in it."""
-    return next((line.strip() for line in output[:2000].split("\n") if line.strip()), "")
+    """The first line with something in it; nothing if a key stands in it: no reference repeats one."""
+    line = next((line.strip() for line in output[:2000].split("\n") if line.strip()), "")
+    return "" if REDACTED in redact(line) else line

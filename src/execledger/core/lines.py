@@ -29,6 +29,8 @@ class Returned(Struct, frozen=True):
     """The lines of the file that were certainly returned, ascending; negative ones count from the end."""
     end: int | None
     """The file's last line, if the result tells."""
+    withheld: frozenset[str] = frozenset()
+    """What stands among the texts for lines whose text was withheld."""
 
     def first(self, piece: int) -> int | None:
         """The line that a piece begins with, if its lines are one run of the file's."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Container
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.lines import Returned
+from execledger.core.withheld import mark
 
 MAX_PLACES = 16
 """Places that are remembered for one run of three lines, newest last: older copies of boilerplate are forgotten."""
@@ -43,26 +45,44 @@ class Run(Struct, frozen=True):
 class SeenLines:
     """The lines of one file that were shown on one thread."""
 
-    __slots__ = ("_pieces", "_single", "_triples")
+    __slots__ = ("_pieces", "_single", "_triples", "_withheld")
 
-    def __init__(self) -> None:
-        """Nothing was shown yet."""
+    def __init__(self, withheld: frozenset[str] = frozenset()) -> None:
+        """Nothing was shown yet; lines whose marks are in ``withheld`` will stand here by these."""
+        self._withheld = withheld
         self._pieces: list[Piece] = []
         self._triples: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
         self._single: dict[str, list[tuple[int, int]]] = {}
 
     def add(self, step: int, shown: Returned) -> None:
         """Index the lines that ``step`` showed."""
+        if not shown.withheld <= self._withheld:
+            self._withhold(shown.withheld)
         for index, (texts, numbers) in enumerate(zip(shown.texts, shown.numbers, strict=True)):
-            self._add(Piece(step, texts, numbers, shown.first(index)))
+            self._add(Piece(step, self._known(texts), numbers, shown.first(index)))
 
     def of(self, steps: Container[int]) -> SeenLines:
         """An index of what these steps showed and nothing else, with no place forgotten for the sake of others."""
-        index = SeenLines()
+        index = SeenLines(self._withheld)
         for piece in self._pieces:
             if piece.step in steps:
                 index._add(piece)
         return index
+
+    def _withhold(self, marks: frozenset[str]) -> None:
+        """Let lines stand here by these marks, also where their text was shown before."""
+        pieces, self._pieces = self._pieces, []
+        self._triples.clear()
+        self._single.clear()
+        self._withheld |= marks
+        for piece in pieces:
+            self._add(replace(piece, texts=self._known(piece.texts)))
+
+    def _known(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Lines as they stand here."""
+        if not self._withheld:
+            return texts
+        return tuple(known if (known := mark(text)) in self._withheld else text for text in texts)
 
     def _add(self, piece: Piece) -> None:
         at = len(self._pieces)
@@ -74,7 +94,7 @@ class SeenLines:
 
     def cut(self, shown: Returned, visible: Container[int], min_run: int) -> list[Run] | None:
         """Cut an output into runs of at least ``min_run`` lines that stand in visible pieces; None if that fails."""
-        new = Piece(-1, shown.texts[0], shown.numbers[0], shown.first(0))
+        new = Piece(-1, self._known(shown.texts[0]), shown.numbers[0], shown.first(0))
         count = len(new.texts)
         if count <= 2 or count < min_run:
             whole = self._longest(new, 0, visible, ())

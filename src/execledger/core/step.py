@@ -45,7 +45,8 @@ def complete(
     shown = ledger.compare(action, decision, observation, visible)
     if ledger.policy.shadow:
         assert observation is not None, "in shadow mode every action runs"
-        shown = replace(shown, kind="full", text="", refers_to=())
+        instead = None if shown.kind == "full" else shown.kind
+        shown = replace(shown, kind="full", text="", refers_to=(), instead=instead)
     if shown.kind == "reference":
         observation = _answered(ledger, decision, observation, shown)
     assert observation is not None

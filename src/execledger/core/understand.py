@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from execledger.core.actions import Action, Edit, Patch, Read, Search, Write
+from msgspec.structs import replace
+
+from execledger.core.actions import Action, Aside, Command, Edit, Patch, Read, Search, Write
 from execledger.core.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from execledger.shell.classify import classify_command
 from execledger.shell.parts import NOTHING, Knowledge
@@ -15,6 +17,8 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
     call = action.call
     if call is None:
         return classify_command(action.command, action.cwd, knowledge)
+    if isinstance(call, Command):
+        return _in_manner(call, classify_command(action.command, action.cwd, knowledge))
     if isinstance(call, Read):
         return _read(action, call, knowledge)
     if isinstance(call, Search):
@@ -26,7 +30,15 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
         return _written(action, (call.path,), ((spell(action.cwd, call.path), call.content),))
     if isinstance(call, Patch):
         return _written(action, patched_paths(call.text), (("", call.text),))
+    if isinstance(call, Aside):
+        return _record(action, Category.OTHER, effects=Effects.NONE)
     return _record(action, Category.OTHER)
+
+
+def _in_manner(call: Command, record: CommandRecord) -> CommandRecord:
+    """The same effects, but repeated only in the same manner; what is not verbatim holds no lines of a file."""
+    record = replace(record, exact=f"{record.exact} # {call.manner}")
+    return record if call.verbatim else replace(record, view=None, comparable=False)
 
 
 def _record(action: Action, category: Category, **more: object) -> CommandRecord:

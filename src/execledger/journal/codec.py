@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from execledger.core.actions import Observation
-from execledger.core.redact import redact, suspicious
+from execledger.core.redact import suspicious
+from execledger.journal.clean import clean, clean_observation
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
@@ -63,9 +63,9 @@ def cleaned(event: Event) -> Event:
     if isinstance(event, Started) and isinstance(kept, Started):
         return replace(kept, altered=event.altered or kept.task != event.task)
     if isinstance(event, StepRecorded) and isinstance(kept, StepRecorded):
-        observation = _cleaned_pieces(event.step.observation, kept.step.observation)
         altered = event.altered or kept.step.action != event.step.action
-        return replace(kept, step=replace(kept.step, observation=observation), altered=altered)
+        step = replace(kept.step, observation=clean_observation(event.step.observation))
+        return replace(kept, step=step, altered=altered)
     return kept
 
 
@@ -76,20 +76,3 @@ def _cleaned_texts(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _cleaned_texts(inner) for key, inner in value.items()}
     return [_cleaned_texts(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def _cleaned_pieces(observation: Observation, kept: Observation) -> Observation:
-    """Where the middle of an output was left out, its two pieces are cleaned apart, so that the cut stays a cut."""
-    if observation.cut is None:
-        return kept
-    head, tail = map(clean, observation.pieces)
-    return replace(kept, output=head + tail, cut=len(head))
-
-
-def clean(text: str) -> str:
-    """One text, redacted; a lone surrogate, which stands for a byte that is no text, becomes a replacement mark."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return redact(text)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from execledger.core.decisions import Step
 from execledger.core.policy import Policy
+from execledger.journal.clean import withheld_lines
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -51,10 +52,10 @@ class Counts(Struct, kw_only=True):
     """Those of them whose real output bore the decision out."""
     shadow_wrong: int = 0
     """Those whose real output was a different one: false reuses."""
+    shadow_elided: int = 0
+    """In shadow mode: commands that would have run, with a reference in place of their output."""
     shadow_nudges: int = 0
-    """In shadow mode: nudges that would have been considered."""
-    shadow_known: int = 0
-    """In shadow mode: other results that already stood in view, byte for byte or line by line."""
+    """In shadow mode: remarks that would have been added."""
 
 
 class _Event(Struct, frozen=True, kw_only=True, tag_field="event"):
@@ -101,6 +102,8 @@ class ViewRendered(_Event, frozen=True, kw_only=True, tag="view"):
     """The step that it precedes."""
     text: str
     """What the model read."""
+    thread: str = ""
+    """The conversation that it was placed in."""
 
 
 class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
@@ -175,12 +178,16 @@ def recorded(
 ) -> StepRecorded:
     """The event for ``step``, which ``ledger`` has just recorded.
 
-    The fingerprint of the true result goes with it in any case: where the journal redacts the text, it can't be made
-    again from what is left.
+    The fingerprint of the true result goes with it in any case, and the digests of lines in which a secret stands:
+    where the journal redacts the text, they can't be made again from what is left.
     """
     index = len(ledger) - 1
+    result = ledger.results[index]
     if step.shown.result is None:
-        step = replace(step, shown=replace(step.shown, result=ledger.results[index].print))
+        step = replace(step, shown=replace(step.shown, result=result.print))
+    if result.record.view is not None and result.kind != "reference" and not step.withheld:
+        shown = ledger.returned(result.record.view, step.observation)
+        step = replace(step, withheld=withheld_lines(result.record.view, step.observation, shown))
     return StepRecorded(
         index=index, turn=turn, step=step, sealed=sealed, since=since, digest=ledger.digest, reread=reread, at=at
     )

@@ -1,4 +1,4 @@
-"""Where journals are kept unless the user says otherwise."""
+"""Where journals are kept unless the user says otherwise, and the edits beside them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ def journal_folder(environment: Mapping[str, str] | None = None, platform: str =
     if chosen := environment.get("EXECLEDGER_JOURNAL"):
         return Path(chosen)
     return _state_folder(environment, platform) / "execledger" / "journals"
+
+
+def edits_file(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """The file with every conversation's edits: always the same one, or a resumed session would not find its own."""
+    environment = os.environ if environment is None else environment
+    return _state_folder(environment, platform) / "execledger" / "edits.sqlite3"
 
 
 def _state_folder(environment: Mapping[str, str], platform: str) -> Path:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+
 from msgspec import Struct, field
 
-from execledger.core.decisions import Nudge, Reuse
+from execledger.core.decisions import Reuse
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
 
 MAX_NAMES = 50
@@ -75,15 +79,31 @@ class RunSummary(Struct):
             self._shadow_step(event)
 
     def _shadow_step(self, event: StepRecorded) -> None:
-        counts, decision, compared = self.counts, event.step.decision, event.step.shown.compared
-        known = compared in ("same", "covered")
-        if isinstance(decision, Reuse):
+        counts, shown = self.counts, event.step.shown
+        if isinstance(event.step.decision, Reuse):
             counts.shadow_reuses += 1
-            counts.shadow_right += known
-            counts.shadow_wrong += compared == "different"
+            counts.shadow_right += shown.compared in ("same", "covered")
+            counts.shadow_wrong += shown.compared == "different"
         else:
-            counts.shadow_nudges += isinstance(decision, Nudge)
-            counts.shadow_known += known
+            counts.shadow_elided += shown.instead == "reference"
+            counts.shadow_nudges += shown.instead == "remark"
+
+
+def sentences(runs: Sequence[RunSummary], journal: str = "") -> list[str]:
+    """What Ledger did in one process, for its end; ``journal`` is where its journals went, if not as ever."""
+    if not runs:
+        return []
+    counts = [run.counts for run in runs]
+    many = (
+        f"Ledger: {len(runs)} runs, {sum(one.proposed for one in counts)} commands, "
+        f"{sum(one.suppressed for one in counts)} not run, {sum(one.elided for one in counts)} elided, "
+        f"{sum(one.nudged for one in counts)} nudged; {sum(one.faults for one in counts)} faults"
+    )
+    told = [runs[0].sentence() if len(runs) == 1 else many]
+    if journal != "off":
+        stats = shlex.join(["execledger", "stats", *([journal] if journal else [])])
+        told.append(f"Ledger: journals are in {journal or journal_folder()}; `{stats}` adds them up")
+    return told
 
 
 class Totals(Struct):

@@ -9,6 +9,8 @@ Nothing claimed means an observation that is marked as truncated, in an unknown 
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
 from msgspec import DecodeError, Raw, ValidationError
@@ -19,7 +21,7 @@ from execledger.core.actions import Observation
 from execledger.core.decisions import Fingerprint, Step
 from execledger.core.fingerprint import fingerprint
 from execledger.journal.reader import JournalRun, read_journal
-from execledger.trajectories.recording import Recorded, Run
+from execledger.trajectories.recording import Governed, Recorded, Run
 
 FORMAT = "execledger-journal"
 """The name of the format."""
@@ -55,10 +57,34 @@ def read_as_run(name: str, data: bytes) -> Run:
         container=all(event.sealed for event in steps) if steps else start.sealed,
         turns=max((event.turn + 1 for event in steps), default=0) if told is None else told,
         steps=tuple(
-            Recorded(event.step.action, result, event.turn) for event, result in zip(steps, results, strict=True)
+            Recorded(
+                event.step.action,
+                result,
+                event.turn,
+                Governed(event.step, event.sealed, event.since, view),
+                event.step.inherits,
+            )
+            for event, result, view in zip(steps, results, _views(journal), strict=True)
         ),
         compactions=_compactions(journal),
+        policy=start.known_policy(),
     )
+
+
+def _views(journal: JournalRun) -> Iterator[str]:
+    """The view that the model read before each step: the last one of its conversation, if it belongs to that turn."""
+    latest: dict[str, tuple[int | None, str]] = {}
+    views = deque(journal.views)
+    for event in journal.steps:
+        while views and views[0].index <= event.index:
+            view = views.popleft()
+            latest[view.thread] = (None, view.text)
+        thread = event.step.action.thread
+        turn, text = latest.get(thread, (None, ""))
+        # A view is read in one turn; the first step behind it tells which.
+        if turn is None:
+            latest[thread] = (event.turn, text)
+        yield text if turn in (None, event.turn) else ""
 
 
 def _compactions(journal: JournalRun) -> tuple[int, ...]:

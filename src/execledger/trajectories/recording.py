@@ -5,6 +5,21 @@ from __future__ import annotations
 from msgspec import Struct
 
 from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Step
+from execledger.core.policy import Policy
+
+
+class Governed(Struct, frozen=True):
+    """What Ledger made of a call while the run was live."""
+
+    step: Step
+    """The completed step: the decision with its proof, and what was shown."""
+    sealed: bool
+    """Nothing but the agent's own commands could write when it was decided."""
+    since: int
+    """The first step whose result was still visible when it was decided."""
+    view: str
+    """The state view that the model read before it; "" if there was none."""
 
 
 class Recorded(Struct, frozen=True):
@@ -16,6 +31,10 @@ class Recorded(Struct, frozen=True):
     """What came back, as the model was shown it."""
     turn: int
     """Which model call proposed it, from 0: the model calls after it read its result again."""
+    governed: Governed | None = None
+    """What Ledger made of it; None where it took no part in the run, or did not record it."""
+    inherits: int | None = None
+    """The call of another thread that this thread was born with: it was made once, and is only seen here."""
 
 
 class Run(Struct, frozen=True):
@@ -39,3 +58,7 @@ class Run(Struct, frozen=True):
     """The calls that have a recorded result, in order."""
     compactions: tuple[int, ...] = ()
     """The steps before which the context was compacted: earlier results were no longer visible from there on."""
+    parallel: bool = False
+    """The calls of one turn may have run side by side."""
+    policy: Policy | None = None
+    """The policy that Ledger followed; None where it took no part in the run, or did not record it."""

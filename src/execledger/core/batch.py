@@ -1,0 +1,38 @@
+"""The calls of one model turn, judged one after the other before any of them has run.
+
+What stands behind a possible write of the same turn is allowed: the ledger can't know that write's outcome yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from execledger.core.actions import Action
+from execledger.core.decisions import Allow, Decision
+from execledger.core.ledger import Ledger
+from execledger.core.records import Effects
+
+PENDING = Allow("pending-writes", ("an earlier action of the same step may write",))
+"""The decision about an action that stands behind one that may write, in the same step."""
+
+
+class Batch:
+    """One turn's calls, in order."""
+
+    def __init__(
+        self, ledger: Ledger, visible: Container[int] | None = None, sealed: bool = False, pending: bool = False
+    ) -> None:
+        """A turn against ``ledger``; ``pending`` says that something that may write is under way already."""
+        self.pending = pending
+        """Something that may write stands before the next call, or is under way."""
+        self._ledger = ledger
+        self._visible = visible
+        self._sealed = sealed
+
+    def decide(self, action: Action) -> Decision:
+        """Judge the next call of the turn."""
+        held = self.pending and self._ledger.policy.govern
+        decision = PENDING if held else self._ledger.govern(action, self._visible, self._sealed)
+        record = self._ledger.classify(action)
+        self.pending = self.pending or record.effects is not Effects.NONE or record.background
+        return decision

@@ -1,0 +1,39 @@
+"""What is taken out of a text before a journal keeps it: secrets, and characters that no file can hold."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from execledger.core.actions import Observation
+from execledger.core.lines import Returned, returned
+from execledger.core.records import View
+from execledger.core.redact import redact
+from execledger.core.withheld import digests
+
+
+def clean(text: str) -> str:
+    """One text, redacted; a lone surrogate, which stands for a byte that is no text, becomes a replacement mark."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return redact(text)
+
+
+def clean_observation(observation: Observation) -> Observation:
+    """A result, redacted; where its middle was left out, its pieces are cleaned apart, so that the cut stays a cut."""
+    if observation.cut is None:
+        output, cut = clean(observation.output), None
+    else:
+        head, tail = map(clean, observation.pieces)
+        output, cut = head + tail, len(head)
+    return replace(
+        observation, output=output, cut=cut, stderr=clean(observation.stderr), notice=clean(observation.notice)
+    )
+
+
+def withheld_lines(view: View, observation: Observation, shown: Returned | None) -> tuple[tuple[int, str], ...]:
+    """Those lines of a file that ``observation`` has ``shown`` and the journal does not keep, with their digests."""
+    kept = clean_observation(observation)
+    lines = returned(view, kept) if shown is not None and kept != observation else None
+    return digests(shown, lines) if shown is not None and lines is not None else ()
