@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.mini_start import runner_of, values_of, without
-from execledger.cli.run import interpreter_of, remedy
+from execledger.agents.mini_launch import check, interpreter_of, remedy
+from execledger.agents.mini_start import MODEL, asked_of, injected, runner_of
 from execledger.errors import LedgerError
 from tests.cli.conftest import Execledger
+
+needs_mini = pytest.mark.skipif(find_spec("minisweagent") is None, reason="mini-swe-agent is not installed")
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,9 @@ from tests.cli.conftest import Execledger
         ("#!/opt/agent/bin/python3.12\nimport sys\n", "/opt/agent/bin/python3.12"),
         ("#!/bin/sh\n'''exec' \"/a very/long path/bin/python\" \"$0\" \"$@\"\n' '''\n", "/a very/long path/bin/python"),
         ("#!/bin/sh\n'''exec' /opt/x/bin/python3 \"$0\" \"$@\"\n' '''\n", "/opt/x/bin/python3"),
+        ("#!/bin/sh\n'''exec' '/a long path/bin/python3' \"$0\" \"$@\"\n' '''\n", "/a long path/bin/python3"),
+        ("#!/opt/agent/bin/python3 -sP\nimport sys\n", "/opt/agent/bin/python3"),
+        ("#!/usr/bin/env python3.99\n", "python3.99"),
     ],
 )
 def test_the_agents_python_is_found(tmp_path: Path, head: str, interpreter: str) -> None:
@@ -42,11 +47,30 @@ def test_a_program_that_is_no_console_script_is_named(tmp_path: Path) -> None:
         ("/opt/pipx/venvs/mini-swe-agent/bin/python", "pipx inject mini-swe-agent execledger"),
         ("/opt/uv/tools/mini-swe-agent/bin/python", "uv tool install mini-swe-agent --with execledger"),
         ("/opt/agent/bin/python", "/opt/agent/bin/python -m pip install execledger"),
+        ("/opt/an agent/bin/python", "'/opt/an agent/bin/python' -m pip install execledger"),
     ],
 )
 def test_the_remedy_is_one_line(interpreter: str, line: str) -> None:
     """For each way in which agents are installed."""
     assert remedy(interpreter) == line
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("exit 1", "but can't import execledger\nhint: .* -m pip install execledger"),
+        ("exit 3", "is too old for execledger\nhint: install mini-swe-agent with Python 3.11"),
+        (None, "but can't be started: No such file or directory\nhint: install mini-swe-agent anew"),
+    ],
+)
+def test_a_python_that_will_not_do_is_named(tmp_path: Path, answer: str | None, message: str) -> None:
+    """With what to do about it."""
+    python = tmp_path / "python"
+    if answer is not None:
+        python.write_text(f"#!/bin/sh\n{answer}\n")
+        python.chmod(0o755)
+    with pytest.raises(LedgerError, match=message):
+        check(str(python), "mini")
 
 
 def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
@@ -66,23 +90,39 @@ def test_runners_are_told_from_tools() -> None:
     assert [runner_of(program, words) for program, words in lines] == ["mini", "swebench", None, None]
 
 
-def test_options_are_read_in_every_spelling() -> None:
-    """As the agent's own command line takes them."""
-    words = ["-c", "a.yaml", "--config=b.yaml", "-cc.yaml", "--model-class", "litellm", "-t", "x"]
-    assert values_of(words, "-c", "--config") == ["a.yaml", "b.yaml", "c.yaml"]
-    assert without(words, "--model-class") == ["-c", "a.yaml", "--config=b.yaml", "-cc.yaml", "-t", "x"]
+@needs_mini
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ([], (["mini.yaml"], False, "")),
+        (["-c", "a.yaml", "--config=b=c", "-cd.yaml", "-t", "x"], (["a.yaml", "b=c", "d.yaml"], True, "")),
+        (["-yc", "a.yaml", "--model-class", "litellm"], (["a.yaml"], True, "litellm")),
+        (["-t", "-cache is slow", "-o", "--model-class"], (["mini.yaml"], False, "")),
+        (["--no-such-option", "-c"], (["mini.yaml"], False, "")),
+    ],
+)
+def test_options_are_read_as_the_agent_reads_them(words: list[str], asked: tuple[list[str], bool, str]) -> None:
+    """In every spelling, and no value is taken for an option; mistakes are left to the agent."""
+    found = asked_of("mini", words)
+    assert ([Path(spec).name for spec in found.specs], found.given, found.model_class) == asked
 
 
-@pytest.mark.clients
-@pytest.mark.skipif(find_spec("minisweagent") is None, reason="mini-swe-agent is not installed")
+@needs_mini
 def test_ours_stand_behind_the_users_options() -> None:
-    """The user's model class becomes the inner one, and Ledger is never stacked on itself."""
-    from execledger.agents.mini_start import MODEL, injected
-
-    ours = injected("mini", ["-c", "mini.yaml", "--model-class", "litellm_response"], {"shadow": True})
-    assert ours == [
-        *("-c", "mini.yaml", "-c", f"model.model_class={MODEL}"),
-        *("-c", "model.ledger.inner_model_class=litellm_response", "-c", "model.ledger.shadow=true"),
-    ]
+    """The user's model class becomes the inner one, wherever it is named, and Ledger is never stacked on itself."""
+    named = ["-c", "mini.yaml", "--model-class", "litellm_response"]
+    ours = ["-c", f"model.model_class={MODEL}", "-c", "model.ledger.inner_model_class=litellm_response"]
+    shadow = ["-c", "model.ledger.shadow=true"]
+    assert injected("mini", named, {"shadow": True}) == [*named, *ours, *shadow, "--model-class", MODEL]
+    configured = ["-c", "mini.yaml", "-c", "model.model_class=litellm_response"]
+    assert injected("mini", configured, {}) == [*configured, *ours]
     stacked = ["-c", "mini.yaml", "-c", f"model.model_class={MODEL}"]
-    assert injected("mini", stacked, {}) == stacked
+    assert injected("mini", stacked, {"shadow": True}) == [*stacked, *shadow]
+
+
+@needs_mini
+def test_the_default_configuration_is_named() -> None:
+    """Since any configuration of ours would drop it."""
+    for runner, words, name in (("mini", [], "mini.yaml"), ("swebench", ["swebench", "-w", "2"], "swebench.yaml")):
+        option, spec, *_ = injected(runner, words, {})[len(words) :]
+        assert (option, Path(spec).name) == ("-c", name)

@@ -76,21 +76,24 @@ class Chronicle:
         self.note(FaultCaught(where=where, error=type(error).__name__, message=str(error)[:500]))
 
     def end(self, reason: str = "") -> None:
-        """Close the run, once."""
+        """Close the run, once; nobody stands behind the end of a run, so what goes wrong here is only counted."""
         if self._ended:
             return
         self._ended = True
         usage = self.usage
-        self.note(
-            Ended(
-                reason=reason,
-                counts=self.summary.counts,
-                model_calls=usage.model_calls,
-                input_tokens=usage.input_tokens,
-                cached_tokens=usage.cached_tokens,
-                output_tokens=usage.output_tokens,
-                cost=usage.cost,
+        try:
+            self.note(
+                Ended(
+                    reason=reason,
+                    counts=self.summary.counts,
+                    model_calls=usage.model_calls,
+                    input_tokens=usage.input_tokens,
+                    cached_tokens=usage.cached_tokens,
+                    output_tokens=usage.output_tokens,
+                    cost=usage.cost,
+                )
             )
-        )
-        if self._journal is not None:
-            self._journal.close()
+            if self._journal is not None:
+                self._journal.close()
+        except Exception:
+            self.summary.counts.faults += 1

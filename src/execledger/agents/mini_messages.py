@@ -20,6 +20,12 @@ Message: TypeAlias = dict[str, Any]
 
 UNGOVERNED = Allow("not-governed")
 """The decision about a command that did not come from the model."""
+UNFINISHED = Allow("unfinished", ("it was proposed, and no result came back",))
+"""The decision about a command that was interrupted."""
+NOT_EXECUTED = {"output": "", "returncode": -1, "exception_info": "action was not executed"}
+"""The agent's own words for an action without a result: it did not run, or was interrupted, or ended the run."""
+REJECTED, NEW_TASK = "UserRejection", "UserNewTask"
+"""How the agent calls the ends of a step that were no interruption of a command: nothing ran, or the last one ended."""
 
 
 class Answer(Struct, frozen=True):
@@ -56,6 +62,12 @@ def append_text(message: Message, text: str) -> None:
 def is_observation(message: Message) -> bool:
     """It is the result of an action."""
     return "returncode" in (message.get("extra") or {})
+
+
+def is_padding(message: Message) -> bool:
+    """It stands where a result would, for an action that has none."""
+    extra = message["extra"]
+    return all(extra.get(key) == NOT_EXECUTED[key] for key in ("returncode", "exception_info"))
 
 
 def observation_of(message: Message) -> Observation:
@@ -119,6 +131,7 @@ class Follower:
         self._last: Message | None = None
         self._at = 0
         self._waiting: list[Message] = []
+        self._place: Message = {}
 
     def continues(self, messages: list[Message]) -> bool:
         """The list is the one that was followed so far, perhaps longer."""
@@ -127,23 +140,39 @@ class Follower:
     def follow(self, messages: list[Message]) -> None:
         """Take in what is new."""
         for message in messages[self._at :]:
-            extra = message.get("extra") or {}
             if is_observation(message):
                 self._observed(message)
-            elif extra.get("actions"):
-                self._waiting = list((extra.get("ledger") or {}).get("proposed") or extra["actions"])
+            elif message.get("role") != "exit":
+                self._turn(message)
             self._last = message
             self._at += 1
 
+    def _turn(self, message: Message) -> None:
+        """Something else than a result: what has none by now will get none."""
+        extra = message.get("extra") or {}
+        for proposed in self._waiting if extra.get("interrupt_type") != REJECTED else ():
+            # What ended the run had come to its own end; anything else may have done a part, and may do the rest yet.
+            ended = extra.get("interrupt_type") == NEW_TASK
+            observation = Observation(exit_status=-1, failed=ended, timed_out=not ended)
+            self._record(Step(self._action(proposed, None), UNFINISHED, observation, Shown("full")))
+        note = extra.get("ledger") or {}
+        self._waiting = list(note.get("proposed") or extra.get("actions") or ())
+        self._place = note
+
     def _observed(self, message: Message) -> None:
+        answer = answer_of(message)
+        if answer is None and is_padding(message):
+            return
         key = message.get("tool_call_id") or message.get("call_id")
         matching = [one for one in self._waiting if key is not None and one.get("tool_call_id") == key]
         proposed = matching[0] if matching else self._waiting[0] if self._waiting else None
         if proposed is None:
             return
         self._waiting.remove(proposed)
-        answer = answer_of(message)
-        if answer is not None and answer.step < self._recorded():
-            return
-        action = Action(str(proposed.get("command", "")), answer.cwd if answer else self._cwd())
-        self._record(step_of(action, message, answer))
+        if answer is None or answer.step >= self._recorded():
+            self._record(step_of(self._action(proposed, answer), message, answer))
+
+    def _action(self, proposed: Message, answer: Answer | None) -> Action:
+        """The action, and where it ran: as noted beside its result, or beside the proposal, or as we know now."""
+        cwd = answer.cwd if answer is not None else self._place["cwd"] if "cwd" in self._place else self._cwd()
+        return Action(str(proposed.get("command", "")), cwd)

@@ -12,68 +12,67 @@ import json
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, NamedTuple
+
+from execledger.journal.summary import sentences
 
 MODEL = "execledger.agents.mini_swe_agent.LedgerModel"
 """The model class that we name."""
-DEFAULTS = {
+RUNNERS = {
     "mini": "minisweagent.run.mini",
     "swebench": "minisweagent.run.benchmarks.swebench",
     "swebench-single": "minisweagent.run.benchmarks.swebench_single",
     "programbench": "minisweagent.run.benchmarks.programbench",
 }
-"""The runners, by program or subcommand, and the modules that know their default configuration."""
+"""The runners, by program or subcommand, and the modules of their command lines."""
+
+
+class Asked(NamedTuple):
+    """What a command line of the agent says about its configuration."""
+
+    specs: list[str]
+    """The values of ``-c``, or the runner's own default."""
+    given: bool
+    """They are the user's, and not the default."""
+    model_class: str
+    """The value of ``--model-class``; empty if it is not given."""
 
 
 def runner_of(program: str, arguments: list[str]) -> str | None:
     """Which runner a command line starts; None for what runs no agent, such as the inspector."""
     if program in ("mini", "mini-swe-agent"):
         return "mini"
-    return arguments[0] if arguments and arguments[0] in DEFAULTS else None
+    return arguments[0] if arguments and arguments[0] in RUNNERS else None
 
 
-def values_of(arguments: list[str], *names: str) -> list[str]:
-    """The values of an option, in any of the spellings that the agent's command line takes."""
-    found: list[str] = []
-    for at, word in enumerate(arguments):
-        for name in names:
-            if word == name and at + 1 < len(arguments):
-                found.append(arguments[at + 1])
-            elif word.startswith(f"{name}=") and name.startswith("--"):
-                found.append(word.partition("=")[2])
-            elif len(name) == 2 and word.startswith(name) and len(word) > 2:
-                found.append(word[2:])
-    return found
+def asked_of(runner: str, arguments: list[str]) -> Asked:
+    """What the command line says, read by the agent's own parser, since only that knows every spelling."""
+    from typer.main import get_command
 
-
-def without(arguments: list[str], name: str) -> list[str]:
-    """The arguments without an option that takes a value."""
-    kept: list[str] = []
-    skip = False
-    for word in arguments:
-        if not skip and word != name and not word.startswith(f"{name}="):
-            kept.append(word)
-        skip = not skip and word == name
-    return kept
+    command = get_command(import_module(RUNNERS[runner]).app)
+    words = arguments if runner == "mini" else arguments[1:]
+    # Resilient: a mistake in the command line is the agent's to report.
+    context = command.make_context(runner, list(words), resilient_parsing=True)
+    names = {option: str(parameter.name) for parameter in command.params for option in parameter.opts}
+    config, model_class = names["--config"], names.get("--model-class", "")
+    source = context.get_parameter_source(config)
+    given = source is not None and source.name == "COMMANDLINE"
+    return Asked(list(context.params.get(config) or ()), given, context.params.get(model_class) or "")
 
 
 def injected(runner: str, arguments: list[str], options: dict[str, Any]) -> list[str]:
-    """The command line with Ledger in it."""
-    specs = values_of(arguments, "-c", "--config")
-    added: list[str] = []
-    if not specs:
-        specs = [str(import_module(DEFAULTS[runner]).DEFAULT_CONFIG_FILE)]
-        # Any -c drops the default file, so it has to be named.
-        added = ["-c", specs[0]]
-    named = values_of(arguments, "--model-class")
-    inner = named[-1] if named else configured_class(specs)
-    if inner == MODEL:
-        return arguments
-    settings = {"model_class": MODEL, "ledger.inner_model_class": inner}
-    settings |= {f"ledger.{name}": value for name, value in options.items()}
+    """The command line with Ledger in it, behind the user's own words."""
+    asked = asked_of(runner, arguments)
+    # Any -c drops the default file, so it has to be named.
+    added = [] if asked.given else [word for spec in asked.specs for word in ("-c", spec)]
+    settings = {f"ledger.{name}": value for name, value in options.items()}
+    inner = asked.model_class or configured_class(asked.specs)
+    if inner != MODEL:
+        settings = {"model_class": MODEL, "ledger.inner_model_class": inner, **settings}
     for name, value in settings.items():
         added += ["-c", f"model.{name}={value if isinstance(value, str) else json.dumps(value)}"]
-    return [*without(arguments, "--model-class"), *added]
+    # This option is stronger than any configuration, and the last one of several counts.
+    return [*arguments, *added, *(("--model-class", MODEL) if asked.model_class else ())]
 
 
 def configured_class(specs: list[str]) -> str:
@@ -82,28 +81,16 @@ def configured_class(specs: list[str]) -> str:
 
     inner = ""
     for spec in specs:
-        model = get_config_from_spec(spec).get("model") or {}
+        model = (get_config_from_spec(spec) or {}).get("model") or {}
         inner = model.get("model_class") or inner
     return str(inner)
 
 
-def tell_summary() -> None:
-    """Say on standard error what Ledger did in this process."""
-    from execledger.agents.mini_swe_agent import RUNS
-    from execledger.journal.folder import journal_folder
-
-    for summary in RUNS[:1] if len(RUNS) == 1 else ():
-        print(summary.sentence(), file=sys.stderr)
-    if len(RUNS) > 1:
-        counts = [run.counts for run in RUNS]
-        print(
-            f"Ledger: {len(RUNS)} runs, {sum(one.proposed for one in counts)} commands, "
-            f"{sum(one.suppressed for one in counts)} not run, {sum(one.elided for one in counts)} elided, "
-            f"{sum(one.nudged for one in counts)} nudged; {sum(one.faults for one in counts)} faults",
-            file=sys.stderr,
-        )
-    if RUNS:
-        print(f"Ledger: journals are in {journal_folder()}; `execledger stats` adds them up", file=sys.stderr)
+def tell_summary(journal: str) -> None:
+    """Say on standard error what Ledger did in this process; ``journal`` is where its journals went, if not as ever."""
+    adapter = sys.modules.get("execledger.agents.mini_swe_agent")
+    for sentence in sentences(adapter.RUNS, journal) if adapter is not None else ():
+        print(sentence, file=sys.stderr)
 
 
 def main() -> None:
@@ -111,10 +98,15 @@ def main() -> None:
     options, program, arguments = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3:]
     runner = runner_of(program, arguments)
     if runner is not None:
-        arguments = injected(runner, arguments, options)
-        atexit.register(tell_summary)
-    (entry,) = entry_points(group="console_scripts", name=program)
-    sys.argv = [program, *arguments]
+        try:
+            arguments = injected(runner, arguments, options)
+            atexit.register(tell_summary, options.get("journal", ""))
+        except Exception as error:
+            # A file that is missing, say: the agent meets the same, and reports it in its own way.
+            print(f"Ledger: not in this run, since the agent's configuration can't be read: {error}", file=sys.stderr)
+    entry = next(iter(entry_points(group="console_scripts", name=program)))
+    # The agent calls itself what it finds here, in its usage for one.
+    sys.argv, sys.modules["__main__"].__package__ = [program, *arguments], None
     sys.exit(entry.load()())
 
 

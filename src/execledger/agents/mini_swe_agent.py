@@ -15,7 +15,8 @@ import os
 import sys
 import time
 import weakref
-from pathlib import Path
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ import msgspec
 from execledger import __version__
 from execledger.agents.chronicle import Chronicle
 from execledger.agents.mini_messages import (
+    NOT_EXECUTED,
     Answer,
     Follower,
     Message,
@@ -37,109 +39,137 @@ from execledger.core.actions import Action
 from execledger.core.decisions import Decision, Step
 from execledger.core.fingerprint import digest
 from execledger.core.plain import printable
-from execledger.journal.events import Started, policy_fields
+from execledger.journal.events import Counts, Started, policy_fields
 from execledger.journal.summary import RunSummary
 
 logger = logging.getLogger("minisweagent.ledger")
-
-NOT_EXECUTED = {"output": "", "returncode": -1, "exception_info": "action was not executed"}
-"""The agent's own words for an action that did not run."""
 
 RUNS: list[RunSummary] = []
 """The summaries of this process's runs, for whoever started it."""
 
 
 class LedgerModel:
-    """A mini-swe-agent model that keeps an execution ledger around another one."""
+    """A mini-swe-agent model that keeps an execution ledger around another one.
+
+    Whatever the agent calls here catches, in its own frame, what our code raises; from then on Ledger is off, and the
+    inner model does everything. Nothing of ours is called before the first request.
+    """
+
+    _on = True
+    """Not switched off from outside, and no fault so far."""
+    _begun: Session | None = None
+    """The run that goes on."""
+    _summary: RunSummary | None = None
+    """What the run comes to; after a fault there is one even if no run could begin."""
+    _end: weakref.finalize[Any, Any] | None = None
+    _follower: Follower
+    _messages: list[Message]
+    _variables: Mapping[str, Any] = MappingProxyType({})
+    _cache: str | None = None
+    _turn = -1
 
     def __init__(self, *, ledger: dict[str, Any] | None = None, **model_config: Any) -> None:
         """Wrap the model that ``model_config`` describes; ``ledger`` holds the options."""
         from minisweagent.models import get_model
 
-        options = msgspec.convert(ledger or {}, Options, strict=False)
-        off = is_off()
-        # The marker for prompt caches belongs on the last message that stays, so we set it ourselves.
-        cache = model_config.get("set_cache_control")
-        inner_config = {**model_config, "model_class": options.inner_model_class}
-        if cache is not None and not off:
-            inner_config["set_cache_control"] = None
-        self._attach(get_model(config=inner_config), options, None if off else cache, active=not off)
+        self._options = msgspec.convert(ledger or {}, Options, strict=False)
+        self.inner: Any = get_model(config={**model_config, "model_class": self._options.inner_model_class})
 
     @classmethod
     def wrap(cls, model: Any, **ledger: Any) -> LedgerModel:
         """Wrap a model object: ``agent.model = LedgerModel.wrap(agent.model)``."""
         wrapped = cls.__new__(cls)
-        off = is_off()
-        cache = getattr(getattr(model, "config", None), "set_cache_control", None)
-        cache = cache if isinstance(cache, str) and not off else None
-        if cache is not None:
-            model.config.set_cache_control = None
-        wrapped._attach(model, msgspec.convert(ledger, Options, strict=False), cache, active=not off)
+        wrapped._options = msgspec.convert(ledger, Options, strict=False)
+        wrapped.inner = model
         return wrapped
 
-    def _attach(self, inner: Any, options: Options, cache: str | None, *, active: bool) -> None:
-        self.inner = inner
-        self._options = options
-        self._cache = cache
-        self._on = active
-        self._variables: dict[str, Any] = {}
-        self._turn = -1
-        self._end: weakref.finalize[Any, Any] | None = None
-        self._begin("", None)
-        if active:
-            logger.info("Ledger %s is active (preset %s)", __version__, options.preset.value)
-
-    def _begin(self, task: str, folder: Path | None) -> None:
+    def _begin(self, task: str) -> None:
         """Start a run; the one before it, if any, has ended."""
+        self._begun, self._turn = None, -1
         if self._end is not None:
             self._end()
-        self._turn = -1
         name = f"mini-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-        chronicle = Chronicle(folder, name, logger.warning)
-        self._session = session = Session(self._options.policy(), task, chronicle, logger.warning)
-        self._session.active = self._on
+        chronicle = Chronicle(self._options.folder(), name, logger.warning)
+        self._begun = session = Session(self._options.policy(), task, chronicle, logger.warning)
+        self._summary = chronicle.summary
+        RUNS.append(chronicle.summary)
+        self._end = weakref.finalize(self, chronicle.end)
         self._follower = Follower(self._recorded, lambda: len(session.ledger), lambda: self._cwd)
-        if task:
-            RUNS.append(chronicle.summary)
-            self._end = weakref.finalize(self, chronicle.end)
-            model = str(getattr(getattr(self.inner, "config", None), "model_name", ""))
-            chronicle.note(
-                Started(
-                    software=__version__,
-                    run=name,
-                    agent=f"mini-swe-agent {agent_version()}",
-                    model=model,
-                    task=task,
-                    policy=policy_fields(session.policy),
-                )
+        config = getattr(self.inner, "config", None)
+        chronicle.note(
+            Started(
+                software=__version__,
+                run=name,
+                agent=f"mini-swe-agent {agent_version()}",
+                model=str(getattr(config, "model_name", "")),
+                task=task,
+                policy=policy_fields(session.policy),
             )
+        )
+        cache = getattr(config, "set_cache_control", None)
+        if config is not None and isinstance(cache, str):
+            # The marker for prompt caches belongs on the last message that stays, so we set it ourselves.
+            config.set_cache_control, self._cache = None, cache
+        logger.info("Ledger %s is active (preset %s)", __version__, session.policy.preset.value)
+
+    @property
+    def _session(self) -> Session:
+        assert self._begun is not None, "no run has begun"
+        return self._begun
 
     def _recorded(self, step: Step) -> None:
         self._session.record(step, max(self._turn, 0), self._sealed)
+
+    def _fault(self, where: str, error: BaseException) -> None:
+        """Count a fault of ours, once, and leave the rest of the run to the inner model."""
+        if self._on:
+            self._on = False
+            try:
+                if self._cache is not None:
+                    self.inner.config.set_cache_control = self._cache
+                self._session.fault(where, error)
+            except Exception:
+                # There is no run to tell, or not even that is possible.
+                logger.warning(f"Ledger is off, after a fault of its own in {where}: {error!r}")
+                self._summary = RunSummary(counts=Counts(faults=1))
+                RUNS.append(self._summary)
+        if not isinstance(error, Exception):
+            # An interruption is the agent's to deal with; the work that it broke off is not to be trusted any more.
+            raise error
 
     # What the agent asks of a model
 
     def query(self, messages: list[Message], **kwargs: Any) -> Message:
         """Inform, ask the inner model, govern what it proposes."""
-        request = self._session.guarded("inform", lambda: self._informed(messages), None)
-        message: Message = self.inner.query(self._restored(messages) if request is None else request, **kwargs)
-        self._session.guarded("usage", lambda: self._used(message), None)
-        governed = self._session.guarded("govern", lambda: self._governed(message), None)
-        return message if governed is None else governed
+        request = messages
+        if self._on:
+            try:
+                request = self._informed(messages)
+            except BaseException as error:
+                self._fault("inform", error)
+        message: Message = self.inner.query(request, **kwargs)
+        if self._on:
+            try:
+                return self._governed(message)
+            except BaseException as error:
+                self._fault("govern", error)
+        return message
 
     def format_observation_messages(
         self, message: Message, outputs: list[Message], template_vars: dict[str, Any] | None = None
     ) -> list[Message]:
         """Render the outputs: references for suppressed actions, compared results for the others."""
         self._variables = template_vars or self._variables
+        if self._on:
+            try:
+                return self._answered(message, outputs, template_vars)
+            except BaseException as error:
+                self._fault("compare", error)
         note = (message.get("extra") or {}).get("ledger")
-        if not isinstance(note, dict) or "proposed" not in note:
-            rendered: list[Message] = self.inner.format_observation_messages(message, outputs, template_vars)
-            return rendered
-        answered = self._session.guarded("compare", lambda: self._answered(message, note, outputs, template_vars), None)
-        if answered is not None:
-            return answered
-        return self._unanswered(message, note, outputs, template_vars)
+        if isinstance(note, dict) and "proposed" in note:
+            return self._unanswered(message, note, outputs, template_vars)
+        rendered: list[Message] = self.inner.format_observation_messages(message, outputs, template_vars)
+        return rendered
 
     def format_message(self, **kwargs: Any) -> Message:
         """As the inner model does."""
@@ -154,19 +184,29 @@ class LedgerModel:
     def serialize(self) -> dict[str, Any]:
         """The inner model's data, with what Ledger did under ``info.ledger``."""
         data: dict[str, Any] = self.inner.serialize()
-        if not self._on:
+        told: dict[str, Any] = {}
+        if self._begun is not None:
+            try:
+                told = self._told(self._begun)
+            except BaseException as error:
+                self._fault("serialize", error)
+        if self._summary is None:
             return data
-        session = self._session
-        ledger = {
+        ledger = {**told, "active": self._on, "counts": msgspec.to_builtins(self._summary.counts)}
+        return {**data, "info": {**data.get("info", {}), "ledger": ledger}}
+
+    def _told(self, session: Session) -> dict[str, Any]:
+        """What a run is known by."""
+        if self._on:
+            # The end of a run, or a person's own command, may be in the messages without another call of the model.
+            self._follower.follow(self._messages)
+        return {
             "version": __version__,
             "policy": digest(session.policy.digest_text()),
             "preset": session.policy.preset.value,
             "state": session.ledger.digest,
-            "active": session.active,
             "journal": session.chronicle.journal,
-            "counts": msgspec.to_builtins(session.chronicle.summary.counts),
         }
-        return {**data, "info": {**data.get("info", {}), "ledger": ledger}}
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else the inner model has."""
@@ -176,12 +216,16 @@ class LedgerModel:
 
     # Inform
 
-    def _informed(self, messages: list[Message]) -> list[Message] | None:
+    def _informed(self, messages: list[Message]) -> list[Message]:
         """The request with the state view at its end; the agent's own list is left alone."""
-        if self._turn < 0 or not self._follower.continues(messages):
+        if self._begun is None or not self._follower.continues(messages):
+            if is_off():
+                self._on = False
+                return messages
             task = next((text_of(one) for one in messages if one.get("role") == "user"), "")
-            self._begin(task or "(no task)", self._options.folder())
+            self._begin(task or "(no task)")
         self._turn += 1
+        self._messages = messages
         self._follower.follow(messages)
         text = self._session.view(self._sealed)
         prefix = self._marked(messages)
@@ -191,13 +235,6 @@ class LedgerModel:
             last = _with_text(prefix[-1], text)
             return [*self._marked(messages[:-1]), last] if self._cache else [*prefix[:-1], last]
         return [*prefix, self.inner.format_message(role="user", content=text)]
-
-    def _restored(self, messages: list[Message]) -> list[Message]:
-        """The plain request, after a fault: with the cache marker that the inner model was told not to set."""
-        try:
-            return self._marked(messages)
-        except Exception:
-            return messages
 
     def _used(self, message: Message) -> None:
         """Add up what the provider says that a call took."""
@@ -234,12 +271,13 @@ class LedgerModel:
 
     # Govern
 
-    def _governed(self, message: Message) -> Message | None:
+    def _governed(self, message: Message) -> Message:
         """A copy of the model's message with suppressed actions taken out, and our decisions beside."""
+        self._used(message)
         extra = message.get("extra") or {}
         proposed = extra.get("actions") or []
         if not proposed:
-            return None
+            return message
         actions = [Action(str(one.get("command", "")), self._cwd) for one in proposed]
         decisions = self._session.decide(actions, self._sealed)
         kept = [
@@ -250,10 +288,22 @@ class LedgerModel:
 
     # Compare
 
+    def _placed(self, message: Message) -> Message:
+        """Write beside proposed commands, a person's own included, where they run: their results may never tell."""
+        extra = message.get("extra") or {}
+        if extra.get("actions") or "ledger" in extra:
+            extra.setdefault("ledger", {})["cwd"] = self._cwd
+        note: Message = extra.get("ledger") or {}
+        return note
+
     def _answered(
-        self, message: Message, note: Message, outputs: list[Message], template_vars: dict[str, Any] | None
+        self, message: Message, outputs: list[Message], template_vars: dict[str, Any] | None
     ) -> list[Message]:
         """Every proposed action's observation, in order."""
+        note = self._placed(message)
+        if "proposed" not in note:
+            plain: list[Message] = self.inner.format_observation_messages(message, outputs, template_vars)
+            return plain
         decisions = [msgspec.convert(one, Decision) for one in note["decisions"]]
         visible = range(len(self._session.ledger))
         actions = [Action(str(one.get("command", "")), self._cwd) for one in note["proposed"]]
@@ -264,7 +314,7 @@ class LedgerModel:
         for at, (action, decision) in enumerate(zip(actions, decisions, strict=True)):
             if at in suppressed:
                 steps.append(suppressed[at])
-            elif at < len(merged) and at < len(rendered):
+            elif at < min(len(merged), len(rendered)) and merged[at] is not NOT_EXECUTED:
                 steps.append(self._session.complete(action, decision, observation_of(rendered[at]), visible))
             else:
                 steps.append(None)
@@ -307,11 +357,10 @@ class LedgerModel:
         self, rendered: list[Message], steps: list[Step | None], merged: list[Message], elided: dict[int, Step]
     ) -> None:
         """Write beside each observation what was decided, append remarks, and record the steps."""
-        first = len(self._session.ledger)
         for at, (message, step) in enumerate(zip(rendered, steps, strict=False)):
             if step is None:
                 continue
-            noted(message, Answer(first + at, step.decision, step.shown, self._cwd))
+            noted(message, Answer(len(self._session.ledger), step.decision, step.shown, self._cwd))
             raw = str(merged[at].get("output") or "")
             if at in elided:
                 message["extra"]["raw_output"] = raw
@@ -330,10 +379,12 @@ class LedgerModel:
         left = list(outputs)
         merged: list[Message] = []
         for decision in note["decisions"]:
-            if isinstance(decision, dict) and decision.get("type") == "reuse" and not self._session.policy.shadow:
+            if isinstance(decision, dict) and decision.get("type") == "reuse" and not self._options.shadow:
                 merged.append({"output": NOT_ANSWERED, "returncode": 0, "exception_info": ""})
-            elif left:
-                merged.append(left.pop(0))
+            else:
+                merged.append(left.pop(0) if left else NOT_EXECUTED)
+        while merged and merged[-1] is NOT_EXECUTED:
+            merged.pop()
         message["extra"]["actions"] = note["proposed"]
         rendered: list[Message] = self.inner.format_observation_messages(message, merged, template_vars)
         return rendered

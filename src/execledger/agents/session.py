@@ -1,20 +1,20 @@
 """What every adapter does with a ledger: decide about a batch of actions, complete them, and fail open.
 
-A session belongs to one run of one agent. Whatever goes wrong inside Ledger is caught by ``guarded``, counted, and
-turns Ledger off for the rest of the run; the agent goes on as if it were not there.
+A session belongs to one run of one agent. Whatever goes wrong inside Ledger is caught by ``guarded``, or where
+the agent calls its adapter, is counted, and turns Ledger off for the rest of the run; the agent goes on without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TypeVar
 
 from execledger.agents.chronicle import Chronicle
 from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Decision, Reuse, Step
+from execledger.core.batch import Batch
+from execledger.core.decisions import Decision, Reuse, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.records import Effects
 from execledger.core.rereads import reread
 from execledger.core.step import complete
 from execledger.journal.events import ViewRendered, recorded
@@ -24,8 +24,6 @@ T = TypeVar("T")
 
 NOT_ANSWERED = "[Ledger: this command was not run. Please repeat it.]"
 """The answer to a suppressed command whose reference can't be given any more."""
-PENDING = Allow("pending-writes", ("an earlier action of the same step may write",))
-"""The decision about an action that stands behind one that may write, in the same step."""
 
 
 class Session:
@@ -47,9 +45,12 @@ class Session:
             return otherwise
         try:
             return work()
-        except Exception as error:
+        except BaseException as error:
             self.fault(where, error)
-            return otherwise
+            if isinstance(error, Exception):
+                return otherwise
+            # An interruption is the agent's to deal with; the work that it broke off is not to be trusted any more.
+            raise
 
     def fault(self, where: str, error: BaseException) -> None:
         """Count a fault of ours, and stay out of the way from now on."""
@@ -61,34 +62,31 @@ class Session:
             # Not even saying so may stop the agent.
             self.chronicle.summary.counts.faults += 1
 
-    def view(self, sealed: bool) -> str:
+    def view(self, sealed: bool, visible: Container[int] | None = None, thread: str = "") -> str:
         """The state view for the next model call; "" if none is shown."""
         if not self.policy.inform or self.policy.shadow:
             return ""
-        text = self.ledger.inform(sealed=sealed).text
-        self.chronicle.note(ViewRendered(index=len(self.ledger), text=text))
+        text = self.ledger.inform(visible, sealed, thread).text
+        self.chronicle.note(ViewRendered(index=len(self.ledger), text=text, thread=thread))
         return text
 
     def decide(self, actions: list[Action], sealed: bool) -> list[Decision]:
         """One decision per action of a step; what stands behind a possible write of the same step is allowed."""
-        decisions: list[Decision] = []
-        pending = False
-        for action in actions:
-            decisions.append(PENDING if pending and self.policy.govern else self.ledger.govern(action, sealed=sealed))
-            record = self.ledger.classify(action)
-            pending = pending or record.effects is not Effects.NONE or record.background
-        return decisions
+        batch = Batch(self.ledger, sealed=sealed)
+        return [batch.decide(action) for action in actions]
 
     def suppresses(self, decision: Decision) -> bool:
         """The action is not to be run."""
         return isinstance(decision, Reuse) and not self.policy.shadow
 
-    def complete(self, action: Action, decision: Decision, observation: Observation | None, visible: range) -> Step:
+    def complete(
+        self, action: Action, decision: Decision, observation: Observation | None, visible: Container[int]
+    ) -> Step:
         """The completed step, not recorded yet; ``observation`` is None if the action was suppressed."""
         return complete(self.ledger, action, decision, observation, visible)
 
-    def record(self, step: Step, turn: int = 0, sealed: bool = False) -> None:
-        """Take a completed step into the ledger and the journal."""
+    def record(self, step: Step, turn: int = 0, sealed: bool = False, since: int = 0) -> None:
+        """Take a completed step into the ledger and the journal; ``since`` is the first step that stood in view."""
         again = reread(self.ledger, step.action)
         self.ledger.record(step)
-        self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, reread=again))
+        self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, reread=again))

@@ -2,88 +2,89 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 
-from execledger.core.policy import Preset
+from execledger.agents.mini_options import is_off
+from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.errors import LedgerError
 
-MINI = ("mini", "mini-swe-agent", "mini-extra", "mini-e")
-"""The programs of mini-swe-agent."""
-PRESENT = "import importlib.util as u, sys; sys.exit(u.find_spec('execledger') is None)"
-"""Whether our package can be imported, asked of another Python."""
+AGENTS = {
+    "mini": "mini",
+    "mini-swe-agent": "mini",
+    "mini-extra": "mini",
+    "mini-e": "mini",
+    "codex": "codex",
+}
+"""The programs that Ledger can run, and the extra that each of them needs."""
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option("--preset", type=click.Choice([one.value for one in Preset]), help="The proof that a reuse needs.")
-@click.option("--no-inform", is_flag=True, help="Place no state view.")
-@click.option("--no-govern", is_flag=True, help="Judge no actions and compare no results.")
-@click.option("--shadow", is_flag=True, help="Record what would be done, and change nothing.")
-@click.option("--journal", metavar="DIR", help="Where the journals go; `off` writes none.")
-@click.option("--placement", type=click.Choice(["auto", "message", "inside"]), help="Where the state view stands.")
+@switches
+@click.option(
+    "--placement", type=click.Choice(["auto", "message", "inside"]), help="mini: where the state view stands."
+)
+@click.option("--upstream", metavar="URL", help="codex: a server that speaks the Responses API, in place of its own.")
+@click.option("--sealed", is_flag=True, help="codex: it has this machine to itself, as in a container.")
+@click.option("--direct-tools", is_flag=True, help="codex: have tools called directly, not by scripts of the model.")
+@click.option("--pass-through", is_flag=True, help="codex: change nothing, not a byte.")
 @click.argument("agent", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGUMENTS]...")
 def command(
-    preset: str | None,
-    no_inform: bool,
-    no_govern: bool,
-    shadow: bool,
-    journal: str | None,
+    switches: Switches,
     placement: str | None,
+    upstream: str | None,
+    sealed: bool,
+    direct_tools: bool,
+    pass_through: bool,
     agent: tuple[str, ...],
-) -> None:
-    """Start AGENT (mini, mini-extra swebench, ...) with Ledger around it.
+) -> int:
+    """Start AGENT (mini, mini-extra swebench, codex exec, ...) with Ledger around it.
 
     Its options, its files and its exit status stay its own.
     """
-    program = Path(agent[0]).name
-    if program not in MINI:
-        raise LedgerError(f"{agent[0]}: no agent that Ledger can run", hint=f"it can run: {', '.join(MINI)}")
-    script = find_program(agent[0])
-    if os.environ.get("EXECLEDGER", "").lower() == "off":
-        os.execv(script, [script, *agent[1:]])
-    interpreter = interpreter_of(script)
-    if subprocess.run([interpreter, "-c", PRESENT], check=False).returncode:
-        raise LedgerError(f"{interpreter} runs {program}, but can't import execledger", hint=remedy(interpreter))
-    options: dict[str, object] = {"inform": not no_inform, "govern": not no_govern, "shadow": shadow}
-    options |= {name: value for name, value in (("preset", preset), ("placement", placement)) if value}
-    if journal:
-        options["journal"] = journal if journal == "off" else str(Path(journal).absolute())
-        os.environ["EXECLEDGER_JOURNAL"] = str(options["journal"])
-    start = [interpreter, "-P", "-m", "execledger.agents.mini_start", json.dumps(options), program, *agent[1:]]
-    sys.stdout.flush()
-    os.execv(interpreter, start)
+    name, *arguments = agent
+    kind = AGENTS.get(Path(name).name)
+    if kind is None:
+        raise LedgerError(f"{name}: no agent that Ledger can run", hint=f"it can run: {', '.join(AGENTS)}")
+    program = find_program(name, kind)
+    if is_off():
+        os.execv(program, [program, *arguments])
+    if kind == "codex":
+        refuse(kind, {"--placement": placement})
+        from execledger.agents.codex_start import Launch
+        from execledger.agents.codex_start import start as start_codex
+
+        launch = Launch(
+            rules=proxy_rules(switches, sealed),
+            journal=switches.journal or "",
+            upstream=upstream or "",
+            direct=direct_tools,
+            pass_through=pass_through,
+        )
+        return start_codex(program, arguments, launch)
+    given = {"--upstream": upstream, "--sealed": sealed, "--direct-tools": direct_tools}
+    refuse(kind, {**given, "--pass-through": pass_through})
+    from execledger.agents.mini_launch import start as start_mini
+
+    start_mini(program, arguments, switches.asked() | ({"placement": placement} if placement else {}))
+    raise AssertionError("the agent has taken our place")
 
 
-def find_program(name: str) -> str:
+def refuse(kind: str, given: dict[str, object]) -> None:
+    """An option that means nothing to this agent is a mistake."""
+    for option, value in given.items():
+        if value:
+            raise LedgerError(f"{option}: found with {kind}, expected with another agent", hint="execledger run --help")
+
+
+def find_program(name: str, extra: str) -> str:
     """The agent's program: on the path, or beside our own Python."""
     found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
     if found is None:
-        raise LedgerError(f"{name}: not found on the path", hint="pip install 'execledger[mini]'")
+        how = "npm install -g @openai/codex" if extra == "codex" else "pip install 'execledger[mini]'"
+        raise LedgerError(f"{name}: not found on the path", hint=how)
     return found
-
-
-def interpreter_of(script: str) -> str:
-    """The Python that a console script runs with, from its first lines."""
-    head = Path(script).read_bytes()[:2000].decode("utf-8", "replace")
-    for pattern in (r"^#!\s*(\S*python[\d.]*)\s*$", r"^'''exec'\s+\"?([^\"\n]*?python[\d.]*)\"?\s"):
-        match = re.search(pattern, head, re.MULTILINE)
-        if match:
-            return match[1]
-    raise LedgerError(f"{script}: found no Python in its first line, expected a console script of mini-swe-agent")
-
-
-def remedy(interpreter: str) -> str:
-    """The one line that makes our package importable for another Python."""
-    tool = re.search(r"/(pipx/venvs|uv/tools)/([^/]+)/", interpreter)
-    if tool and tool[1] == "pipx/venvs":
-        return f"pipx inject {tool[2]} execledger"
-    if tool:
-        return f"uv tool install {tool[2]} --with execledger"
-    return f"{interpreter} -m pip install execledger"

@@ -1,0 +1,92 @@
+"""The options that say what Ledger may do, the same for every verb that stands under an agent."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec import Struct
+
+from execledger.core.policy import Policy, Preset
+from execledger.errors import LedgerError
+from execledger.journal.folder import journal_folder
+
+if TYPE_CHECKING:
+    from execledger.proxy.book import Rules
+
+
+class Switches(Struct, frozen=True):
+    """What the user asked for."""
+
+    preset: str | None
+    """The proof that a reuse needs; None is the default."""
+    no_inform: bool
+    """Place no state view."""
+    no_govern: bool
+    """Judge no actions and compare no results."""
+    shadow: bool
+    """Record what would be done, and change nothing."""
+    journal: str | None
+    """Where the journals go: a folder, ``off``, or None for the usual place."""
+
+    def policy(self) -> Policy:
+        """The policy that these ask for."""
+        preset = Preset(self.preset) if self.preset else Preset.VERIFIED
+        return Policy(preset=preset, inform=not self.no_inform, govern=not self.no_govern, shadow=self.shadow)
+
+    def asked(self) -> dict[str, object]:
+        """Only what was asked for, as plain fields: the rest may be set in the agent's own configuration."""
+        given: dict[str, object] = {
+            "inform": False if self.no_inform else None,
+            "govern": False if self.no_govern else None,
+            "shadow": True if self.shadow else None,
+            "preset": self.preset,
+            "journal": self.journal if self.journal in (None, "off") else str(Path(self.journal).absolute()),
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def journals(self) -> Path | None:
+        """Where the journals go; None if none are written."""
+        if self.journal == "off":
+            return None
+        return Path(self.journal).absolute() if self.journal else journal_folder()
+
+
+_OPTIONS = (
+    click.option("--preset", type=click.Choice([one.value for one in Preset]), help="The proof that a reuse needs."),
+    click.option("--no-inform", is_flag=True, help="Place no state view."),
+    click.option("--no-govern", is_flag=True, help="Judge no actions and compare no results."),
+    click.option("--shadow", is_flag=True, help="Record what would be done, and change nothing."),
+    click.option("--journal", metavar="DIR", help="Where the journals go; `off` writes none."),
+)
+
+
+def switches(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command these options, as one argument ``switches``."""
+
+    @functools.wraps(command)
+    def called(**options: Any) -> Any:
+        chosen = Switches(*(options.pop(name) for name in Switches.__struct_fields__))
+        return command(switches=chosen, **options)
+
+    given: Callable[..., Any] = called
+    for option in reversed(_OPTIONS):
+        given = option(given)
+    return given
+
+
+def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
+    """What a proxy does with conversations, under these switches."""
+    try:
+        from execledger.proxy.book import Rules
+    except ModuleNotFoundError as error:
+        raise LedgerError(f"{error.name}: not installed", hint="pip install 'execledger[codex]'") from error
+    return Rules(
+        policy=chosen.policy(),
+        sealed=sealed,
+        journals=chosen.journals(),
+        tell=lambda sentence: click.echo(sentence, err=True),
+    )
