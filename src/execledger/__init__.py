@@ -9,7 +9,7 @@
 ``take`` does these steps in order for one action. Importing this package has no side effects.
 """
 
-from execledger.core.actions import Action, Edit, Observation, Patch, Read, Run, Search, Write
+from execledger.core.actions import Action, Aside, Command, Edit, Observation, Patch, Read, Run, Search, Write
 from execledger.core.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
@@ -24,7 +24,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Action",
     "Allow",
+    "Aside",
     "Category",
+    "Command",
     "CommandRecord",
     "Decision",
     "Edit",

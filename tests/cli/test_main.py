@@ -32,6 +32,8 @@ def test_the_help_lists_every_verb(execledger: Execledger) -> None:
                 "  demo     Show what Ledger does: live with a scripted model, or on a recorded",
                 "           run.",
                 "  explain  Say what one shell command would do, without running it.",
+                "  proxy    Stand between agents and their model, for any number of agents at",
+                "           once.",
                 "  replay   Replay recorded runs and measure every decision against what was",
                 "           recorded.",
                 "  run      Start an unmodified agent with Ledger around it.",

@@ -37,16 +37,19 @@ JSON = st.recursive(
         (b'{"messages": [', "expected JSON, found: Input data was truncated"),
         (b'{"a": 1}\n{"b": 2}\n', "expected JSON, found: JSON is malformed: trailing characters (byte 10)"),
         (b"12", "expected `object`, got `int`, at the top"),
-        (b"{}", "found an empty object, expected a trajectory of mini-swe-agent or spans of Vorflux"),
+        (
+            b"{}",
+            "found an empty object, expected a trajectory of mini-swe-agent, a rollout of Codex or spans of Vorflux",
+        ),
         (
             b'{"trajectory": [], "history": [], "info": {}}',
             "found an object with the keys history, info, trajectory,"
-            " expected a trajectory of mini-swe-agent or spans of Vorflux",
+            " expected a trajectory of mini-swe-agent, a rollout of Codex or spans of Vorflux",
         ),
         (
             encoded(dict.fromkeys("ihgfedcba")),
             "found an object with the keys a, b, c, d, e, f, g, h, ...,"
-            " expected a trajectory of mini-swe-agent or spans of Vorflux",
+            " expected a trajectory of mini-swe-agent, a rollout of Codex or spans of Vorflux",
         ),
         (b"[]", "found a list, expected every item of it to be a message with a role"),
         (b'[{"event": 1}]', "found a list, expected every item of it to be a message with a role"),

@@ -8,6 +8,7 @@ from msgspec import Raw
 from msgspec.json import Decoder
 
 from execledger.errors import UnreadableRun
+from execledger.trajectories.codex import Resolve, is_rollout, read_rollout
 from execledger.trajectories.decoding import decode
 from execledger.trajectories.journal import is_journal, read_as_run
 from execledger.trajectories.mini_swe_agent import read_list, read_trajectory
@@ -16,17 +17,21 @@ from execledger.trajectories.spans import read_spans
 
 _FIELDS = Decoder(dict[str, Raw])
 _KEYS_SHOWN = 8
+_EXPECTED = "a trajectory of mini-swe-agent, a rollout of Codex or spans of Vorflux"
 
 
-def read_run(source_name: str, data: bytes) -> Run:
-    """Read one recorded run; raises ``UnreadableRun``, and nothing else, for whatever can't be read."""
+def read_run(source_name: str, data: bytes, resolve: Resolve | None = None) -> Run:
+    """Read one recorded run; raises ``UnreadableRun``, and nothing else, for whatever can't be read.
+
+    ``resolve`` knows the calls that shims in a rollout stand for.
+    """
     try:
-        return _read(source_name, data)
+        return _read(source_name, data, resolve)
     except RecursionError as error:
         raise UnreadableRun(source_name, "found values nested too deeply, expected a recorded run") from error
 
 
-def _read(source_name: str, data: bytes) -> Run:
+def _read(source_name: str, data: bytes, resolve: Resolve | None) -> Run:
     """Read a run of any known format."""
     if not data.strip():
         raise UnreadableRun(source_name, "found an empty file, expected a recorded run")
@@ -34,6 +39,8 @@ def _read(source_name: str, data: bytes) -> Run:
         return read_list(source_name, data)
     if is_journal(data):
         return read_as_run(source_name, data)
+    if is_rollout(data):
+        return read_rollout(source_name, data, resolve)
     fields = decode(source_name, data, _FIELDS, "")
     if "messages" in fields and ("trajectory_format" in fields or "info" in fields):
         return read_trajectory(source_name, fields)
@@ -46,4 +53,4 @@ def _unknown(name: str, fields: dict[str, Raw]) -> NoReturn:
     """Say what was found where no format fits."""
     keys = ", ".join(sorted(fields)[:_KEYS_SHOWN]) + (", ..." if len(fields) > _KEYS_SHOWN else "")
     found = f"an object with the keys {keys}" if keys else "an empty object"
-    raise UnreadableRun(name, f"found {found}, expected a trajectory of mini-swe-agent or spans of Vorflux")
+    raise UnreadableRun(name, f"found {found}, expected {_EXPECTED}")

@@ -1,0 +1,54 @@
+"""One streamed answer: its bytes go in as they come, and what the client is sent comes out."""
+
+from __future__ import annotations
+
+from execledger.agents.session import Session
+from execledger.proxy.coding import Unpacker
+from execledger.proxy.dialect import CallStream
+from execledger.proxy.sse import Events
+
+
+class Answer:
+    """Judges the calls of an answer; after a fault of ours, the rest passes as it comes."""
+
+    def __init__(self, stream: CallStream, session: Session, unpack: Unpacker | None = None) -> None:
+        """An answer of which nothing has come yet; ``unpack`` undoes its coding."""
+        self._stream = stream
+        self._session = session
+        self._unpack = unpack
+        self._events = Events()
+        self._broken = False
+        self._counted = False
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What may be sent on now."""
+        plain = self._unpack.decompress(chunk) if self._unpack is not None else chunk
+        if self._broken:
+            return plain
+        sent: list[bytes] = []
+        left: list[bytes] | None = None
+        try:
+            left = self._events.feed(plain)
+            while left:
+                sent.append(self._stream.feed(left[0]))
+                left.pop(0)
+            self._count()
+        except Exception as error:
+            self._broken = True
+            self._session.fault("stream", error)
+            # Whatever was held or not looked at yet, in the order in which it came.
+            rest = self._events.rest()
+            sent += [self._stream.end(), *((rest, plain) if left is None else (*left, rest))]
+        return b"".join(sent)
+
+    def end(self) -> bytes:
+        """What is left when the stream has ended or was cut off, as it came."""
+        return b"" if self._broken else self._stream.end() + self._events.rest()
+
+    def _count(self) -> None:
+        """Note what the answer took, as soon as it tells: some clients hang up right after."""
+        tokens = self._stream.tokens
+        if tokens is not None and not self._counted:
+            self._counted = True
+            counts = {"input_tokens": tokens.input, "cached_tokens": tokens.cached, "output_tokens": tokens.output}
+            self._session.chronicle.usage.add(counts, None)

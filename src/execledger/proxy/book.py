@@ -1,0 +1,126 @@
+"""Every conversation that passes through the proxy, by session and thread."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from execledger import __version__
+from execledger.agents.adapter import Adapter, Asked
+from execledger.agents.chronicle import Chronicle
+from execledger.agents.session import Session
+from execledger.core.policy import Policy
+from execledger.journal.events import Started, policy_fields
+from execledger.journal.summary import RunSummary
+from execledger.proxy.conversation import Conversation
+from execledger.proxy.dialect import Dialect, Request
+from execledger.proxy.edits import EditStore
+from execledger.proxy.workspace import Workspace
+
+MAX_SESSIONS = 1024
+"""Sessions that are kept in memory; one that was let go is rebuilt from its next request and the stored edits."""
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """What the proxy does with conversations."""
+
+    policy: Policy = Policy()
+    """What Ledger may do."""
+    sealed: bool = False
+    """Nothing but the agent's own commands can write: it has the machine to itself."""
+    journals: Path | None = None
+    """Where journals go; None writes none."""
+    tell: Callable[[str], None] = lambda _: None
+    """Says what a user should know."""
+
+
+class _Open(Struct):
+    """A session that is kept in memory."""
+
+    workspace: Workspace
+    """Its ledger."""
+    threads: dict[str, Conversation]
+    """Its conversations."""
+
+
+class Book:
+    """The sessions, the one used last at the end."""
+
+    def __init__(self, rules: Rules, dialect: Dialect, adapter: Adapter, store: EditStore) -> None:
+        """No session yet."""
+        self.summaries: list[RunSummary] = []
+        """What the sessions came to, in the order of their beginning."""
+        self._rules = rules
+        self._dialect = dialect
+        self._adapter = adapter
+        self._store = store
+        self._sessions: OrderedDict[str, _Open] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many sessions are kept in memory."""
+        return len(self._sessions)
+
+    def conversation(self, asked: Asked, request: Request) -> Conversation:
+        """The conversation that a request belongs to."""
+        session = self._sessions.get(asked.session)
+        if session is None:
+            session = self._sessions[asked.session] = _Open(self._begun(asked, request), {})
+            while len(self._sessions) > MAX_SESSIONS:
+                _end(self._sessions.popitem(last=False)[1])
+        self._sessions.move_to_end(asked.session)
+        conversation = session.threads.get(asked.thread)
+        if conversation is None:
+            conversation = session.threads[asked.thread] = Conversation(
+                session.workspace,
+                asked.thread,
+                self._dialect,
+                self._adapter,
+                self._store,
+                sealed=self._rules.sealed,
+            )
+        return conversation
+
+    def close(self) -> None:
+        """End every session."""
+        for session in self._sessions.values():
+            # What goes wrong with one is no reason to leave the others open.
+            with suppress(Exception):
+                _end(session)
+        self._sessions.clear()
+
+    def _begun(self, asked: Asked, request: Request) -> Workspace:
+        """A new session, with its journal."""
+        said = (self._dialect.item(raw) for raw in request.items)
+        task = next((text for item in said if item.kind == "user" and (text := self._adapter.task_of(item.text))), "")
+        agent = asked.agent.partition(" ")[0] or "agent"
+        name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
+        rules = self._rules
+        chronicle = Chronicle(rules.journals, name, rules.tell)
+        session = Session(rules.policy, task, chronicle, rules.tell)
+        self.summaries.append(chronicle.summary)
+        chronicle.note(
+            Started(
+                software=__version__,
+                run=name,
+                agent=asked.agent,
+                model=request.field("model"),
+                task=task,
+                policy=policy_fields(rules.policy),
+                sealed=rules.sealed,
+            )
+        )
+        return Workspace(session)
+
+
+def _end(opened: _Open) -> None:
+    """Close a session's journal."""
+    session = opened.workspace.session
+    try:
+        session.chronicle.end()
+    except Exception as error:
+        session.fault("end", error)

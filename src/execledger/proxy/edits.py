@@ -1,0 +1,97 @@
+"""What was edited in conversations, remembered for ever: the same request is always rewritten in the same way.
+
+Edits are only ever added. They outlive the process, so that a resumed session, also one that was forked or that meets
+another proxy, is shown the same history. A call's edit is found by the mark in its shim, a result's by the chain of
+everything that was called and answered up to it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from execledger.agents.tool_calls import ToolCall
+from execledger.core.decisions import Decision, Shown
+
+BUSY_SECONDS = 2.0
+"""How long another process may keep us from writing; after that it is a fault, and the call is allowed."""
+
+
+class CallEdit(Struct, frozen=True, tag="call"):
+    """A proposed call that was not to run, and the shim that took its place."""
+
+    mark: str
+    """What is written into the shim; no two edits have the same."""
+    original: ToolCall
+    """What the model asked for."""
+    shim: ToolCall
+    """What the client was told to run."""
+    decision: Decision
+    """Why."""
+    reference: str
+    """What the model is shown as the result."""
+    targets: tuple[str, ...] = ()
+    """The chains of the results that the reference points at."""
+
+
+class ResultEdit(Struct, frozen=True, tag="result"):
+    """A result that is shown otherwise than it came."""
+
+    chain: str
+    """Everything called and answered up to this result."""
+    parts: tuple[str, ...]
+    """What the model is shown."""
+    decision: Decision
+    """What was decided before it ran."""
+    shown: Shown
+    """How it is shown; what it refers to stands in ``targets``."""
+    targets: tuple[str, ...] = ()
+    """The chains of the results that it refers to."""
+
+
+Edit: TypeAlias = CallEdit | ResultEdit
+
+_DECODER: msgspec.json.Decoder[Edit] = msgspec.json.Decoder(Edit)
+
+
+class EditStore:
+    """The edits of every conversation on this machine, in one private file."""
+
+    def __init__(self, path: Path | None) -> None:
+        """The store in ``path``, made if it is not there; None keeps it in memory."""
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._file = sqlite3.connect(path or ":memory:", timeout=BUSY_SECONDS, isolation_level=None)
+        # Readers never wait for a writer, and a write survives the death of the process, if not a power cut.
+        self._file.execute("PRAGMA journal_mode=WAL")
+        self._file.execute("PRAGMA synchronous=NORMAL")
+        self._file.execute("CREATE TABLE IF NOT EXISTS edits (key TEXT PRIMARY KEY, edit BLOB NOT NULL) WITHOUT ROWID")
+
+    def add(self, edit: Edit) -> None:
+        """Remember an edit; one that is already known stays as it is."""
+        key = edit.mark if isinstance(edit, CallEdit) else edit.chain
+        self._file.execute("INSERT OR IGNORE INTO edits VALUES (?, ?)", (key, msgspec.json.encode(edit)))
+
+    def call(self, mark: str) -> CallEdit | None:
+        """The edit whose shim has this mark."""
+        edit = self._find(mark)
+        return edit if isinstance(edit, CallEdit) else None
+
+    def result(self, chain: str) -> ResultEdit | None:
+        """The edit of the result at this point of a conversation."""
+        edit = self._find(chain)
+        return edit if isinstance(edit, ResultEdit) else None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _find(self, key: str) -> Edit | None:
+        row = self._file.execute("SELECT edit FROM edits WHERE key = ?", (key,)).fetchone()
+        return None if row is None else _DECODER.decode(row[0])

@@ -1,0 +1,126 @@
+"""What is sent on for a request, and what edits its answer: the one place where every fault of ours ends.
+
+There are three ways for a request, and each is taken where the one before it fails: with everything that the ledger
+knows; with the stored edits alone, so that the model is shown what it was shown before; and as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+
+from execledger.agents.adapter import Adapter
+from execledger.proxy.answer import Answer
+from execledger.proxy.book import Book
+from execledger.proxy.coding import unpacked, unpacker
+from execledger.proxy.conversation import Conversation
+from execledger.proxy.dialect import Dialect, Request
+from execledger.proxy.edits import EditStore
+from execledger.proxy.history import History
+
+TURNS = "/responses"
+"""The path where a model is asked to act."""
+CONVERSATIONS = (TURNS, f"{TURNS}/compact")
+"""The paths whose requests hold a conversation."""
+
+
+class Sent(Struct):
+    """A request on its way."""
+
+    body: bytes
+    """What is sent on."""
+    plain: bool = False
+    """The body was read, and is no longer packed."""
+    conversation: Conversation | None = None
+    """The conversation whose next calls are judged; None if nothing is."""
+
+
+class Passage:
+    """Sends requests on for any number of conversations."""
+
+    def __init__(
+        self,
+        book: Book,
+        dialect: Dialect,
+        adapter: Adapter,
+        store: EditStore,
+        *,
+        pass_through: bool = False,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """With ``pass_through`` everything is sent as it came; ``tell`` says what went wrong."""
+        self.book = book
+        """The conversations."""
+        self.faults = 0
+        """Faults of ours that ended here."""
+        self._dialect = dialect
+        self._adapter = adapter
+        self._store = store
+        self._pass_through = pass_through
+        self._tell = tell
+
+    def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
+        """What is sent on for a request."""
+        if self._pass_through or method != "POST" or not path.endswith(CONVERSATIONS):
+            return Sent(body)
+        for way in (self._informed, self._restored):
+            try:
+                sent = way(path, headers, body)
+            except Exception as error:
+                self._fault("a request", error)
+            else:
+                return sent or Sent(body)
+        return Sent(body)
+
+    def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> Answer | None:
+        """What edits the answer to a request; None if it passes as it is."""
+        if sent.conversation is None or status != 200:
+            return None
+        try:
+            if not headers.get("content-type", "").startswith("text/event-stream"):
+                return None
+            coding = headers.get("content-encoding", "")
+            unpack = unpacker(coding) if coding else None
+            return sent.conversation.answer(unpack) if unpack is not None or not coding else None
+        except Exception as error:
+            self._fault("an answer", error)
+            return None
+
+    def _informed(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
+        """The request with everything that the ledger knows; None if it is none that we understand."""
+        request = self._split(headers, body)
+        if request is None:
+            return None
+        last = self._dialect.item(request.items[-1]) if request.items else None
+        said = last.text if last is not None and last.kind in ("user", "context") else ""
+        asked = self._adapter.asked(headers, request.field("prompt_cache_key"), said)
+        conversation = self.book.conversation(asked, request)
+        turn = asked.turn and path.endswith(TURNS)
+        items = conversation.informed(request, turn=turn)
+        if items is None:
+            return self._restored(path, headers, body)
+        return Sent(_body(request, items), plain=True, conversation=conversation if turn else None)
+
+    def _restored(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
+        """The request with the stored edits, and no state."""
+        request = self._split(headers, body)
+        if request is None:
+            return None
+        items = History(self._dialect, self._adapter, self._store).follow(request.items)
+        return Sent(_body(request, items), plain=True)
+
+    def _split(self, headers: Mapping[str, str], body: bytes) -> Request | None:
+        text = unpacked(body, headers.get("content-encoding", ""))
+        return self._dialect.split(text) if text is not None else None
+
+    def _fault(self, where: str, error: Exception) -> None:
+        self.faults += 1
+        with suppress(Exception):
+            self._tell(f"Ledger left {where} alone, after a fault of its own: {error!r}")
+
+
+def _body(request: Request, items: Sequence[bytes]) -> bytes:
+    """The request with these items; its own bytes where they are its own."""
+    return request.body if items == request.items else request.joined(items)

@@ -1,0 +1,140 @@
+"""The relay: requests of agents on loopback, passed on to a model's API, and its answers passed back.
+
+Whatever is not a conversation that Ledger understands passes as it came, and so does everything where the proxy is told
+to pass through. Secrets in headers are forwarded and never kept.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+
+import zstandard
+from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector, web
+from multidict import CIMultiDict
+from yarl import URL
+
+from execledger import __version__
+from execledger.proxy.coding import MAX_BODY
+from execledger.proxy.passage import Passage, Sent
+
+PREFIX = "/v1"
+"""What stands for the upstream's base address in the addresses that agents ask for."""
+CONNECT_SECONDS, SILENCE_SECONDS = 30.0, 900.0
+"""How long the upstream may take to be reached, and to say nothing: longer than any client waits."""
+HOP_BY_HOP = frozenset(
+    "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
+    "upgrade host content-length".split()
+)
+"""Headers that belong to one connection, and are made anew for the next."""
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
+"""The names of this machine that a client may call us by; any other was led here by a foreign page."""
+
+
+class Relay:
+    """Passes requests on."""
+
+    def __init__(self, upstream: str, passage: Passage) -> None:
+        """Passes requests to ``upstream``, as ``passage`` sees fit."""
+        self.requests = 0
+        """Requests that were passed on."""
+        self._upstream = upstream.rstrip("/")
+        self._passage = passage
+        self._client: ClientSession | None = None
+
+    def application(self) -> web.Application:
+        """The server's routes."""
+        app = web.Application(client_max_size=MAX_BODY)
+        app.router.add_get("/healthz", self._health)
+        app.router.add_route("*", PREFIX + "/{path:.*}", self._relay)
+        app.cleanup_ctx.append(self._connected)
+        return app
+
+    async def _connected(self, _: web.Application) -> AsyncIterator[None]:
+        """Hold connections to the upstream while the server runs."""
+        timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+        self._client = ClientSession(
+            connector=TCPConnector(limit=0), timeout=timeout, auto_decompress=False, trust_env=True
+        )
+        yield
+        await self._client.close()
+        self._passage.book.close()
+
+    async def _health(self, request: web.Request) -> web.Response:
+        """What a script asks to know that we are here."""
+        return web.json_response(
+            {
+                "status": "ok",
+                "version": __version__,
+                "sessions": len(self._passage.book),
+                "requests": self.requests,
+                "faults": self._passage.faults,
+            }
+        )
+
+    async def _relay(self, request: web.Request) -> web.StreamResponse:
+        """Pass one request on, and its answer back."""
+        if request.host.rsplit(":", 1)[0] not in LOOPBACK and request.host not in LOOPBACK:
+            return _error(403, f"found the host {request.host!r}, expected a name of this machine")
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            # Codex takes any other answer for a failure, and this one for what it is.
+            return _error(426, "no WebSocket here, plain HTTP only")
+        self.requests += 1
+        sent = self._passage.request(request.method, request.path, request.headers, await request.read())
+        read = ("content-encoding", "accept-encoding") if sent.plain else ()
+        address = URL(self._upstream + request.raw_path.removeprefix(PREFIX), encoded=True)
+        assert self._client is not None
+        try:
+            async with self._client.request(
+                request.method,
+                address,
+                data=sent.body,
+                headers=_end_to_end(request.headers, read),
+                skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+                allow_redirects=False,
+            ) as answer:
+                return await self._answered(request, sent, answer)
+        except TimeoutError:
+            return _error(504, f"{self._upstream}: no answer in time")
+        except ClientError as error:
+            return _error(502, f"{self._upstream}: {type(error).__name__}: {error}")
+
+    async def _answered(self, request: web.Request, sent: Sent, answer: ClientResponse) -> web.StreamResponse:
+        """Pass the answer back as it comes."""
+        editor = self._passage.answer(sent, answer.status, answer.headers)
+        response = web.StreamResponse(status=answer.status, reason=answer.reason)
+        response.headers.extend(_end_to_end(answer.headers, ("content-encoding",) if editor else ()))
+        if answer.content_length is not None and editor is None:
+            response.content_length = answer.content_length
+        await response.prepare(request)
+        try:
+            try:
+                async for chunk in answer.content.iter_any():
+                    if out := editor.feed(chunk) if editor is not None else chunk:
+                        await response.write(out)
+            except (ClientError, TimeoutError, zlib.error, zstandard.ZstdError):
+                # The upstream broke off in the middle: so do we, for the client to see what happened.
+                await response.write(editor.end() if editor is not None else b"")
+                if request.transport is not None:
+                    request.transport.close()
+                return response
+            if editor is not None:
+                await response.write(editor.end())
+            await response.write_eof()
+        except ConnectionResetError:
+            # The client has what it wanted: some close as soon as the answer is complete.
+            return response
+        return response
+
+
+def _end_to_end(headers: Mapping[str, str], without: Iterable[str] = ()) -> CIMultiDict[str]:
+    """The headers that are passed on."""
+    named = headers.get("connection", "").lower().replace(" ", "").split(",")
+    dropped = HOP_BY_HOP.union(named, without)
+    return CIMultiDict((name, value) for name, value in headers.items() if name.lower() not in dropped)
+
+
+def _error(status: int, message: str) -> web.Response:
+    """An answer of our own, in the shape that clients of these APIs read."""
+    error = {"message": f"execledger proxy: {message}", "type": "proxy_error"}
+    return web.json_response({"error": error}, status=status)

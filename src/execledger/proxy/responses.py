@@ -1,0 +1,117 @@
+"""The Responses dialect: requests with an ``input`` list of items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from execledger.agents.tool_calls import ToolCall
+from execledger.proxy.dialect import Item, Propose
+from execledger.proxy.responses_calls import WireCall, call_of, put_call
+from execledger.proxy.responses_stream import ResponsesStream
+
+_FIELDS = msgspec.json.Decoder(dict[str, Raw])
+_ITEMS = msgspec.json.Decoder(list[Raw])
+_TEXT = msgspec.json.Decoder(str)
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
+_ENCODE = msgspec.json.Encoder().encode
+
+
+class _Wire(WireCall):
+    """The fields of any item that we look at."""
+
+    role: str | None = None
+    output: Raw = Raw(b"")
+    content: Raw = Raw(b"")
+
+
+_WIRE = msgspec.json.Decoder(_Wire)
+
+
+class ResponsesRequest:
+    """A request of this dialect, split into its fields and items."""
+
+    def __init__(self, body: bytes, fields: dict[str, Raw], items: Sequence[bytes]) -> None:
+        """The request ``body`` with these fields, of which ``input`` holds ``items``."""
+        self.body = body
+        self.items = items
+        self._fields = fields
+
+    def field(self, name: str) -> str:
+        """A field that is a text; "" if it is not there."""
+        try:
+            return _TEXT.decode(self._fields[name])
+        except (KeyError, msgspec.MsgspecError):
+            return ""
+
+    def joined(self, items: Sequence[bytes]) -> bytes:
+        """The request with other items."""
+        values = {**self._fields, "input": b"[" + b",".join(items) + b"]"}
+        return b"{" + b",".join(b"%b:%b" % (_ENCODE(name), bytes(value)) for name, value in values.items()) + b"}"
+
+
+class Responses:
+    """The dialect that Codex speaks."""
+
+    def split(self, body: bytes) -> ResponsesRequest | None:
+        """The request; None if its input is no list of items."""
+        try:
+            fields = _FIELDS.decode(body)
+            return ResponsesRequest(body, fields, _ITEMS.decode(fields["input"]))
+        except (KeyError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+
+    def item(self, raw: bytes) -> Item:
+        """Read one item; what is not understood is context."""
+        try:
+            wire = _WIRE.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return Item("context")
+        if wire.type.endswith("_output"):
+            return Item("result", wire.call_id or "", parts=_parts(wire.output))
+        if wire.type == "message" or (wire.role and not wire.type):
+            if wire.role == "assistant":
+                return Item("model")
+            text = "\n".join(_parts(wire.content) or ())
+            return Item("user" if wire.role == "user" else "context", text=text)
+        if call := call_of(wire):
+            return Item("call", wire.call_id or "", call)
+        made = wire.type == "reasoning" or wire.type.endswith("_call")
+        return Item("model" if made else "context")
+
+    def with_call(self, raw: bytes, call: ToolCall) -> bytes:
+        """The item with another call in it."""
+        item = _OBJECT.decode(raw)
+        put_call(item, call)
+        return _ENCODE(item)
+
+    def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
+        """The item with another result in it, in the shape that its own had."""
+        item = _OBJECT.decode(raw)
+        plain = isinstance(item.get("output"), str)
+        output = "".join(parts) if plain else [{"type": "input_text", "text": part} for part in parts]
+        return _ENCODE({**item, "output": output})
+
+    def tail(self, text: str) -> bytes:
+        """A message of the developer: a user's would look like a new turn, and end the reasoning of this one."""
+        content = [{"type": "input_text", "text": text}]
+        return _ENCODE({"type": "message", "role": "developer", "content": content})
+
+    def stream(self, propose: Propose) -> ResponsesStream:
+        """An editor for the events of one answer."""
+        return ResponsesStream(propose)
+
+
+def _parts(value: Raw) -> tuple[str, ...] | None:
+    """The texts of a string or of a list of text parts; None if there is anything else."""
+    if not value:
+        return None
+    decoded = msgspec.json.decode(value)
+    if isinstance(decoded, str):
+        return (decoded,)
+    if not isinstance(decoded, list) or not all(isinstance(part, dict) and "text" in part for part in decoded):
+        return None
+    return tuple(str(part["text"]) for part in decoded)

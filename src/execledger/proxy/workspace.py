@@ -1,0 +1,66 @@
+"""One session's workspace: the ledger that its conversations share, and which step is which.
+
+Writes belong to the workspace, whoever made them; observations belong to the conversation that saw them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from execledger.agents.session import Session
+from execledger.core.decisions import Step
+
+
+class Workspace:
+    """The ledger of one session."""
+
+    def __init__(self, session: Session) -> None:
+        """An empty workspace."""
+        self.session = session
+        self.writing: set[str] = set()
+        """The conversations that have a call under way that may write."""
+        self.turn = 0
+        """How many times a model was asked to act."""
+        self._steps: dict[tuple[str, str], int] = {}
+        self._sources: dict[str, int] = {}
+        self._chains: list[str] = []
+        self._threads: dict[str, list[int]] = {}
+
+    def busy(self, thread: str) -> bool:
+        """Another conversation has a call under way that may write."""
+        return bool(self.writing - {thread})
+
+    def recorded(self, thread: str, chain: str) -> int | None:
+        """The step of ``thread`` at this point of its history, if it was recorded before."""
+        return self._steps.get((thread, chain))
+
+    def source(self, chain: str) -> int | None:
+        """The step of any conversation at this point of a history that it shares with others."""
+        return self._sources.get(chain)
+
+    def steps_of(self, chains: Iterable[str]) -> tuple[int, ...]:
+        """The steps at these points, as far as they are known."""
+        return tuple(self._sources[chain] for chain in chains if chain in self._sources)
+
+    def chains_of(self, steps: Iterable[int]) -> tuple[str, ...]:
+        """The points of the history at which these steps stand."""
+        return tuple(self._chains[step] for step in steps)
+
+    def record(self, step: Step, chain: str, sealed: bool, since: int) -> int:
+        """Take a completed step in; its number. ``since`` is the first step that stood in view."""
+        at = len(self._chains)
+        self.session.record(step, self.turn, sealed, since)
+        self._chains.append(chain)
+        self._steps[step.action.thread, chain] = at
+        self._sources.setdefault(chain, at)
+        self._threads.setdefault(step.action.thread, []).append(at)
+        return at
+
+    def visible(self, thread: str, steps: list[int]) -> Container[int]:
+        """The steps that a request shows; a range where it shows all of the conversation's since some step."""
+        mine = self._threads.get(thread, [])
+        if not steps:
+            return range(len(self._chains), len(self._chains))
+        if steps == mine[-len(steps) :]:
+            return range(steps[0], len(self._chains))
+        return frozenset(steps)

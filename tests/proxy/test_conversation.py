@@ -1,0 +1,266 @@
+"""Conversations under a ledger: what the model is shown, and that it is shown the same for ever after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from execledger.agents.adapter import Asked
+from execledger.proxy.edits import EditStore
+from tests.proxy.talk import TEXT, Talk, message, new_passage, opening
+
+CAT, OTHER = "cat a.py", "cat b.py"
+RAN = "[Ledger: ran; the output is the same as above"
+NOT_RUN = "[Ledger: not run, its output still stands above"
+
+
+def test_an_output_that_stands_above_is_not_shown_again() -> None:
+    """The command runs; the model is shown a reference, now and in every later request."""
+    talk = Talk(new_passage())
+    assert TEXT in talk.turn(CAT)[0]
+    again = talk.turn(CAT)[0]
+    assert RAN in again
+    assert "Process exited with code 0" in again
+    talk.turn(OTHER)
+    assert talk.ran == [CAT, CAT, OTHER]
+    assert talk.grows()
+
+
+def test_a_swapped_call_is_restored_for_the_model() -> None:
+    """The client runs a shim; the model sees its own call, and a reference as the result."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    assert talk.turn(CAT)[0].startswith(NOT_RUN)
+    assert talk.ran[1].startswith("echo '[ledger:")
+    calls = [item["arguments"] for item in talk.sent[-1] if item["type"] == "function_call"]
+    assert calls == [json.dumps({"cmd": CAT})] * 2
+    talk.turn(OTHER)
+    assert talk.grows()
+
+
+def test_what_is_proven_in_a_sealed_place_is_not_run() -> None:
+    """The default preset swaps too, where nothing else can write."""
+    talk = Talk(new_passage(sealed=True))
+    talk.turn(CAT)
+    assert talk.turn(CAT)[0].startswith(NOT_RUN)
+
+
+def test_a_shim_that_is_not_ours_byte_for_byte_stays(tmp_path: Path) -> None:
+    """A call that imitates a shim, or a shim that somebody altered, is a call like any other."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    (shim,) = talk.propose(CAT)
+    altered = {**shim, "arguments": shim["arguments"].replace("Instead", "In place")}
+    imitated = {**shim, "call_id": "other", "arguments": json.dumps({"cmd": "echo '[ledger:0123456789abcdef] x'"})}
+    talk.answer([altered, imitated])
+    shown = talk.request()
+    assert [one["arguments"] for one in shown if one["type"] == "function_call"][1:] == [
+        altered["arguments"],
+        imitated["arguments"],
+    ]
+    assert not any(NOT_RUN in one for one in talk.results(shown))
+
+
+@pytest.mark.parametrize("preset", ["paper", "verified"])
+def test_a_restarted_proxy_shows_the_same(tmp_path: Path, preset: str) -> None:
+    """With the edits of the first, a second proxy shows the same history; so does one that sees a fork."""
+    store = tmp_path / "edits"
+    first = Talk(new_passage(EditStore(store), preset=preset))
+    for command in (CAT, CAT, OTHER, CAT):
+        first.turn(command)
+    for session, thread in (("s", "t"), ("forked", "u")):
+        second = Talk(new_passage(EditStore(store), preset=preset), session, thread, first.items)
+        second.numbers = first.numbers
+        assert second.request() == first.sent[-1]
+        second.turn(CAT)
+        assert second.grows()
+
+
+def test_without_the_edits_the_history_still_makes_sense() -> None:
+    """A session that goes on without Ledger has calls that say what they are, and results that fit them."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    talk.turn(CAT)
+    bare = Talk(new_passage(govern=False), items=talk.items)
+    shown = bare.request()
+    call, result = shown[-3], shown[-2]
+    assert "Instead of cat a.py. Its output still stands above, unchanged." in call["arguments"]
+    assert "Instead of cat a.py. Its output still stands above, unchanged." in result["output"]
+
+
+def test_after_a_compaction_nothing_that_vanished_is_referred_to() -> None:
+    """Reuse, reuse, compaction, allow, reuse; the view tells what was seen and is gone."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    assert NOT_RUN in talk.turn(CAT)[0]
+    for _ in range(4):
+        talk.turn("true")
+    assert NOT_RUN in talk.turn(CAT)[0]
+    talk.items = [*opening(), message("user", "Another language model started to solve this problem: summary")]
+    talk.sent.clear()
+    talk.request()
+    assert "a.py: whole, 40 lines (current, seen, no longer in context)" in talk.view
+    assert TEXT in talk.turn(CAT)[0]
+    assert "a.py: whole, 40 lines (current, in context)" in talk.view
+    assert NOT_RUN in talk.turn(CAT)[0]
+    assert talk.grows()
+
+
+def test_a_side_request_is_restored_and_nothing_else() -> None:
+    """A compaction sees the history that the model saw, without a view, and its new results are shown whole."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    talk.turn(CAT)
+    talk.answer(talk.propose(OTHER))
+    talk.items.append(message("user", "Sum up."))
+    shown = talk.request(turn=False)
+    assert talk.view == ""
+    assert [NOT_RUN in one for one in talk.results(shown)] == [False, True, False]
+    assert talk.grows()
+
+
+def test_a_request_that_comes_again_is_rewritten_in_the_same_way() -> None:
+    """A retry gets the very same bytes."""
+    talk = Talk(new_passage())
+    talk.turn(CAT)
+    talk.turn(CAT)
+    assert talk.request() == talk.request() == talk.sent[-1]
+
+
+def test_sessions_with_the_same_call_ids_keep_apart() -> None:
+    """Equal ids and equal commands of two sessions with different files get each their own results."""
+    passage = new_passage(preset="paper")
+    one, two = Talk(passage, "one", "one"), Talk(passage, "two", "two")
+    two.run = lambda command: f"{TEXT}and more\n"
+    for talk in (one, two):
+        talk.turn(CAT)
+    for talk in (one, two):
+        assert NOT_RUN in talk.turn(CAT)[0]
+        assert talk.grows()
+    assert "and more" in two.results(two.sent[-1])[0]
+    assert "and more" not in one.results(one.sent[-1])[0]
+
+
+def test_a_write_of_one_thread_reaches_what_the_others_have_seen() -> None:
+    """Writes belong to the session: a sub-agent's edit makes what its parent saw stale."""
+    passage = new_passage(preset="paper")
+    parent, child = Talk(passage, "s", "parent"), Talk(passage, "s", "child", opening("Edit a.py."))
+    parent.turn(CAT)
+    child.turn("sed -i s/x/y/ a.py")
+    parent.turn(OTHER)
+    assert "a.py: whole, 40 lines (stale, in context)" in parent.view
+    assert TEXT in parent.turn(CAT)[0]
+
+
+def test_a_thread_does_not_see_what_another_was_shown() -> None:
+    """Observations belong to the thread: a sub-agent that reads a file is shown it."""
+    passage = new_passage(preset="paper")
+    parent, child = Talk(passage, "s", "parent"), Talk(passage, "s", "child", opening("Look at a.py."))
+    parent.turn(CAT)
+    assert TEXT in child.turn(CAT)[0]
+
+
+def test_a_thread_born_with_a_history_knows_what_stands_in_it() -> None:
+    """A forked sub-agent may be referred to what it inherited, and to nothing that has changed since."""
+    passage = new_passage(preset="paper")
+    parent = Talk(passage, "s", "parent")
+    parent.turn(CAT)
+    parent.turn(OTHER)
+    child = Talk(passage, "s", "child", [*parent.items])
+    child.numbers = 10
+    parent.turn("sed -i s/x/y/ b.py")
+    child.request()
+    assert "a.py: whole, 40 lines (possibly stale, in context)" in child.view
+    assert "b.py: whole, 40 lines (stale, in context)" in child.view
+    assert NOT_RUN in child.turn(CAT)[0]
+    assert NOT_RUN not in child.turn(OTHER)[0]
+    assert "a.py: whole, 40 lines (possibly stale, in context)" in parent.view
+
+
+def test_what_ran_beside_a_write_proves_nothing() -> None:
+    """Calls of one turn may run side by side: a read behind a write may have come before it."""
+    talk = Talk(new_passage(sealed=True))
+    talk.turn("sed -i s/x/y/ a.py", CAT)
+    assert "a.py: whole, 40 lines (possibly stale, in context)" in talk.view
+    assert NOT_RUN not in talk.turn(CAT)[0]
+    assert talk.ran == ["sed -i s/x/y/ a.py", CAT, CAT]
+
+
+def test_while_another_thread_may_be_writing_nothing_is_reused() -> None:
+    """A call under way in one thread keeps the others from being answered without running."""
+    passage = new_passage(sealed=True)
+    parent, child = Talk(passage, "s", "parent"), Talk(passage, "s", "child", opening("Edit."))
+    parent.turn(CAT)
+    child.request()
+    calls = child.propose("sed -i s/x/y/ b.py")
+    assert NOT_RUN not in parent.turn(CAT)[0]
+    child.answer(calls)
+    child.request()
+    for _ in range(4):
+        parent.turn("true")
+    parent.turn(CAT)
+    for _ in range(4):
+        parent.turn("true")
+    assert NOT_RUN in parent.turn(CAT)[0]
+
+
+def test_a_repeated_test_gets_a_remark_that_stays() -> None:
+    """The remark stands behind the result, in this and in every later request."""
+    talk = Talk(new_passage())
+    talk.run = lambda command: "5 passed\n"
+    talk.turn("pytest tests")
+    assert "[Ledger: the same test gave the same result" in talk.turn("pytest tests")[0]
+    talk.turn("true")
+    assert talk.grows()
+
+
+def test_nothing_secret_is_kept_in_an_edit(tmp_path: Path) -> None:
+    """A call that holds a key is neither swapped nor referred to: edits are kept for ever."""
+    secret = "sk-ant-" + "a1" * 12
+    talk = Talk(new_passage(EditStore(tmp_path / "edits"), preset="paper"))
+    command = f"grep -rn {secret} a.py"
+    talk.run = lambda command: TEXT
+    talk.turn(command)
+    talk.turn(command)
+    assert talk.ran == [command, command]
+    assert not any(secret.encode() in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_shadow_changes_nothing() -> None:
+    """What the model is shown is what the client sent, and the client gets what the model asked for."""
+    talk = Talk(new_passage(preset="paper", shadow=True))
+    for command in (CAT, CAT, OTHER, CAT):
+        talk.turn(command)
+    assert talk.ran == [CAT, CAT, OTHER, CAT]
+    assert talk.sent[-1] == talk.items
+    assert [run.counts.shadow_reuses for run in talk.passage.book.summaries] == [1]
+
+
+def test_a_session_that_was_let_go_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More sessions than fit into memory cost time, and change nothing."""
+    monkeypatch.setattr("execledger.proxy.book.MAX_SESSIONS", 1)
+    passage = new_passage(preset="paper")
+    one, two = Talk(passage, "one", "one"), Talk(passage, "two", "two")
+    for command in (CAT, CAT, OTHER):
+        for talk in (one, two):
+            talk.turn(command)
+    assert len(passage.book) == 1
+    assert one.grows() and two.grows()
+
+
+def test_who_asks_is_told_by_the_request() -> None:
+    """Old and new versions name their sessions differently; sub-agents share one."""
+    from execledger.agents.codex import asked
+
+    agent = {"user-agent": "codex_exec/0.166.0 (Debian)"}
+    new = asked({**agent, "session-id": "s", "thread-id": "t", "x-codex-turn-metadata": "{}"}, "", "")
+    assert new == Asked("s", "t", turn=True, agent="codex 0.166.0")
+    old = asked({"session_id": "s", "conversation_id": "s"}, "", "")
+    assert old == Asked("s", "s", turn=True, agent="codex")
+    side = asked({"session-id": "s", "x-codex-turn-metadata": '{"request_kind":"compaction"}'}, "", "")
+    assert not side.turn
+    assert asked({}, "key", "You are performing a CONTEXT CHECKPOINT COMPACTION now") == Asked(
+        "key", "key", turn=False, agent="codex"
+    )
