@@ -168,22 +168,6 @@ def steady(text: str) -> str:
     return re.sub(r"in \d+\.\d+s|index [0-9a-f.]+|/\S+/(?:plain|ledger)/", "", text)
 
 
-@pytest.mark.parametrize("place", ["_informed", "_governed", "_answered", "_noted", "_merged"])
-def test_a_fault_of_ours_never_ends_or_changes_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    """An exception anywhere in our code leaves the agent's run going, and is counted."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("planted")
-
-    monkeypatch.setattr(LedgerModel, place, fail)
-    agent, _, environment = run(tmp_path, *((command,) for command in COMMANDS))
-    assert agent.messages[-1]["extra"]["exit_status"] == "Submitted"
-    assert environment.ran == [*COMMANDS, SUBMIT]
-    assert agent.model.serialize()["info"]["ledger"]["counts"]["faults"] == 1
-
-
 def test_a_suppressed_call_that_cannot_be_answered_asks_to_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,141 @@
+"""Breaks one call of our own code at a time, to see that nothing that stands around it breaks as well.
+
+    sites = call_sites(work)                  which calls of ours ``work`` makes, and how often
+    with sabotaged(site, occurrence) as trap: the same work, in which that one call raises ``Sabotage``
+        work()
+    assert trap.sprung
+
+A *call site* is a line of ours that calls a function of ours. The exception surfaces in the function that is called,
+before its first line, so it is as if that function had failed at once. Three kinds of calls are no sites:
+
+- A call by somebody else, such as an agent that asks our model: above it there is nothing of ours that could catch.
+  The standard library counts as ours here (``contextlib``, ``weakref``): it passes on what it is handed.
+- A call of somebody else's function: what it raises arrives where the failure of our own function arrives that made
+  the call, and that one is a site.
+- Modules, class bodies and comprehensions: they have frames, but nobody calls them by name. A generator's every step is
+  a call, and so is the end of a ``with`` block of ours.
+
+What the package remembers from earlier calls is forgotten first, so that equal work makes equal calls. A module is
+imported once in a process, so ``work`` should have been done once before its sites are collected.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+PACKAGE = "execledger"
+TESTING = f"{PACKAGE}.testing"
+NOT_CALLED = frozenset({"<module>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+class Sabotage(Exception):
+    """The planted fault."""
+
+
+class CallSite(NamedTuple):
+    """A line of ours that calls a function of ours."""
+
+    caller: CodeType
+    """The function that calls."""
+    line: int
+    """The line of the call."""
+    callee: CodeType
+    """The function that is called."""
+
+    def __str__(self) -> str:
+        """The site as an editor finds it, and both ends of the call."""
+        file = self.caller.co_filename.rpartition(f"/{PACKAGE}/")[2]
+        return f"{file}:{self.line} {self.caller.co_qualname} -> {self.callee.co_qualname}"
+
+
+class Trap:
+    """Raises ``Sabotage`` when a call site is reached for the n-th time."""
+
+    def __init__(self, site: CallSite, occurrence: int) -> None:
+        """Set at ``site``; the first time is occurrence 1."""
+        self.sprung = False
+        """The fault was planted."""
+        self._site = site
+        self._left = occurrence
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        """What the interpreter calls when a function begins; an exception here is one of that function."""
+        if event == "call" and frame.f_code is self._site.callee and _site_of(frame) == self._site:
+            self._left -= 1
+            if self._left == 0:
+                self.sprung = True
+                raise Sabotage(str(self._site))
+
+
+def call_sites(work: Callable[[], object]) -> dict[CallSite, int]:
+    """The call sites that ``work`` reaches, in that order, and how often it does."""
+    reached: dict[CallSite, int] = {}
+
+    def count(frame: FrameType, event: str, _: Any) -> None:
+        site = _site_of(frame) if event == "call" else None
+        if site is not None:
+            reached[site] = reached.get(site, 0) + 1
+
+    with _traced(count):
+        work()
+    return reached
+
+
+@contextmanager
+def sabotaged(site: CallSite, occurrence: int = 1) -> Iterator[Trap]:
+    """Make the call at ``site`` raise ``Sabotage`` when it is made for the n-th time, and only then."""
+    trap = Trap(site, occurrence)
+    with _traced(trap):
+        yield trap
+
+
+@contextmanager
+def _traced(tracer: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
+    """Have every call of this thread, and of those that it starts, told to ``tracer``."""
+    _forget()
+    before, before_in_threads = sys.gettrace(), threading.gettrace()
+    threading.settrace(tracer)
+    sys.settrace(tracer)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+        threading.settrace(before_in_threads)
+
+
+def _site_of(frame: FrameType) -> CallSite | None:
+    """The call that ``frame`` answers, if both ends of it are ours."""
+    code = frame.f_code
+    if not _is_ours(frame) or code.co_name in NOT_CALLED or not code.co_flags & inspect.CO_OPTIMIZED:
+        # Only the bodies of modules and classes are not optimised.
+        return None
+    caller = frame.f_back
+    while caller is not None and _module(caller).partition(".")[0] in sys.stdlib_module_names:
+        caller = caller.f_back
+    if caller is None or not _is_ours(caller) or caller.f_code.co_name == "<module>":
+        return None
+    return CallSite(caller.f_code, caller.f_lineno, code)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    module = _module(frame)
+    return f"{module}.".startswith(f"{PACKAGE}.") and not f"{module}.".startswith(f"{TESTING}.")
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _forget() -> None:
+    """Empty the package's caches: a value that is remembered is not computed, and its calls are not made."""
+    modules = [module for name, module in list(sys.modules.items()) if f"{name}.".startswith(f"{PACKAGE}.")]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if isinstance(value, functools._lru_cache_wrapper):
+            value.cache_clear()
