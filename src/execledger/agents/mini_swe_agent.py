@@ -232,8 +232,10 @@ class LedgerModel:
         if not text:
             return prefix
         if self._inside(messages):
-            last = _with_text(prefix[-1], text)
-            return [*self._marked(messages[:-1]), last] if self._cache else [*prefix[:-1], last]
+            if self._cache and messages[-1].get("role") == "tool":
+                # The marker of a tool's message covers all of it, and nothing may be cached that holds the view.
+                return [*self._marked(messages[:-1]), _with_text(messages[-1], text)]
+            return [*prefix[:-1], _with_text(prefix[-1], text)]
         return [*prefix, self.inner.format_message(role="user", content=text)]
 
     def _used(self, message: Message) -> None:
