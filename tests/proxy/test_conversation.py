@@ -264,3 +264,26 @@ def test_who_asks_is_told_by_the_request() -> None:
     assert asked({}, "key", "You are performing a CONTEXT CHECKPOINT COMPACTION now") == Asked(
         "key", "key", turn=False, agent="codex"
     )
+
+
+def test_conversations_without_a_name_are_known_by_their_beginning() -> None:
+    """Clients that send no headers of Codex's keep apart as long as their tasks differ."""
+    passage = new_passage(preset="paper")
+    one, two = Talk(passage, "", "", opening("First.")), Talk(passage, "", "", opening("Second."))
+    for talk in (one, two):
+        talk.turn(CAT)
+    assert len(passage.book) == 2
+    assert NOT_RUN in one.turn(CAT)[0]
+    assert "Task: First." in one.view
+
+
+def test_a_session_that_says_nothing_for_long_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its journal is closed when the next session begins; if it speaks again after all, nothing has changed for it."""
+    passage = new_passage(preset="paper")
+    talk = Talk(passage, "one", "one")
+    talk.turn(CAT)
+    monkeypatch.setattr("execledger.proxy.book.IDLE_SECONDS", -1.0)
+    Talk(passage, "two", "two").turn(CAT)
+    assert [run.end is not None for run in passage.book.summaries] == [True, False]
+    talk.turn(CAT)
+    assert talk.grows()

@@ -18,7 +18,7 @@ class Asked(Struct, frozen=True):
     """Who sends a request, and what for."""
 
     session: str
-    """The session: one workspace, one ledger."""
+    """The session: one workspace, one ledger; "" if the request does not name it."""
     thread: str
     """The conversation within it; a sub-agent has its own."""
     turn: bool

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -18,10 +19,28 @@ from execledger.errors import LedgerError
 
 OPENAI = "openai"
 """The provider that Codex has built in."""
+UNCHANGEABLE = frozenset({OPENAI, "ollama", "lmstudio", "oss", "amazon-bedrock", "amazon-bedrock-runtime"})
+"""All that it has built in: what a configuration says about these is not heeded, or not wholly."""
 KEY_ADDRESS, LOGIN_ADDRESS = "https://api.openai.com/v1", "https://chatgpt.com/backend-api/codex"
 """Where the built-in provider sends requests: with a key, and with a login of ChatGPT."""
 OWN = "ledger"
 """The provider that stands for an upstream that the user names to us."""
+SYSTEM = Path("/etc/codex/config.toml")
+"""The settings of the machine, below the user's."""
+VARIABLE = "OPENAI_BASE_URL"
+"""What named the built-in provider's address before there was a setting for it, and for some time beside that."""
+WITH_SETTING, WITHOUT_VARIABLE = (0, 115), (0, 119)
+"""The versions in which the setting came, and the variable went."""
+WITH_VALUE = frozenset(
+    "-c --config --enable --disable --remote --remote-auth-token-env -i --image -m --model --local-provider "
+    "-p --profile -s --sandbox -a --ask-for-approval -C --cd --add-dir".split()
+)
+"""Options that stand before the subcommand and take the next word."""
+WITH_KEY_VARIABLE = frozenset({"exec", "e", "review"})
+"""The subcommands that take a key from the environment; the terminal does not."""
+
+Version: TypeAlias = tuple[int, ...]
+"""A version of Codex."""
 
 
 class Route(Struct, frozen=True):
@@ -33,45 +52,60 @@ class Route(Struct, frozen=True):
     """The provider whose address is ours now."""
     key_variable: str = ""
     """For the provider of our own: the environment variable that holds the key; "" if there is none."""
+    by_variable: bool = False
+    """This version takes the built-in provider's address from the environment."""
 
     def settings(self, url: str) -> dict[str, object]:
         """The configuration that sends requests to ``url``, as ``-c`` takes it."""
         if self.provider == OPENAI:
-            return {"openai_base_url": url}
-        if self.provider != OWN:
-            return {f"model_providers.{self.provider}.base_url": url}
-        own = {"name": "Ledger", "base_url": url, "wire_api": "responses"}
-        key = {"env_key": self.key_variable} if self.key_variable else {}
-        return {"model_provider": OWN, f"model_providers.{OWN}": {**own, **key}}
+            return {} if self.by_variable else {"openai_base_url": url}
+        if self.provider == OWN:
+            own = {"name": "Ledger", "base_url": url, "wire_api": "responses"}
+            key = {"env_key": self.key_variable} if self.key_variable else {}
+            return {"model_provider": OWN, f"model_providers.{OWN}": {**own, **key}}
+        if "." in self.provider:
+            # Codex cuts a key at every dot, quoted or not; tables are merged into those of the file.
+            return {"model_providers": {self.provider: {"base_url": url}}}
+        return {f"model_providers.{self.provider}.base_url": url}
+
+    def variables(self, url: str) -> dict[str, str]:
+        """What the environment says, for the same end."""
+        return {VARIABLE: url} if self.by_variable else {}
 
 
-def route(arguments: list[str], environment: Mapping[str, str], upstream: str = "") -> Route:
-    """How to stand between Codex, started with ``arguments``, and its model; ``upstream`` is named by the user."""
-    if "--oss" in arguments and not upstream:
-        raise LedgerError("codex --oss: found a local provider", hint="name its address: execledger run --upstream URL")
+def route(
+    arguments: list[str], environment: Mapping[str, str], version: Callable[[], Version], upstream: str = ""
+) -> Route:
+    """How to stand between Codex, started with ``arguments``, and its model.
+
+    Its ``version`` is asked for only where it matters; ``upstream`` is named by the user.
+    """
+    if "--oss" in arguments:
+        hint = "leave --oss out, and name the server: execledger run --upstream URL -- codex -m MODEL ..."
+        raise LedgerError("codex --oss: found a local server, which Codex talks to past any proxy", hint=hint)
     home = Path(environment.get("CODEX_HOME") or Path(environment.get("HOME") or "~").expanduser() / ".codex")
-    config = _read(home / "config.toml")
-    config = _merged(config, _profile(config, arguments, home))
-    for setting in _values(arguments, "-c", "--config"):
-        config = _merged(config, _setting(setting))
+    config = _configuration(arguments, home)
     name = str(config.get("model_provider") or OPENAI)
     if upstream:
         # The built-in provider would ask a foreign server for what only its own can do.
         key = "OPENAI_API_KEY" if environment.get("OPENAI_API_KEY") else ""
-        return Route(upstream, OWN, key) if name == OPENAI else Route(upstream, name)
-    providers = config.get("model_providers")
-    provider = providers.get(name, {}) if isinstance(providers, dict) else {}
+        return Route(upstream, OWN, key) if name in UNCHANGEABLE else Route(upstream, name)
     if name == OPENAI:
-        address = config.get("openai_base_url") or environment.get("OPENAI_BASE_URL")
-        return Route(str(address or _openai_address(home, environment)), OPENAI)
-    address = provider.get("base_url") if isinstance(provider, dict) else None
-    if not isinstance(address, str) or not address:
-        hint = "name its address: execledger run --upstream URL"
-        raise LedgerError(f"{home / 'config.toml'}: found no base_url for the provider `{name}`", hint=hint)
-    if provider.get("wire_api") == "chat":
-        hint = "set wire_api to responses, if the server speaks it"
-        raise LedgerError(f"{home / 'config.toml'}: `{name}` speaks chat, Ledger's proxy speaks responses", hint=hint)
-    return Route(address, name)
+        return _built_in(config, environment, version(), subcommand(arguments), home)
+    return Route(_address(name, config, home / "config.toml"), name)
+
+
+def subcommand(arguments: list[str]) -> str:
+    """The first word that is no option: what Codex is to do, or a prompt; "" if there is none."""
+    rest = iter(arguments)
+    for word in rest:
+        if word == "--":
+            break
+        if word in WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def overridden(arguments: list[str], settings: Mapping[str, object]) -> list[str]:
@@ -102,20 +136,60 @@ def overridden(arguments: list[str], settings: Mapping[str, object]) -> list[str
 def _toml(value: object) -> str:
     """A value in TOML's spelling; its strings are JSON's."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + "}"
-    return json.dumps(value)
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
 
 
-def _openai_address(home: Path, environment: Mapping[str, str]) -> str:
+def _configuration(arguments: list[str], home: Path) -> dict[str, Any]:
+    """The settings that count: of the machine, the user, the profile and the command line, each over those before."""
+    given = [_setting(text) for text in _values(arguments, "-c", "--config")]
+    chosen = _values(arguments, "-p", "--profile")
+    # A profile is a file of its own; in older versions it is a table, which stands above even the command line.
+    files = [SYSTEM, home / "config.toml", *(home / f"{name}.config.toml" for name in chosen[-1:])]
+    config = reduce(_merged, [*map(_read, files), *given])
+    profiles = config.get("profiles")
+    table = profiles.get(str([config.get("profile"), *chosen][-1])) if isinstance(profiles, dict) else None
+    return _merged(config, table) if isinstance(table, dict) else config
+
+
+def _built_in(
+    config: Mapping[str, Any], environment: Mapping[str, str], version: Version, command: str, home: Path
+) -> Route:
+    """The route of the provider that Codex has built in."""
+    setting = config.get("openai_base_url") if version >= WITH_SETTING else None
+    variable = environment.get(VARIABLE) if version < WITHOUT_VARIABLE else None
+    keyed = command in WITH_KEY_VARIABLE and environment.get("CODEX_API_KEY")
+    address = setting or variable or (KEY_ADDRESS if keyed else _login_address(home, environment))
+    return Route(str(address), OPENAI, by_variable=version < WITH_SETTING)
+
+
+def _login_address(home: Path, environment: Mapping[str, str]) -> str:
     """Which of its own addresses Codex uses depends on how the user logged in."""
-    if environment.get("CODEX_API_KEY"):
-        return KEY_ADDRESS
+    if environment.get("CODEX_ACCESS_TOKEN"):
+        return LOGIN_ADDRESS
     try:
         stored = json.loads((home / "auth.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
+        stored = None
+    if not isinstance(stored, dict):
         return KEY_ADDRESS
-    login = isinstance(stored, dict) and bool(stored.get("tokens")) and stored.get("auth_mode") != "apikey"
-    return LOGIN_ADDRESS if login and not stored.get("OPENAI_API_KEY") else KEY_ADDRESS
+    mode = stored.get("auth_mode") or ("apikey" if stored.get("OPENAI_API_KEY") else "chatgpt")
+    return KEY_ADDRESS if mode == "apikey" else LOGIN_ADDRESS
+
+
+def _address(name: str, config: Mapping[str, Any], file: Path) -> str:
+    """The address of a provider that the user has set up."""
+    providers = config.get("model_providers")
+    provider = providers.get(name) if isinstance(providers, dict) else None
+    provider = provider if isinstance(provider, dict) else {}
+    address = provider.get("base_url")
+    if not isinstance(address, str) or not address or name in UNCHANGEABLE:
+        hint = "name its address: execledger run --upstream URL"
+        raise LedgerError(f"{file}: found no base_url to change for the provider `{name}`", hint=hint)
+    if provider.get("wire_api") == "chat":
+        hint = "set wire_api to responses, if the server speaks it"
+        raise LedgerError(f"{file}: `{name}` speaks chat, Ledger's proxy speaks responses", hint=hint)
+    return address
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -126,16 +200,6 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as error:
         raise LedgerError(f"{path}: can't be read: {error}", hint="Codex itself would not start with it") from error
-
-
-def _profile(config: dict[str, Any], arguments: list[str], home: Path) -> dict[str, Any]:
-    """The settings of the chosen profile: a table of the file, or in newer versions a file of its own."""
-    name = next(reversed(_values(arguments, "-p", "--profile")), config.get("profile"))
-    if not isinstance(name, str) or not name:
-        return {}
-    profiles = config.get("profiles")
-    table = profiles.get(name) if isinstance(profiles, dict) else None
-    return table if isinstance(table, dict) else _read(home / f"{name}.config.toml")
 
 
 def _values(arguments: list[str], short: str, long: str) -> list[str]:

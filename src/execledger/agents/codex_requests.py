@@ -35,7 +35,7 @@ class _Metadata(Struct):
 
 def asked(headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
     """Who asks: from the request's headers, its cache key, and the text of its last item if a user says it."""
-    session = _first(headers, _SESSION) or cache_key or "unnamed"
+    session = _first(headers, _SESSION) or cache_key
     thread = _first(headers, _THREAD) or session
     version = _VERSION.search(headers.get("user-agent", ""))
     turn = _asks_to_act(headers.get(_METADATA, "")) and not last.startswith(_COMPACTION)

@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.agents.codex_catalog import direct_tools
-from execledger.agents.codex_config import overridden, route
+from execledger.agents.codex_config import Route, Version, overridden, route, subcommand
 from execledger.journal.folder import edits_file
 from execledger.journal.summary import sentences
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
 
 ASIDE = frozenset(
-    "login logout mcp plugin completion sandbox debug apply a cloud features help update doctor "
+    "agents apply a archive cloud completion debug delete doctor exec-server features help login logout mcp "
+    "migrate-nfs-db migrate-rollouts plugin queue remote-control sandbox unarchive update "
     "-V --version -h --help".split()
 )
 """Subcommands and options that ask no model: these start as they are."""
@@ -55,35 +58,54 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 def start(program: str, arguments: list[str], launch: Launch) -> int:
     """Run Codex to its end; its exit status."""
-    if any(word in ASIDE for word in arguments[:1]):
+    if not ASIDE.isdisjoint((subcommand(arguments), *arguments[:1])):
         os.execv(program, [program, *arguments])
-    chosen = route(arguments, os.environ, launch.upstream)
+    chosen = route(arguments, os.environ, lambda: _version(program), launch.upstream)
+    # The screen is the agent's while it runs.
+    told: list[str] = []
+    rules = replace(launch.rules, tell=told.append)
     with ExitStack() as stack:
         # The port is taken first and served last: a process with one thread can start another safely.
         proxy = Proxy(
-            Settings(upstream=chosen.upstream, rules=launch.rules, edits=edits_file(), pass_through=launch.pass_through)
+            Settings(upstream=chosen.upstream, rules=rules, edits=edits_file(), pass_through=launch.pass_through)
         )
         settings = chosen.settings(proxy.url)
         if launch.direct:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
             settings["model_catalog_json"] = str(direct_tools(program, Path(folder)))
-        # A proxy of the network must not be asked for an address on this machine.
-        environment = os.environ | {
-            name: ",".join(filter(None, (os.environ.get(name), "127.0.0.1"))) for name in ("NO_PROXY", "no_proxy")
-        }
-        child = subprocess.Popen(
-            [program, *overridden(arguments, settings)], env=environment, preexec_fn=_ends_with(os.getpid())
-        )
+        command = [program, *overridden(arguments, settings)]
+        child = subprocess.Popen(command, env=_environment(chosen, proxy.url), preexec_fn=_ends_with(os.getpid()))
         _pass_signals(child)
         with proxy:
             status = child.wait()
-    for line in sentences(proxy.summaries, launch.journal):
+    for line in (*dict.fromkeys(told), *sentences(proxy.summaries, launch.journal)):
         print(line, file=sys.stderr)
-    if status < 0:
-        # It was ended by a signal, and whoever waits for us should see the same.
-        signal.signal(-status, signal.SIG_DFL)
-        os.kill(os.getpid(), -status)
-    return status
+    return status if status >= 0 else _end_by(-status)
+
+
+def _version(program: str) -> Version:
+    """Which Codex this is; one that does not say is taken for the newest."""
+    asked = subprocess.run(
+        [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    found = re.search(r"(\d+)\.(\d+)\.(\d+)", asked.stdout)
+    return tuple(map(int, found.groups())) if found else (sys.maxsize,)
+
+
+def _environment(chosen: Route, url: str) -> dict[str, str]:
+    """The environment of Codex: a proxy of the network must not be asked for an address on this machine."""
+    names = ("NO_PROXY", "no_proxy")
+    near = ",".join(dict.fromkeys([*filter(None, map(os.environ.get, names)), "127.0.0.1"]))
+    return {**os.environ, **dict.fromkeys(names, near), **chosen.variables(url)}
+
+
+def _end_by(number: int) -> int:
+    """End as the agent did, by a signal: whoever waits for us should see the same."""
+    # Some signals can't be caught, and have their effect anyway.
+    with suppress(OSError):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 128 + number
 
 
 def _pass_signals(child: subprocess.Popen[bytes]) -> None:

@@ -313,7 +313,7 @@ class Ledger:
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Counters, scripts and disturbances: what the step changed or may have changed."""
         if step.observation.timed_out:
-            self.disturbed = self.disturbed or "a command timed out"
+            self.disturbed = self.disturbed or "a command timed out or was interrupted"
         if record.background or self._starts_job(step.action, record):
             self.disturbed = self.disturbed or "a job was left in the background"
         if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:

@@ -24,6 +24,8 @@ from execledger.proxy.workspace import Workspace
 
 MAX_SESSIONS = 1024
 """Sessions that are kept in memory; one that was let go is rebuilt from its next request and the stored edits."""
+IDLE_SECONDS = 3600.0
+"""How long a session may say nothing before it is taken to have ended."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -46,6 +48,8 @@ class _Open(Struct):
     """Its ledger."""
     threads: dict[str, Conversation]
     """Its conversations."""
+    used: float = 0.0
+    """When it last said something, by a clock that never jumps."""
 
 
 class Book:
@@ -67,11 +71,12 @@ class Book:
 
     def conversation(self, asked: Asked, request: Request) -> Conversation:
         """The conversation that a request belongs to."""
+        now = time.monotonic()
         session = self._sessions.get(asked.session)
         if session is None:
+            self._let_go(now)
             session = self._sessions[asked.session] = _Open(self._begun(asked, request), {})
-            while len(self._sessions) > MAX_SESSIONS:
-                _end(self._sessions.popitem(last=False)[1])
+        session.used = now
         self._sessions.move_to_end(asked.session)
         conversation = session.threads.get(asked.thread)
         if conversation is None:
@@ -84,6 +89,15 @@ class Book:
                 sealed=self._rules.sealed,
             )
         return conversation
+
+    def _let_go(self, now: float) -> None:
+        """Make room for one more session; those that have said nothing for long have ended."""
+        while self._sessions:
+            oldest = next(iter(self._sessions.values()))
+            if len(self._sessions) < MAX_SESSIONS and now - oldest.used <= IDLE_SECONDS:
+                return
+            self._sessions.popitem(last=False)
+            _end(oldest)
 
     def close(self) -> None:
         """End every session."""

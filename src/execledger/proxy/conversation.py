@@ -33,6 +33,10 @@ class _Proposed(Struct, frozen=True):
 
     call: ToolCall
     """What the model asked for."""
+    cwd: str | None
+    """Where commands started then."""
+    action: Action
+    """What the call would do there; the ledger has understood it already."""
     decision: Decision
     """What was decided."""
     clock: int
@@ -88,7 +92,10 @@ class Conversation:
         proposed = self._proposed.pop(answered.call_id, None)
         if proposed is not None and proposed.call != answered.call:
             proposed = None
-        action = self._adapter.action_of(answered.call, answered.cwd, self._thread)
+        if proposed is not None and proposed.cwd == answered.cwd:
+            action = proposed.action
+        else:
+            action = self._adapter.action_of(answered.call, answered.cwd, self._thread)
         source = workspace.source(answered.chain)
         # A result is judged once, by whoever saw it proposed: all others show it as they find it.
         judge = answered.fresh and proposed is not None and source is None
@@ -154,7 +161,8 @@ class Conversation:
     def _judged(self, batch: Batch, call_id: str, call: ToolCall) -> ToolCall | None:
         """Judge a proposed call; the shim that takes its place, if it is not to run."""
         workspace = self._workspace
-        action = self._adapter.action_of(call, self._history.cwd, self._thread)
+        cwd = self._history.cwd
+        action = self._adapter.action_of(call, cwd, self._thread)
         concurrent = batch.pending
         decision = batch.decide(action)
         if batch.pending:
@@ -162,7 +170,7 @@ class Conversation:
         edit = self._call_edit(action, decision, call) if workspace.session.suppresses(decision) else None
         if edit is None and workspace.session.suppresses(decision):
             decision = Allow("no-shim", ("nothing without effects can take its place",))
-        self._proposed[call_id] = _Proposed(call, decision, workspace.session.ledger.clock, concurrent)
+        self._proposed[call_id] = _Proposed(call, cwd, action, decision, workspace.session.ledger.clock, concurrent)
         return None if edit is None else edit.shim
 
     def _call_edit(self, action: Action, decision: Decision, call: ToolCall) -> CallEdit | None:

@@ -1,6 +1,6 @@
 """One conversation's history, as its requests repeat it, with the stored edits applied.
 
-Every request brings the whole history again. What was there before is recognised by its digest, item by item; only what
+Every request brings the whole history again. What was there before is recognised by its hash, item by item; only what
 is new is looked into. Without ``watch`` this is the shortest way to show the model what it was shown before: it needs
 the stored edits and nothing else.
 """
@@ -8,7 +8,6 @@ the stored edits and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 
 from msgspec import Struct
 
@@ -56,8 +55,8 @@ Watch = Callable[[Answered], Watched]
 class _Known(Struct):
     """An item that was taken in."""
 
-    digest: bytes
-    """Of its bytes as the client sends them."""
+    mark: int
+    """The hash of its bytes as the client sends them: keyed by Python for this process, and compared within it."""
     kind: str
     """What it is."""
     chain: str
@@ -98,24 +97,24 @@ class History:
 
     def follow(self, items: Sequence[bytes], watch: Watch | None = None, *, turn: bool = True) -> list[bytes]:
         """The items as the model is to be shown them; ``watch`` is told of each answered call that is new."""
-        digests = [blake2b(raw, digest_size=16).digest() for raw in items]
-        same = self._common(digests)
+        marks = [hash(bytes(raw)) for raw in items]
+        same = self._common(marks)
         del self._known[same:]
         read = [self._dialect.item(raw) for raw in items[same:]]
         # What stands behind the model's last own item, it has not seen yet.
         last = max((at for at, item in enumerate(read) if item.kind in ("call", "model")), default=-1)
         for at, item in enumerate(read):
-            raw, mark = items[same + at], digests[same + at]
+            raw, mark = items[same + at], marks[same + at]
             self._known.append(self._take(raw, mark, item, watch, fresh=turn and at > last))
         return [raw if known.edited is None else known.edited for raw, known in zip(items, self._known, strict=True)]
 
-    def _common(self, digests: list[bytes]) -> int:
+    def _common(self, marks: list[int]) -> int:
         """How many items at the beginning are known."""
-        pairs = zip(digests, self._known, strict=False)
-        most = min(len(digests), len(self._known))
-        return next((at for at, (mark, known) in enumerate(pairs) if mark != known.digest), most)
+        pairs = zip(marks, self._known, strict=False)
+        most = min(len(marks), len(self._known))
+        return next((at for at, (mark, known) in enumerate(pairs) if mark != known.mark), most)
 
-    def _take(self, raw: bytes, mark: bytes, item: Item, watch: Watch | None, *, fresh: bool) -> _Known:
+    def _take(self, raw: bytes, mark: int, item: Item, watch: Watch | None, *, fresh: bool) -> _Known:
         """Take in one new item."""
         chain = self._known[-1].chain if self._known else ""
         known = _Known(mark, item.kind, chain, self.cwd)

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.agents.adapter import Adapter
+from execledger.core.fingerprint import digest
 from execledger.proxy.answer import Answer
 from execledger.proxy.book import Book
 from execledger.proxy.coding import unpacked, unpacker
@@ -22,6 +24,8 @@ from execledger.proxy.history import History
 
 TURNS = "/responses"
 """The path where a model is asked to act."""
+OPENING = 3
+"""Items at the beginning of a conversation by which it is known, where it has no name."""
 CONVERSATIONS = (TURNS, f"{TURNS}/compact")
 """The paths whose requests hold a conversation."""
 
@@ -96,6 +100,10 @@ class Passage:
         last = self._dialect.item(request.items[-1]) if request.items else None
         said = last.text if last is not None and last.kind in ("user", "context") else ""
         asked = self._adapter.asked(headers, request.field("prompt_cache_key"), said)
+        if not asked.session:
+            # A client that does not name its conversations is known by how they begin.
+            opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.items[:OPENING]))
+            asked = replace(asked, session=opening, thread=opening)
         conversation = self.book.conversation(asked, request)
         turn = asked.turn and path.endswith(TURNS)
         items = conversation.informed(request, turn=turn)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping
+from urllib.request import getproxies, proxy_bypass
 
 import zstandard
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector, web
@@ -53,8 +54,11 @@ class Relay:
     async def _connected(self, _: web.Application) -> AsyncIterator[None]:
         """Hold connections to the upstream while the server runs."""
         timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+        # Found out once: with ``trust_env`` every request would ask the environment again on another thread, and one
+        # that has its own authorization would be refused wherever a ``.netrc`` has another.
+        proxy = _way_out(URL(self._upstream))
         self._client = ClientSession(
-            connector=TCPConnector(limit=0), timeout=timeout, auto_decompress=False, trust_env=True
+            connector=TCPConnector(limit=0), timeout=timeout, auto_decompress=False, proxy=proxy
         )
         yield
         await self._client.close()
@@ -125,6 +129,11 @@ class Relay:
             # The client has what it wanted: some close as soon as the answer is complete.
             return response
         return response
+
+
+def _way_out(upstream: URL) -> str | None:
+    """The web proxy that the environment names for an address; None if there is none."""
+    return None if proxy_bypass(upstream.host or "") else getproxies().get(upstream.scheme)
 
 
 def _end_to_end(headers: Mapping[str, str], without: Iterable[str] = ()) -> CIMultiDict[str]:

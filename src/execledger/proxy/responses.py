@@ -49,8 +49,12 @@ class ResponsesRequest:
 
     def joined(self, items: Sequence[bytes]) -> bytes:
         """The request with other items."""
-        values = {**self._fields, "input": b"[" + b",".join(items) + b"]"}
-        return b"{" + b",".join(b"%b:%b" % (_ENCODE(name), bytes(value)) for name, value in values.items()) + b"}"
+        pieces: list[bytes] = []
+        for name, value in self._fields.items():
+            pieces += (b"," if pieces else b"{", _ENCODE(name), b":")
+            pieces += (b"[", *_listed(items), b"]") if name == "input" else (value,)
+        # One join: a long history is copied once.
+        return b"".join((*pieces, b"}"))
 
 
 class Responses:
@@ -103,6 +107,11 @@ class Responses:
     def stream(self, propose: Propose) -> ResponsesStream:
         """An editor for the events of one answer."""
         return ResponsesStream(propose)
+
+
+def _listed(items: Sequence[bytes]) -> list[bytes]:
+    """The items, with commas between them."""
+    return [piece for item in items for piece in (b",", item)][1:]
 
 
 def _parts(value: Raw) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import socket
+import sqlite3
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import TracebackType
 
 from aiohttp import web
 from msgspec import Struct
+from yarl import URL
 
 from execledger.agents import codex
 from execledger.errors import LedgerError
@@ -50,6 +52,7 @@ class Proxy:
 
     def __init__(self, settings: Settings) -> None:
         """A proxy whose port is taken, so that an agent can be told of it, and that is not running yet."""
+        _check(settings.upstream)
         self._socket = _listening(settings.port)
         self.port: int = self._socket.getsockname()[1]
         """The port that it listens on."""
@@ -96,7 +99,7 @@ class Proxy:
         """Serve until told to stop."""
         _allow_many_files()
         settings, dialect = self._settings, Responses()
-        store = EditStore(settings.edits)
+        store = _opened(settings)
         book = Book(settings.rules, dialect, codex, store)
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
@@ -116,6 +119,26 @@ class Proxy:
         finally:
             await runner.cleanup()
             store.close()
+
+
+def _check(upstream: str) -> None:
+    """An address that is none is better known before anything is started."""
+    try:
+        url = URL(upstream)
+    except ValueError:
+        url = URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        hint = "one is like https://api.openai.com/v1"
+        raise LedgerError(f"{upstream!r} can't be sent on to: found no address of a server", hint=hint)
+
+
+def _opened(settings: Settings) -> EditStore:
+    """The remembered edits; where they can't be kept, those of this run alone."""
+    try:
+        return EditStore(settings.edits)
+    except (OSError, sqlite3.Error) as error:
+        settings.rules.tell(f"Ledger can't keep its edits in {settings.edits}, a later run won't know them: {error}")
+        return EditStore(None)
 
 
 def _listening(port: int) -> socket.socket:
