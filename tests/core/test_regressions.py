@@ -241,3 +241,46 @@ def test_another_threads_calls_do_not_count() -> None:
     for number in range(4):
         story.do(f"ls {number}", "a.py\n", thread="helper")
     assert story.ask("cat a.py").rule == "second-look"
+
+
+def test_what_changes_by_itself_is_never_reused() -> None:
+    """Not as an input, under any spelling of its name, as a device, nor by a clock, a process number or a read."""
+    for command in (
+        "cat < /proc/uptime",
+        "cat //proc/uptime",
+        "dd if=/dev/urandom count=1 bs=4",
+        "dd if=a.py count=1",
+        "git -c log.date=relative log -1",
+        "find . -printf '%A@ %p\\n'",
+        "perl -pe 's/line/$$/' a.py",
+    ):
+        for policy in (Policy(), Policy(preset=Preset.PAPER)):
+            story = Story(sealed=True, policy=policy)
+            story.do(command, text(5))
+            assert not isinstance(story.ask(command), Reuse), command
+
+
+def test_a_link_into_a_folder_that_changes_by_itself_is_no_file() -> None:
+    """Whatever was made by a command that names such a folder may lead there, and so may all below it."""
+    for command in ("cat upt", "head -3 upt", "grep x upt", "sed -n 1,2p upt/stat"):
+        story = Story(sealed=True)
+        story.do("ln -s /proc/uptime upt")
+        story.do(command, text(5))
+        assert not isinstance(story.ask(command), Reuse), command
+
+
+def test_a_job_that_an_unknown_command_may_leave_ends_the_seal() -> None:
+    """A trap, a coprocess, a daemon's flag: something may still write after the command has ended."""
+    for command in (
+        "trap '(sleep 2; echo x > a.py) &' EXIT",
+        "coproc ./x",
+        "gunicorn -D app",
+        "uwsgi --daemonize log",
+        "systemd-run ./x",
+        "/etc/init.d/nginx start",
+        "dmypy start",
+    ):
+        story = Story(sealed=True)
+        story.do(command, "")
+        story.do("cat a.py", text(30))
+        assert not isinstance(story.ask("cat a.py"), Reuse), command

@@ -24,6 +24,12 @@ TOKENS = [
     "hf" + "_" + "AbCd" * 8,
     "glpat" + "-" + "x1Y2_" * 4,
     "npm" + "_" + "a1B2" * 9,
+    "gsk" + "_" + "a1B2" * 12,
+    "xai" + "-" + "a1B2" * 12,
+    "ya29" + "." + "a0Af-" * 6,
+    "dop" + "_v1_" + "0a1b" * 10,
+    "glsa" + "_" + "aB3d" * 8,
+    "SG" + "." + "aB-3" * 6 + "." + "cD_4" * 10,
     "ey" + "J" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N",
 ]
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1c7\nq+Zz09/x\nQ==\n-----END RSA PRIVATE KEY-----"
@@ -42,6 +48,15 @@ VALUES = [
     ("https://example.com/?x=1&password={}&y=2", "correcthorse"),
     ("postgres://me:{}@db.example.com:5432/main", "p@ss:word"),
     ("--password={} --user=me", "swordfish"),
+    ("tool --password {} --user me", "swordfish"),
+    ("tool --api-key '{}'", "swordfish"),
+    ("machine example.com login me password {}", "swordfish"),
+    ("Cookie: {}; theme=dark", "session=0123456789"),
+    ("curl -s -u me:{} https://example.com", "swordfish"),
+    ("sshpass -p {} ssh host", "swordfish"),
+    ("mysql -u root -p{} main", "swordfish"),
+    ('{{"token": "{}"}}', "abcdef123456"),
+    ("https://hooks.slack.com/services/{}", "T000/B000/abcdefghijkl"),
 ]
 
 

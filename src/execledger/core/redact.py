@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     rf"|{_START}(?:hf_|npm_)[A-Za-z0-9]{{16,}}"
     r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{12,}|pypi-AgE[\w-]{16,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{8,}"
+    rf"|{_START}(?:gsk_|xai-|dop_v1_|glsa_)[A-Za-z0-9_]{{20,}}|{_START}ya29\.[\w-]{{20,}}"
+    rf"|{_START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}|(?<=hooks\.slack\.com/services/)[\w/]{{16,}}"
     # A JSON web token; a start within its own letters would make the search quadratic.
     rf"|(?:(?<![\w-])|{_ESCAPE})eyJ[\w-]{{6,}}+\.[\w-]{{4,}}+(?:\.[\w-]*+)?"
 )
@@ -52,6 +54,21 @@ _HEADER = re.compile(
 )
 _BEARER = re.compile(rf"(\bbearer[ \t]{{1,4}}){_NO_TEMPLATE}[A-Za-z0-9._~+/=-]{{12,}}", re.IGNORECASE)
 _ADDRESS = re.compile(r"(://[^\s/:@\"'<>]*+:)(?![$<{\[])[^\s/?#\"'<>]{1,256}(?=@)")
+_GIVEN = re.compile(
+    r"(--(?:password|passwd|passphrase|token|auth-token|api-?key|secret(?:-key)?)[ \t]+[\"']?)"
+    rf"{_NO_TEMPLATE}(?!-){_BARE}{{4,}}+"
+    rf"|(\blogin[ \t]+\S{{1,200}}[ \t]+password[ \t]+){_BARE}{{4,}}+",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(r"(\b(?:set-)?cookie\\?[\"']?:[ \t]{0,2}\\?[\"']?)(?![$<{%\[])[^\s\"'\\;]{8,}", re.IGNORECASE)
+_LOGIN = re.compile(
+    r"((?:\b(?:curl|wget)\b[^\n|;&]{0,300}?[ \t](?:-u|--user)[ \t=]?[\"']?[^\s:\"'$]{1,80}:"
+    r"|\bsshpass[ \t]+-p[ \t]*[\"']?"
+    rf"|\bmysql\w*+\b[^\n|;&]{{0,300}}?[ \t]-p)){_NO_TEMPLATE}{_BARE}{{3,}}+"
+)
+_JSON_TOKEN = re.compile(
+    r"(\\?[\"']token\\?[\"'][ \t]{0,2}:[ \t]{0,2}\\?[\"'])(?=[\w.+/=-]{0,200}\d)[\w.+/=-]{10,}", re.IGNORECASE
+)
 _EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _BODY = re.compile(r"(?<![A-Za-z0-9+/=\[])(?!\d+(?![A-Za-z0-9+/=]))[A-Za-z0-9+/=]+")
 _LONG_RUN = re.compile(r"(?<![A-Za-z0-9+/=\[])[A-Za-z0-9+/=]{40,}")
@@ -79,18 +96,22 @@ def _tokens(text: str) -> str:
 
 
 def _values(*patterns: re.Pattern[str]) -> Callable[[str], str]:
-    """Replaces what stands behind the first group of each pattern."""
+    """Replaces what stands behind the group of each pattern that matched."""
+
+    def kept(found: re.Match[str]) -> str:
+        return f"{found[found.lastindex or 1]}{REDACTED}"
 
     def replaced(text: str) -> str:
         for pattern in patterns:
-            text = pattern.sub(rf"\1{REDACTED}", text)
+            text = pattern.sub(kept, text)
         return text
 
     return replaced
 
 
 _TOKEN_MARKERS = tuple(
-    "sk- k_live_ k_test_ hf_ npm_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- pypi-age akia asia aiza xox eyj".split()
+    "sk- k_live_ k_test_ hf_ npm_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- pypi-age akia asia aiza xox eyj"
+    " gsk_ xai- dop_v1_ glsa_ ya29. sg. hooks.slack.com".split()
 )
 _NAME_MARKERS = tuple(
     "apikey api_key api-key accesskey access_key access-key accountkey account_key account-key secret passw passphrase"
@@ -103,6 +124,10 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("bearer",), _values(_BEARER)),
     (_NAME_MARKERS, _values(_QUOTED, _ASSIGNED, _SPACED)),
     (("://",), _values(_ADDRESS)),
+    (("--pass", "--token", "--auth-token", "--api", "--secret", "login "), _values(_GIVEN)),
+    (("cookie",), _values(_COOKIE)),
+    (("curl", "wget", "sshpass", "mysql"), _values(_LOGIN)),
+    (('token"', "token'", 'token\\"'), _values(_JSON_TOKEN)),
 )
 """What must stand in a text, in lower case, for a rule to be tried at all; and the rule."""
 

@@ -17,7 +17,7 @@ from execledger.shell.environment import acts
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.normalize import Normal, is_cat, quote
 from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part, runs
-from execledger.shell.paths import HARMLESS, PARENT, resolve, spell, unstable
+from execledger.shell.paths import HARMLESS, PARENT, resolve, speaks_of_unstable, spell, unstable
 from execledger.shell.programs.idioms import doubted
 from execledger.shell.programs.readers import apply
 from execledger.shell.silence import prints_nothing
@@ -57,6 +57,7 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
         return opaque_record(command, cwd, walk.found.opaque, walk.found)
     # Where the start is not known, neither is what any relative path means.
     walk.found.literal = walk.found.literal and cwd is not None
+    walk.found.volatile = walk.found.volatile or speaks_of_unstable(command)
     exact = Normal(walk.spelled, walk.quiet, exact=True).sequence(tree)
     normal = Normal(walk.spelled, walk.quiet, exact=False).sequence(tree) if walk.incidental else exact
     if walk.start != (cwd or HERE):

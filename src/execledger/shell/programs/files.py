@@ -132,12 +132,12 @@ def mode(call: Invocation) -> Part:
 
 @program("dd")
 def dd(call: Invocation) -> Part:
-    """``dd of=FILE`` writes; without it dd prints."""
+    """``dd of=FILE`` writes; without it dd prints, and in any case how long it took."""
     outputs = [word for word in call.args if word.source.strip("'\"").startswith("of=")]
     if any(word.literal is None for word in call.args if word not in outputs):
         return runs(Category.MODIFY, scope=Scope.TREE)
     if not outputs:
-        return inspects()
+        return inspects(volatile=True)
     return touched(None if word.literal is None else word.literal[3:] for word in outputs)
 
 

@@ -21,7 +21,7 @@ VALUED = frozenset(
     """.split()
 )
 """Primaries that take the next word."""
-TIMED = re.compile(r"-[amc](?:min|time)|-newer[aBcm]t|-used|-anewer")
+TIMED = re.compile(r"-[amc](?:min|time)|-newer[aBcm]t|-used|-anewer|(?s:.*)%[Aa](?s:.*)")
 """Primaries that ask the clock, or when a file was last read."""
 
 

@@ -29,7 +29,7 @@ GLOBAL = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env",
 """Options before the subcommand that take the next word."""
 
 SAFE_CONFIG = re.compile(
-    r"(?i)(?:color|user|author|advice|safe|log|column|init|status|i18n)\.[^=]*(?:=.*)?"
+    r"(?i)(?:color|user|author|advice|safe|log(?=\.(?!date))|column|init|status|i18n)\.[^=]*(?:=.*)?"
     r"|core\.(?:quotepath|autocrlf|eol|safecrlf|abbrev|filemode|ignorecase|whitespace|precomposeunicode|preloadindex|"
     r"untrackedcache|symlinks|longpaths|checkstat|trustctime)(?:=.*)?"
     r"|(?:core\.pager|pager\.\w+)=(?:cat|less|more|false|true)?"

@@ -23,8 +23,8 @@ STATEMENT = re.compile(
     re.DOTALL,
 )
 """A statement that changes the line at hand or prints it, and nothing else."""
-CODE_INSIDE = re.compile(r"@\{|\$\{|\(\?\??\{|`|@\[|\$\(|%\{")
-"""Ways to run code inside a pattern or a replacement."""
+CODE_INSIDE = re.compile(r"@\{|\$\{|\(\?\??\{|`|@\[|\$\(|%\{|\$\$|\$\^|\$ENV|\$ARGV")
+"""Ways to run code inside a pattern or a replacement, or to ask for what differs from run to run."""
 
 
 def only_edits_lines(code: str) -> bool:
