@@ -287,3 +287,10 @@ def test_a_session_that_says_nothing_for_long_has_ended(monkeypatch: pytest.Monk
     assert [run.end is not None for run in passage.book.summaries] == [True, False]
     talk.turn(CAT)
     assert talk.grows()
+
+
+def test_a_side_request_begins_no_session() -> None:
+    """A title that is asked for on a thread of its own leaves no journal behind."""
+    talk = Talk(new_passage(), "title", "title")
+    assert talk.request(turn=False) == talk.items
+    assert (len(talk.passage.book), talk.passage.book.summaries) == (0, [])

@@ -119,6 +119,21 @@ def test_a_request_without_anything_to_say_is_sent_as_it_came() -> None:
     assert sent["authorization"] == "Bearer secret-key"
 
 
+def test_passwords_of_other_programs_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ``.netrc`` that has a password for every machine changes nothing: the client's own key reaches the upstream."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password something\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    upstream = Echo()
+
+    async def work(url: str, client: ClientSession) -> int:
+        async with client.post(f"{url}/responses", data=body(), headers=HEADERS) as response:
+            return response.status
+
+    assert through(upstream, work) == 200
+    assert [sent["authorization"] for _, sent, _ in upstream.received] == ["Bearer secret-key"]
+
+
 @pytest.mark.parametrize("coding", ["zstd", "gzip"])
 def test_a_packed_request_is_unpacked(coding: str) -> None:
     """What has to be looked into is sent on plain, and says so."""

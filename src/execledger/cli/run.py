@@ -55,11 +55,12 @@ def command(
         os.execv(program, [program, *arguments])
     if kind == "codex":
         refuse(kind, {"--placement": placement})
+        rules = proxy_rules(switches, sealed)
         from execledger.agents.codex_start import Launch
         from execledger.agents.codex_start import start as start_codex
 
         launch = Launch(
-            rules=proxy_rules(switches, sealed),
+            rules=rules,
             journal=switches.journal or "",
             upstream=upstream or "",
             direct=direct_tools,

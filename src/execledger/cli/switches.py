@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +82,11 @@ def switches(command: Callable[..., Any]) -> Callable[..., Any]:
 def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
     """What a proxy does with conversations, under these switches."""
     try:
-        from execledger.proxy.book import Rules
+        import_module("execledger.proxy.serve")
     except ModuleNotFoundError as error:
         raise LedgerError(f"{error.name}: not installed", hint="pip install 'execledger[codex]'") from error
+    from execledger.proxy.book import Rules
+
     return Rules(
         policy=chosen.policy(),
         sealed=sealed,

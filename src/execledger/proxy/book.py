@@ -69,6 +69,10 @@ class Book:
         """How many sessions are kept in memory."""
         return len(self._sessions)
 
+    def __contains__(self, session: str) -> bool:
+        """Whether a session is kept in memory."""
+        return session in self._sessions
+
     def conversation(self, asked: Asked, request: Request) -> Conversation:
         """The conversation that a request belongs to."""
         now = time.monotonic()

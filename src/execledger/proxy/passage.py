@@ -104,8 +104,11 @@ class Passage:
             # A client that does not name its conversations is known by how they begin.
             opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.items[:OPENING]))
             asked = replace(asked, session=opening, thread=opening)
-        conversation = self.book.conversation(asked, request)
         turn = asked.turn and path.endswith(TURNS)
+        if not turn and asked.session not in self.book:
+            # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.
+            return self._restored(path, headers, body)
+        conversation = self.book.conversation(asked, request)
         items = conversation.informed(request, turn=turn)
         if items is None:
             return self._restored(path, headers, body)

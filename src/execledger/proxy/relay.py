@@ -6,6 +6,7 @@ to pass through. Secrets in headers are forwarded and never kept.
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping
 from urllib.request import getproxies, proxy_bypass
@@ -42,10 +43,11 @@ class Relay:
         self._upstream = upstream.rstrip("/")
         self._passage = passage
         self._client: ClientSession | None = None
+        self._turn = asyncio.Lock()
 
     def application(self) -> web.Application:
         """The server's routes."""
-        app = web.Application(client_max_size=MAX_BODY)
+        app = web.Application()
         app.router.add_get("/healthz", self._health)
         app.router.add_route("*", PREFIX + "/{path:.*}", self._relay)
         app.cleanup_ctx.append(self._connected)
@@ -84,7 +86,7 @@ class Relay:
             # Codex takes any other answer for a failure, and this one for what it is.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
-        sent = self._passage.request(request.method, request.path, request.headers, await request.read())
+        sent = await self._taken(request)
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
         address = URL(self._upstream + request.raw_path.removeprefix(PREFIX), encoded=True)
         assert self._client is not None
@@ -97,11 +99,23 @@ class Relay:
                 skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
                 allow_redirects=False,
             ) as answer:
+                # Agents wait for their model most of the time: their histories are not kept meanwhile.
+                sent.body = b""
                 return await self._answered(request, sent, answer)
         except TimeoutError:
             return _error(504, f"{self._upstream}: no answer in time")
         except ClientError as error:
             return _error(502, f"{self._upstream}: {type(error).__name__}: {error}")
+
+    async def _taken(self, request: web.Request) -> Sent:
+        """Read a request; what is sent on for it."""
+        body = await _body(request)
+        async with self._turn:
+            sent = self._passage.request(request.method, request.path, request.headers, body)
+            # A history that is new to us takes a while to read. Of many that come at once, one is read at a time, so
+            # that streams and connections go on between them.
+            await asyncio.sleep(0)
+        return sent
 
     async def _answered(self, request: web.Request, sent: Sent, answer: ClientResponse) -> web.StreamResponse:
         """Pass the answer back as it comes."""
@@ -129,6 +143,18 @@ class Relay:
             # The client has what it wanted: some close as soon as the answer is complete.
             return response
         return response
+
+
+async def _body(request: web.Request) -> bytes:
+    """The body of a request. The library's own way to read it would keep it until the answer has ended."""
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.content.iter_any():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > MAX_BODY:
+            raise web.HTTPRequestEntityTooLarge(MAX_BODY, size)
+    return b"".join(chunks)
 
 
 def _way_out(upstream: URL) -> str | None:

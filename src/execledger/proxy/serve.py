@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import signal
 import socket
 import sqlite3
 import threading
@@ -87,6 +88,8 @@ class Proxy:
         self._thread.join()
 
     def _run(self) -> None:
+        # Signals are the main thread's: one that was delivered here would not wake it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self._loop.run_until_complete(self._serve())
         except Exception as error:
