@@ -160,6 +160,7 @@ def test_a_thread_does_not_see_what_another_was_shown() -> None:
     parent, child = Talk(passage, "s", "parent"), Talk(passage, "s", "child", opening("Look at a.py."))
     parent.turn(CAT)
     assert TEXT in child.turn(CAT)[0]
+    assert ("Task: Mend the parser." in parent.view, "Task: Look at a.py." in child.view) == (True, True)
 
 
 def test_a_thread_born_with_a_history_knows_what_stands_in_it() -> None:

@@ -44,8 +44,8 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     """The state view."""
     budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
     lines: list[str] = []
-    if ledger.anchor:
-        budget -= _add(lines, f"Task: {ledger.anchor}", budget)
+    if task := ledger.anchor_of(thread):
+        budget -= _add(lines, f"Task: {task}", budget)
     for line in _focus(ledger):
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)

@@ -105,6 +105,7 @@ class Ledger:
         self._resolved: tuple[object, frozenset[str]] = (None, frozenset())
         self._scripts = Scripts()
         self._unstable: set[str] = set()
+        self._anchors: dict[str, str] = {}
         # Keys are left out of digests, so that a journal, which holds none, has the same.
         self._chain = digest(redact(self.anchor), self.policy.digest_text())
 
@@ -113,6 +114,14 @@ class Ledger:
     def __len__(self) -> int:
         """How many steps were recorded."""
         return len(self.results)
+
+    def begin(self, thread: str, task: str) -> None:
+        """A thread with a task of its own has an anchor of its own; it is shown, and takes no part in any decision."""
+        self._anchors[thread] = anchor.task_anchor(task, self.policy.anchor_budget)
+
+    def anchor_of(self, thread: str) -> str:
+        """What the views of ``thread`` recall as its task."""
+        return self._anchors.get(thread, self.anchor)
 
     def calls(self, thread: str) -> int:
         """How many steps were recorded on ``thread``."""

@@ -84,6 +84,7 @@ class Book:
         self._sessions.move_to_end(asked.session)
         conversation = session.threads.get(asked.thread)
         if conversation is None:
+            session.workspace.session.ledger.begin(asked.thread, self._task(request))
             conversation = session.threads[asked.thread] = Conversation(
                 session.workspace,
                 asked.thread,
@@ -111,10 +112,14 @@ class Book:
                 _end(session)
         self._sessions.clear()
 
+    def _task(self, request: Request) -> str:
+        """What a conversation is about: the first words of the user that are not the agent's own."""
+        said = (self._dialect.item(raw) for raw in request.items)
+        return next((text for item in said if item.kind == "user" and (text := self._adapter.task_of(item.text))), "")
+
     def _begun(self, asked: Asked, request: Request) -> Workspace:
         """A new session, with its journal."""
-        said = (self._dialect.item(raw) for raw in request.items)
-        task = next((text for item in said if item.kind == "user" and (text := self._adapter.task_of(item.text))), "")
+        task = self._task(request)
         agent = asked.agent.partition(" ")[0] or "agent"
         name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
         rules = self._rules
