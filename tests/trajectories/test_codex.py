@@ -18,6 +18,7 @@ from execledger.core.actions import Action, Aside, Command, Observation, Patch
 from execledger.errors import UnreadableRun
 from execledger.trajectories import Recorded, Run, find_runs, read_run
 from execledger.trajectories.codex import read_rollout
+from execledger.trajectories.recording import ModelCall
 
 Line = dict[str, Any]
 PATCH = "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** End Patch"
@@ -95,6 +96,26 @@ def test_a_session_is_read_turn_by_turn() -> None:
         Recorded(Action("ls", "/other"), Observation("b.py\n", exit_status=0), 4),
         turns=5,
     )
+
+
+def counted(kind: str, total: int, last: int) -> Line:
+    """What the user interface is told about tokens, or what newer versions record for every call."""
+    usage = {"input_tokens": last, "cached_input_tokens": 1, "output_tokens": 2, "total_tokens": last + 2}
+    if kind == "token_usage_record":
+        return wrapped(kind, usage=usage)
+    info = {"total_token_usage": {"input_tokens": total, "output_tokens": 2}, "last_token_usage": usage}
+    return wrapped("event_msg", type=kind, info=info)
+
+
+def test_what_the_calls_of_the_model_took() -> None:
+    """Counts that are told again count once; the newer record goes first."""
+    told = (counted("token_count", 5, 5), counted("token_count", 5, 5), counted("token_count", 9, 4))
+    ending = (wrapped("event_msg", type="token_count", info=None), wrapped("event_msg", type="task_complete"))
+    run = read_run("r", lines(*HEAD, *told, *ending))
+    calls = (ModelCall(input=5, cached=1, output=2), ModelCall(input=4, cached=1, output=2))
+    assert (run.model_calls, run.totals, run.ended) == (calls, ModelCall(input=9, output=2), "task_complete")
+    newer = read_run("r", lines(*HEAD, *told, counted("token_usage_record", 0, 7)))
+    assert newer.model_calls == (ModelCall(input=7, cached=1, output=2),)
 
 
 def test_older_sessions_are_bare() -> None:

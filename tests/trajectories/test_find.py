@@ -42,7 +42,15 @@ def test_a_named_file_is_tried_whatever_its_name(tmp_path: Path) -> None:
 def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
     """Runs below a folder come in the order of their names; what is no run is left out."""
     kept = ["a/a.traj.json", "a/z.traj", "b.json", "c/d/e.jsonl"]
-    left = ["a/preds.json", "exit_statuses_1.yaml", "notes.txt", ".git/x.json", "c/._e.json"]
+    left = [
+        "a/preds.json",
+        "a/agent-1.meta.json",
+        "metadata.json",
+        "exit_statuses_1.yaml",
+        "notes.txt",
+        ".git/x.json",
+        "c/._e.json",
+    ]
     for name in kept + left:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(name.encode())
@@ -105,3 +113,55 @@ def test_a_file_that_went_away_is_unreadable(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(UnreadableRun, match=r"a\.json: the file can't be read: No such file or directory"):
         source.read()
+
+
+LINES = b'{"instance_id": "a__b-1", "history": []}\n\n{"instance_id": "a__b-1", "history": []}\n{"history": [}\n'
+NAMED = {
+    "a__b-1": b'{"instance_id": "a__b-1", "history": []}\n',
+    "a__b-1#2": b'{"instance_id": "a__b-1", "history": []}\n',
+    "line 4": b'{"history": [}\n',
+}
+
+
+def test_a_file_of_many_runs_is_one_source_per_line(tmp_path: Path) -> None:
+    """Each is named by its instance; a name that comes again is numbered, and a broken line named by its number."""
+    path = tmp_path / "output.jsonl"
+    path.write_bytes(LINES)
+    assert found(path) == found(tmp_path) == [(f"{path}!{name}", data) for name, data in NAMED.items()]
+
+
+def test_a_member_of_many_runs(tmp_path: Path) -> None:
+    """The same goes for a member of an archive."""
+    archive = tmp_path / "runs.tar"
+    pack(archive, ("output.jsonl", LINES), ("b.jsonl", b'{"type": "x"}\n'))
+    expected = [(f"{archive}!output.jsonl!{name}", data) for name, data in NAMED.items()]
+    assert found(archive) == [*expected, (f"{archive}!b.jsonl", b'{"type": "x"}\n')]
+
+
+def test_other_lines_are_one_run(tmp_path: Path) -> None:
+    """A file of lines that are no instances is given as it is."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"type": "x"}\n{"instance_id": "x", "history": []}\n')
+    assert found(path) == [(str(path), path.read_bytes())]
+
+
+@pytest.mark.parametrize("name", ["{}.json", "event-{:05}-a1b2-c3.json"])
+def test_a_folder_of_events_is_one_run(tmp_path: Path, name: str) -> None:
+    """They come in the order of their numbers, one to a line; copies beside them are left out."""
+    events = tmp_path / "session" / "events"
+    (tmp_path / "session" / "event_cache").mkdir(parents=True)
+    (tmp_path / "session" / "event_cache" / "0-25.json").write_bytes(b"[]")
+    events.mkdir()
+    for number in (10, 9, 0):
+        (events / name.format(number)).write_bytes(b'{\n"id": %d}' % number)
+    joined = b'{ "id": 0}\n{ "id": 9}\n{ "id": 10}\n'
+    assert found(tmp_path) == found(events) == [(str(events), joined)]
+
+
+def test_a_folder_of_that_name_may_hold_anything(tmp_path: Path) -> None:
+    """A folder is one run only if there is nothing but events in it."""
+    events = tmp_path / "events"
+    events.mkdir()
+    (events / "0.json").write_bytes(b"0")
+    (events / "run.json").write_bytes(b"1")
+    assert found(events) == [(str(events / "0.json"), b"0"), (str(events / "run.json"), b"1")]

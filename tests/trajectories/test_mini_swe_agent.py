@@ -8,6 +8,7 @@ import pytest
 
 from execledger.core.actions import Action, Observation
 from execledger.trajectories import Recorded, Run, read_run
+from execledger.trajectories.recording import ModelCall
 from tests.trajectories.samples import DOCKER, HEAD, Message, answer, encoded, reply, said, tagged, trajectory, turn
 
 
@@ -58,7 +59,23 @@ def test_a_run_of_version_2() -> None:
         container=True,
         turns=2,
         steps=(recorded("pwd", "/repo\n"), recorded("ls", "a.py\n")),
+        model_calls=(ModelCall(cost=0.1), ModelCall(cost=0.1)),
     )
+
+
+def test_what_the_calls_of_the_model_took() -> None:
+    """The provider's counts stand in its responses, kept beside a message or as the message itself."""
+    counted = turn("ls")
+    counted["extra"]["response"] = {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+    silent = {"role": "assistant", "content": "x", "extra": {"response": "x"}}
+    item = {"object": "response", "output": [], "usage": {"input_tokens": 5, "output_tokens": 1}}
+    whole = trajectory("mini-swe-agent-1.1", [counted, silent, item])
+    whole["info"] |= {"exit_status": "Submitted", "model_stats": {"instance_cost": 0.25, "api_calls": 3}}
+    run = read_run("some__repo-2.traj.json", encoded(whole))
+    calls = (ModelCall(input=9, output=2, cost=0.1), ModelCall(), ModelCall(input=5, output=1))
+    assert (run.model_calls, run.totals) == (calls, ModelCall(cost=0.25))
+    assert (run.ended, run.instance) == ("Submitted", "some__repo-2")
+    assert read_run("r", encoded(whole | {"instance_id": "mine"})).instance == "mine"
 
 
 def test_a_bare_list_is_read_as_version_1() -> None:

@@ -9,6 +9,7 @@ import pytest
 from execledger.core import actions
 from execledger.core.actions import Action, Call, Edit, Observation, Read, Search, Write
 from execledger.trajectories import Recorded, Run, read_run
+from execledger.trajectories.recording import ModelCall
 from tests.trajectories.samples import encoded, spans, tool
 
 FOOTER = "[Showing 2 lines starting at line 5. Use 'offset' and 'limit' parameters to read more.]"
@@ -141,3 +142,10 @@ def test_an_error_of_a_tool_is_a_failure() -> None:
     """Tools without an exit status say in words that they failed."""
     step = only_step(tool("edit_file", "Error: old_string not found in file", filePath="/a"))
     assert step.observation == Observation("Error: old_string not found in file", failed=True)
+
+
+def test_the_task_and_the_tokens_where_they_are_told() -> None:
+    """A run may name its task; a model call may say what it took."""
+    call = {"type": "llm_call", "usage": {"input_tokens": 9, "output_tokens": 2}}
+    run = read_run("r", encoded(spans(call) | {"instance_id": "some__repo-1"}))
+    assert (run.instance, run.model_calls) == ("some__repo-1", (ModelCall(), ModelCall(input=9, output=2)))

@@ -58,8 +58,8 @@ def _reused(
     text = references.suppressed(ledger, record, decision.refers_to)
     compared: Compared | None = None
     steps: tuple[int, ...] = ()
-    # A journal keeps no output of a call that was not run: nothing can be judged by it.
-    if observation is not None and (observation.output or not observation.truncated):
+    # By an output that is not whole nothing can be judged; a journal keeps none of a call that was not run.
+    if observation is not None and not observation.truncated:
         mark = fingerprint(observation, steady=False)
         steps = tuple(step for step in decision.refers_to if _digest(ledger, step) == mark.digest)
         runs = None if steps else _runs(ledger, action, record, observation, frozenset(decision.refers_to), alone=True)

@@ -6,20 +6,19 @@ a bare object about the session, and the items behind it are bare too. A sub-age
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.codex import action_of, cwd_of, observation_of, shim_mark, task_of
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.actions import Observation
-from execledger.errors import UnreadableRun
-from execledger.trajectories.decoding import decode, text_of
-from execledger.trajectories.recording import Recorded, Run
+from execledger.trajectories.decoding import decode_line, fields_of, lines_of, text_of
+from execledger.trajectories.instances import instance_of
+from execledger.trajectories.recording import ModelCall, Recorded, Run
+from execledger.trajectories.usage import model_call
 
 FORMAT = "codex"
 """The name of the format."""
@@ -27,6 +26,8 @@ Resolve: TypeAlias = Callable[[str], ToolCall | None]
 """From the mark of a shim to the model's own call, which the shim took the place of."""
 
 _WRAPPED = frozenset(("session_meta", "response_item", "turn_context", "event_msg", "compacted", "world_state"))
+_ENDINGS = frozenset(("task_complete", "turn_complete", "turn_aborted"))
+"""How a turn of the user's ends, in events."""
 _DEFAULT_NAMESPACES = (None, "", "functions")
 _CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call"))
 _MODEL_ITEMS = _CALLS | {"reasoning", "web_search_call", "tool_search_call", "image_generation_call"}
@@ -78,40 +79,45 @@ class _Output(Struct, frozen=True):
     output: Any = None
 
 
+class _Counts(Struct, frozen=True):
+    """What was counted so far, and for the last call of the model."""
+
+    total_token_usage: Any = None
+    last_token_usage: Any = None
+
+
+class _Counted(Struct, frozen=True):
+    """The usage of one call of the model, in the versions that record it."""
+
+    usage: Any = None
+
+
+class _Told(Struct, frozen=True):
+    """An event for the user interface."""
+
+    type: str | None = None
+    info: _Counts | None = None
+
+
 _LINE, _KIND, _SESSION, _TURN = Decoder(_Line), Decoder(_Kind), Decoder(_Session), Decoder(_Turn)
-_MESSAGE, _CALL, _OUTPUT, _FIELDS = Decoder(_Message), Decoder(_Call), Decoder(_Output), Decoder(dict[str, Raw])
+_MESSAGE, _CALL, _OUTPUT = Decoder(_Message), Decoder(_Call), Decoder(_Output)
+_COUNTED, _TOLD = Decoder(_Counted), Decoder(_Told)
 
 
 def is_rollout(data: bytes) -> bool:
     """The first line is one of a rollout."""
-    try:
-        fields = _FIELDS.decode(data[: data.find(b"\n") + 1] or data)
-        kind = msgspec.json.decode(fields.get("type", b"null"))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return False
+    fields = fields_of(data[: data.find(b"\n") + 1] or data)
+    kind = bytes(fields.get("type", b"null")).decode("utf-8", "replace")
     bare = fields.keys() >= {"id", "timestamp", "instructions"}
-    return isinstance(kind, str) and kind in _WRAPPED if "payload" in fields else bare and kind is None
+    return kind.strip('"') in _WRAPPED if "payload" in fields else bare and kind == "null"
 
 
 def read_rollout(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read a rollout; ``resolve`` knows the calls that shims of ours stand for."""
     reader = _Reader(name, resolve)
-    for number, line in _lines(name, data):
+    for number, line in lines_of(data):
         reader.take(number, line)
     return reader.run()
-
-
-def _lines(name: str, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines with their numbers; a last line that was not written to its end is left out."""
-    for number, line in enumerate(io.BytesIO(data), 1):
-        if not line.strip(b"\0 \t\r\n"):
-            continue
-        if not line.endswith(b"\n"):
-            try:
-                _FIELDS.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                return
-        yield number, line
 
 
 class _Reader:
@@ -130,6 +136,10 @@ class _Reader:
         self._waiting: dict[str, tuple[ToolCall, str | None, int]] = {}
         self._steps: list[Recorded] = []
         self._forgotten: list[int] = []
+        self._counted: list[ModelCall] = []
+        self._told: list[ModelCall] = []
+        self._total: object = None
+        self._ended = ""
 
     def run(self) -> Run:
         """The run, when all lines were taken."""
@@ -144,6 +154,11 @@ class _Reader:
             turns=self._turn + 1,
             steps=tuple(self._steps),
             compactions=tuple(at for at in dict.fromkeys(self._forgotten) if 0 < at < len(self._steps)),
+            # The newer record has every call; events for the user interface may leave some out.
+            model_calls=tuple(self._counted or self._told),
+            totals=model_call(self._total) if self._total is not None else None,
+            instance=instance_of(self._name),
+            ended=self._ended,
         )
 
     def take(self, number: int, line: bytes) -> None:
@@ -163,14 +178,27 @@ class _Reader:
             self._model = self._model or turn.model or ""
         elif found.type == "response_item":
             self._item(self._decoded(payload, _KIND).type or "", payload)
-        elif found.type in _FORGETS or (found.type == "event_msg" and self._decoded(payload, _KIND).type in _FORGETS):
+        elif found.type == "token_usage_record":
+            self._counted.append(model_call(self._decoded(payload, _COUNTED).usage))
+        elif found.type == "event_msg":
+            self._event(self._decoded(payload, _KIND).type, payload)
+        elif found.type in _FORGETS:
             self._forgotten.append(len(self._steps))
 
+    def _event(self, kind: str | None, payload: bytes) -> None:
+        if kind in _FORGETS:
+            self._forgotten.append(len(self._steps))
+        elif kind in _ENDINGS:
+            self._ended = kind or ""
+        elif kind == "token_count":
+            counts = self._decoded(payload, _TOLD).info or _Counts()
+            # The same counts come again when only a rate limit has changed.
+            if counts.total_token_usage not in (None, self._total):
+                self._total = counts.total_token_usage
+                self._told.append(model_call(counts.last_token_usage))
+
     def _decoded(self, data: bytes, decoder: Decoder[Any]) -> Any:
-        try:
-            return decode(self._name, data, decoder, "")
-        except UnreadableRun as error:
-            raise UnreadableRun(self._name, f"line {self._number}: {error.reason}") from error
+        return decode_line(self._name, self._number, data, decoder)
 
     def _begin(self, session: _Session) -> None:
         """The first session is this one; a forked one repeats the lines of its parent behind its own."""

@@ -1,22 +1,36 @@
-"""Finding recorded runs: files, folders and archives, in a fixed order, one in memory at a time."""
+"""Finding recorded runs: files, folders and archives, in a fixed order, one in memory at a time.
+
+A file may hold many runs, one to a line, and a folder may hold one, an event to a file.
+"""
 
 from __future__ import annotations
 
+import io
 import lzma
 import os
+import re
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from execledger.errors import LedgerError, UnreadableRun
+from execledger.trajectories.many import instances
 
 _RUNS = (".json", ".jsonl", ".traj")
 _ARCHIVES = (".tar", ".tar.xz", ".tar.gz", ".txz", ".tgz")
-_NOT_RUNS = {"preds.json", "all_preds.jsonl", "predictions.json", "predictions.jsonl", "report.json"}
-"""What batch runners leave beside their runs."""
+_NOT_RUNS = frozenset(
+    "preds.json all_preds.jsonl predictions.json predictions.jsonl report.json metadata.json base_state.json"
+    " sessions-index.json".split()
+)
+"""What agents and batch runners leave beside their runs."""
+_COPIES = "event_cache"
+"""A folder that repeats the events beside it."""
+_EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
+"""The name of a file that holds one event."""
 
 _HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
 
@@ -54,8 +68,25 @@ def _sources(path: str) -> Iterator[Source]:
         yield from _in_archive(path)
     elif not os.path.isfile(path):
         yield _broken(path, OSError("it is neither a file nor a folder"))
+    elif path.endswith(".jsonl"):
+        yield from _in_lines(path)
     else:
         yield Source(path, Path(path).read_bytes)
+
+
+def _in_lines(path: str) -> Iterator[Source]:
+    """The runs in a file of lines: one, or one in every line."""
+    one = True
+    try:
+        with open(path, "rb") as file:
+            for name, start, size in instances(file):
+                one = False
+                yield Source(f"{path}!{name}", partial(_slice, path, start, size))
+    except OSError as error:
+        yield _broken(path, error)
+    else:
+        if one:
+            yield Source(path, Path(path).read_bytes)
 
 
 def _in_folder(folder: str) -> Iterator[Source]:
@@ -65,8 +96,12 @@ def _in_folder(folder: str) -> Iterator[Source]:
     except OSError as error:
         yield _broken(folder, error)
         return
+    names = [entry.name for entry in entries if not entry.name.startswith(".")]
+    if os.path.basename(os.path.abspath(folder)) == "events" and names and all(map(_EVENT.fullmatch, names)):
+        yield Source(folder, partial(_events, folder, names))
+        return
     for entry in entries:
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") or entry.name == _COPIES:
             continue
         if entry.is_dir(follow_symlinks=False) or (entry.is_file() and _is_wanted(entry.name)):
             yield from _sources(entry.path)
@@ -81,9 +116,33 @@ def _in_archive(path: str) -> Iterator[Source]:
                 if member.isfile() and not base.startswith(".") and _may_be_run(base):
                     file = archive.extractfile(member)
                     assert file is not None, "a regular member has content"
-                    yield Source(f"{path}!{member.name}", _bytes(file.read()))
+                    yield from _in_member(f"{path}!{member.name}", file.read())
     except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error) as error:
         yield _broken(path, error)
+
+
+def _in_member(name: str, data: bytes) -> Iterator[Source]:
+    """The runs in a member of an archive."""
+    found = [*instances(io.BytesIO(data))] if name.endswith(".jsonl") else []
+    for inner, start, size in found:
+        yield Source(f"{name}!{inner}", _bytes(data[start : start + size]))
+    if not found:
+        yield Source(name, _bytes(data))
+
+
+def _slice(path: str, start: int, size: int) -> bytes:
+    """One line of a file."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
+def _events(folder: str, names: list[str]) -> bytes:
+    """The events of a folder in their order, one to a line."""
+    numbered = sorted((int(found[1]), name) for name in names if (found := _EVENT.fullmatch(name)))
+    parts = (Path(folder, name).read_bytes() for _, name in numbered)
+    # A line break in JSON stands between two values, or nowhere.
+    return b"".join(part.replace(b"\n", b" ") + b"\n" for part in parts)
 
 
 def _is_wanted(name: str) -> bool:
@@ -93,7 +152,7 @@ def _is_wanted(name: str) -> bool:
 
 def _may_be_run(name: str) -> bool:
     """A file of this name may hold a run."""
-    return name.endswith(_RUNS) and name not in _NOT_RUNS
+    return name.endswith(_RUNS) and not name.endswith(".meta.json") and name not in _NOT_RUNS
 
 
 def _bytes(data: bytes) -> Callable[[], bytes]:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import NoReturn
 
 from msgspec import Raw
-from msgspec.json import Decoder
 
 from execledger.errors import UnreadableRun
+from execledger.trajectories.atif import is_interchange, read_interchange
+from execledger.trajectories.claude_code import is_transcript, read_transcript
 from execledger.trajectories.codex import Resolve, is_rollout, read_rollout
-from execledger.trajectories.decoding import decode
+from execledger.trajectories.decoding import FIELDS, decode, fields_of
 from execledger.trajectories.journal import is_journal, read_as_run
-from execledger.trajectories.mini_swe_agent import read_list, read_trajectory
+from execledger.trajectories.mini_swe_agent import is_mini, read_list, read_trajectory
+from execledger.trajectories.openhands import is_instance, read_event_lines, read_event_list, read_instance
+from execledger.trajectories.openhands_events import is_event_lines, is_event_list
 from execledger.trajectories.recording import Run
-from execledger.trajectories.spans import read_spans
+from execledger.trajectories.spans import is_spans, read_spans
+from execledger.trajectories.swe_agent import is_trajectory, read_traj
 
-_FIELDS = Decoder(dict[str, Raw])
 _KEYS_SHOWN = 8
-_EXPECTED = "a trajectory of mini-swe-agent, a rollout of Codex or spans of Vorflux"
+_EXPECTED = "a run of mini-swe-agent, SWE-agent, OpenHands, Codex, Claude Code or Vorflux, or one in ATIF"
 
 
 def read_run(source_name: str, data: bytes, resolve: Resolve | None = None) -> Run:
@@ -36,21 +39,41 @@ def _read(source_name: str, data: bytes, resolve: Resolve | None) -> Run:
     if not data.strip():
         raise UnreadableRun(source_name, "found an empty file, expected a recorded run")
     if data.lstrip().startswith(b"["):
-        return read_list(source_name, data)
+        return read_event_list(source_name, data) if is_event_list(data) else read_list(source_name, data)
     if is_journal(data):
         return read_as_run(source_name, data)
     if is_rollout(data):
         return read_rollout(source_name, data, resolve)
-    fields = decode(source_name, data, _FIELDS, "")
-    if "messages" in fields and ("trajectory_format" in fields or "info" in fields):
-        return read_trajectory(source_name, fields)
-    if "trajectory" in fields and ("trajectory_entries" in fields or "total_spans" in fields):
-        return read_spans(source_name, fields)
-    _unknown(source_name, fields)
+    if is_transcript(data):
+        return read_transcript(source_name, data)
+    if is_event_lines(data):
+        return read_event_lines(source_name, data)
+    return _read_object(source_name, data)
 
 
-def _unknown(name: str, fields: dict[str, Raw]) -> NoReturn:
+def _read_object(name: str, data: bytes) -> Run:
+    """Read a run that is kept as one object, chosen by the object's fields."""
+    first, _, rest = data.lstrip().partition(b"\n")
+    if rest.strip() and (lines := fields_of(first)):
+        _unknown(name, lines, "lines of JSON, the first of them ")
+    fields = decode(name, data, FIELDS, "")
+    if is_mini(fields):
+        return read_trajectory(name, fields)
+    if is_spans(fields):
+        return read_spans(name, fields)
+    if is_interchange(fields):
+        return read_interchange(name, fields)
+    if "trajectory" in fields and is_event_list(fields["trajectory"]):
+        return read_event_list(name, fields["trajectory"], "trajectory")
+    if is_trajectory(fields):
+        return read_traj(name, fields)
+    if is_instance(fields):
+        return read_instance(name, data, fields)
+    _unknown(name, fields)
+
+
+def _unknown(name: str, fields: dict[str, Raw], what: str = "") -> NoReturn:
     """Say what was found where no format fits."""
     keys = ", ".join(sorted(fields)[:_KEYS_SHOWN]) + (", ..." if len(fields) > _KEYS_SHOWN else "")
     found = f"an object with the keys {keys}" if keys else "an empty object"
-    raise UnreadableRun(name, f"found {found}, expected {_EXPECTED}")
+    raise UnreadableRun(name, f"found {what}{found}, expected {_EXPECTED}")

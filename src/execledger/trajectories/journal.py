@@ -13,19 +13,19 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
-from msgspec import DecodeError, Raw, ValidationError
-from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from execledger.core.actions import Observation
 from execledger.core.decisions import Fingerprint, Step
 from execledger.core.fingerprint import fingerprint
+from execledger.journal.events import Ended
 from execledger.journal.reader import JournalRun, read_journal
-from execledger.trajectories.recording import Governed, Recorded, Run
+from execledger.trajectories.decoding import fields_of
+from execledger.trajectories.instances import instance_of
+from execledger.trajectories.recording import Governed, ModelCall, Recorded, Run
 
 FORMAT = "execledger-journal"
 """The name of the format."""
-_FIELDS = Decoder(dict[str, Raw])
 
 
 def is_journal(data: bytes) -> bool:
@@ -33,11 +33,7 @@ def is_journal(data: bytes) -> bool:
     line = data[: data.find(b"\n") + 1] or data
     if b'"event"' not in line or b'"start"' not in line:
         return False
-    try:
-        fields = _FIELDS.decode(line)
-    except (DecodeError, ValidationError, UnicodeDecodeError, RecursionError):
-        return False
-    return bytes(fields.get("event", b"")) == b'"start"'
+    return bytes(fields_of(line).get("event", b"")) == b'"start"'
 
 
 def read_as_run(name: str, data: bytes) -> Run:
@@ -47,7 +43,8 @@ def read_as_run(name: str, data: bytes) -> Run:
     for event in journal.steps:
         results.append(_result(event.step, results))
     start, steps = journal.start, journal.steps
-    told = journal.ended.model_calls if journal.ended is not None else None
+    ended = journal.ended
+    told = ended.model_calls if ended is not None else None
     return Run(
         name=name,
         format=FORMAT,
@@ -67,8 +64,17 @@ def read_as_run(name: str, data: bytes) -> Run:
             for event, result, view in zip(steps, results, _views(journal), strict=True)
         ),
         compactions=_compactions(journal),
+        totals=_totals(ended) if ended is not None else None,
+        instance=instance_of(f"{name}/{start.run}"),
+        ended=ended.reason if ended is not None else "",
         policy=start.known_policy(),
     )
+
+
+def _totals(ended: Ended) -> ModelCall | None:
+    """What all calls of the model took together, as far as the end tells."""
+    whole = ModelCall(ended.input_tokens, ended.cached_tokens, None, ended.output_tokens, ended.cost)
+    return whole if whole != ModelCall() else None
 
 
 def _views(journal: JournalRun) -> Iterator[str]:

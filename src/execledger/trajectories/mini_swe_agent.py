@@ -16,9 +16,11 @@ from msgspec.json import Decoder
 
 from execledger.core.actions import Action, Observation
 from execledger.errors import UnreadableRun
-from execledger.trajectories.decoding import decode, text_of
-from execledger.trajectories.recording import Recorded, Run
+from execledger.trajectories.decoding import decode, fields_of, text_of
+from execledger.trajectories.instances import instance_of
+from execledger.trajectories.recording import ModelCall, Recorded, Run
 from execledger.trajectories.rendered import observed, shown
+from execledger.trajectories.usage import model_call, told
 
 _FENCE = r"(?:[\w`<>/ -]|\\s[*+]|\\n|\n|\(\?:[\w|-]+\))*"
 _PLAIN_FENCE = re.compile(_FENCE + r"\(\.\*\?\)" + _FENCE)
@@ -35,7 +37,7 @@ class _Call(Struct, frozen=True):
 
 
 class _Extra(Struct, frozen=True):
-    """What version 2 keeps beside a message."""
+    """What is kept beside a message."""
 
     actions: list[_Call] | None = None
     returncode: int | None = None
@@ -43,6 +45,8 @@ class _Extra(Struct, frozen=True):
     exception_info: str | None = None
     exception_type: str | None = None
     interrupt_type: str | None = None
+    response: Raw = Raw()
+    cost: Any = None
 
 
 _NOTHING = _Extra()
@@ -58,6 +62,7 @@ class _Message(Struct, frozen=True):
     output: str | list[Any] | None = None
     tool_call_id: str | None = None
     call_id: str | None = None
+    usage: Any = None
     extra: _Extra | None = None
 
 
@@ -83,27 +88,40 @@ class _Config(Struct, frozen=True):
     environment_type: str | None = None
 
 
+class _Stats(Struct, frozen=True):
+    instance_cost: Any = None
+
+
 class _Info(Struct, frozen=True):
     mini_version: str | None = None
+    exit_status: str | None = None
+    model_stats: _Stats | None = None
     config: _Config | None = None
 
 
 _MESSAGES = Decoder(list[_Message])
 _INFO = Decoder(_Info | None)
-_FORMAT = Decoder(str | None)
+_TEXT, _ANY = Decoder(str | None), Decoder(Any)
 _NULL = Raw(b"null")
+
+
+def is_mini(fields: Mapping[str, Raw]) -> bool:
+    """These are the fields of a trajectory of mini-swe-agent."""
+    return "messages" in fields and ("trajectory_format" in fields or "info" in fields)
 
 
 def read_trajectory(name: str, fields: Mapping[str, Raw]) -> Run:
     """Read a trajectory of either version from its top-level fields."""
-    kind = decode(name, fields.get("trajectory_format", _NULL), _FORMAT, "trajectory_format")
+    kind = decode(name, fields.get("trajectory_format", _NULL), _TEXT, "trajectory_format")
     if kind not in (None, "mini-swe-agent-1", "mini-swe-agent-1.1"):
         expected = "expected mini-swe-agent-1 or mini-swe-agent-1.1"
         raise UnreadableRun(name, f"found {kind!r} at trajectory_format, {expected}")
     info = decode(name, fields.get("info", _NULL), _INFO, "info")
     messages = decode(name, fields["messages"], _MESSAGES, "messages")
     structured = kind == "mini-swe-agent-1.1" or any(message.extra and message.extra.actions for message in messages)
-    return _run(name, "mini-swe-agent-1.1" if structured else "mini-swe-agent-1", info or _Info(), messages)
+    instance = decode(name, fields.get("instance_id", _NULL), _TEXT, "instance_id")
+    kind = "mini-swe-agent-1.1" if structured else "mini-swe-agent-1"
+    return _run(name, kind, info or _Info(), messages, instance_of(name, instance))
 
 
 def read_list(name: str, data: bytes) -> Run:
@@ -111,10 +129,10 @@ def read_list(name: str, data: bytes) -> Run:
     messages = decode(name, data, _MESSAGES, "")
     if not messages or not all(message.role for message in messages):
         raise UnreadableRun(name, "found a list, expected every item of it to be a message with a role")
-    return _run(name, "mini-swe-agent-list", _Info(), messages)
+    return _run(name, "mini-swe-agent-list", _Info(), messages, instance_of(name))
 
 
-def _run(name: str, kind: str, info: _Info, messages: list[_Message]) -> Run:
+def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: str) -> Run:
     """The run that these messages record."""
     config = info.config or _Config()
     cwd = (config.environment.cwd or None) if config.environment else None
@@ -122,6 +140,8 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message]) -> Run:
         steps = tuple(_called(messages, cwd))
     else:
         steps = tuple(_typed(messages, cwd, _action_pattern(config.agent)))
+    answers = [message for message in messages if _is_model_call(message)]
+    cost = model_call(None, info.model_stats.instance_cost).cost if info.model_stats else None
     return Run(
         name=name,
         format=kind,
@@ -129,9 +149,20 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message]) -> Run:
         model=(config.model.model_name or "") if config.model else "",
         task=next((text_of(message.content) for message in messages if message.role == "user"), ""),
         container=_is_container(config),
-        turns=sum(map(_is_model_call, messages)),
+        turns=len(answers),
         steps=steps,
+        model_calls=told(list(map(_took, answers))),
+        totals=ModelCall(cost=cost) if cost is not None else None,
+        instance=instance,
+        ended=info.exit_status or "",
     )
+
+
+def _took(message: _Message) -> ModelCall:
+    """What the call of the model for this message took."""
+    extra = message.extra or _NOTHING
+    usage = fields_of(bytes(extra.response)).get("usage")
+    return model_call(_ANY.decode(usage) if usage is not None else message.usage, extra.cost)
 
 
 def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:

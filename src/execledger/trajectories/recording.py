@@ -37,6 +37,21 @@ class Recorded(Struct, frozen=True):
     """The call of another thread that this thread was born with: it was made once, and is only seen here."""
 
 
+class ModelCall(Struct, frozen=True):
+    """What one call of the model took, as the provider said; None where it did not say."""
+
+    input: int | None = None
+    """Tokens of input, cached and written ones included."""
+    cached: int | None = None
+    """Tokens of input that were read from a cache."""
+    written: int | None = None
+    """Tokens of input that were written to a cache at a price of its own."""
+    output: int | None = None
+    """Tokens of output, reasoning included."""
+    cost: float | None = None
+    """Dollars, as the agent recorded them."""
+
+
 class Run(Struct, frozen=True):
     """One agent's work on one task."""
 
@@ -58,7 +73,23 @@ class Run(Struct, frozen=True):
     """The calls that have a recorded result, in order."""
     compactions: tuple[int, ...] = ()
     """The steps before which the context was compacted: earlier results were no longer visible from there on."""
+    model_calls: tuple[ModelCall, ...] = ()
+    """What each call of the model took, in order; empty where the run does not tell."""
+    totals: ModelCall | None = None
+    """What all calls of the model took together, as the agent added it up; None where it did not."""
+    instance: str = ""
+    """The task's name, such as an instance of SWE-bench, where the run tells."""
+    ended: str = ""
+    """How the run ended, in the agent's own word, where the run tells."""
     parallel: bool = False
     """The calls of one turn may have run side by side."""
     policy: Policy | None = None
     """The policy that Ledger followed; None where it took no part in the run, or did not record it."""
+
+
+def windowed(size: int, steps: int) -> tuple[int, ...]:
+    """The compactions that stand for a context in which only the last ``size`` results are kept.
+
+    Every ``size`` steps all is forgotten: what is called visible then always is, though not all that is.
+    """
+    return tuple(range(size, steps, size))

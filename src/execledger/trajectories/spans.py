@@ -15,8 +15,10 @@ from msgspec import Raw, Struct
 
 from execledger.core import actions
 from execledger.core.actions import Action, Call, Edit, Observation, Read, Search, Write
-from execledger.trajectories.decoding import decode, text_of
+from execledger.trajectories.decoding import decode, spelled, text_of
+from execledger.trajectories.instances import instance_of
 from execledger.trajectories.recording import Recorded, Run
+from execledger.trajectories.usage import model_call, told
 
 _OWN_FOLDER = "/memory/sessions"
 """Where the harness keeps its notes: calls that name it are its own, not the agent's."""
@@ -35,9 +37,11 @@ class _Span(Struct, frozen=True):
     arguments: Any = None
     result: Any = None
     task_prompt: list[_Prompt] | None = None
+    usage: Any = None
 
 
 _SPANS = msgspec.json.Decoder(list[_Span])
+_TEXT = msgspec.json.Decoder(str | None)
 
 
 class _BashArguments(Struct, frozen=True):
@@ -69,6 +73,11 @@ class _BashResult(Struct, frozen=True, rename="camel"):
     output_exceeded_threshold: bool = False
 
 
+def is_spans(fields: Mapping[str, Raw]) -> bool:
+    """These are the fields of a run kept as spans."""
+    return "trajectory" in fields and ("trajectory_entries" in fields or "total_spans" in fields)
+
+
 def read_spans(name: str, fields: Mapping[str, Raw]) -> Run:
     """Read a run from its top-level fields."""
     spans = decode(name, fields["trajectory"], _SPANS, "trajectory")
@@ -82,6 +91,8 @@ def read_spans(name: str, fields: Mapping[str, Raw]) -> Run:
         container=False,
         turns=sum(span.type == "llm_call" for span in spans),
         steps=tuple(_steps(spans)),
+        model_calls=told([model_call(span.usage) for span in spans if span.type == "llm_call"]),
+        instance=instance_of(name, decode(name, fields.get("instance_id", Raw(b"null")), _TEXT, "instance_id")),
     )
 
 
@@ -114,7 +125,7 @@ def _action(span: _Span) -> Action:
         call = _call(span)
     except msgspec.ValidationError:
         call = actions.Run()
-    return Action(f"{span.tool} {_compact(span.arguments)}", call=call)
+    return Action(f"{span.tool} {spelled(span.arguments)}", call=call)
 
 
 def _call(span: _Span) -> Call:
@@ -142,7 +153,7 @@ def _observation(action: Action, span: _Span) -> Observation:
     """The result, as far as the span tells it."""
     if action.call is None:
         return _shell_observation(span.result)
-    text = span.result if isinstance(span.result, str) else _compact(span.result)
+    text = span.result if isinstance(span.result, str) else spelled(span.result)
     truncated = isinstance(span.result, dict) and span.result.get("truncated") is True
     notice = ""
     if isinstance(action.call, Read) and (footer := _FOOTER.search(text)):
@@ -155,7 +166,7 @@ def _shell_observation(result: object) -> Observation:
     try:
         bash = msgspec.convert(result, _BashResult)
     except msgspec.ValidationError:
-        text = result if isinstance(result, str) else _compact(result)
+        text = result if isinstance(result, str) else spelled(result)
         timed_out = text.startswith("Error: command timed out")
         return Observation(text, failed=not timed_out, timed_out=timed_out)
     return Observation(
@@ -166,8 +177,3 @@ def _shell_observation(result: object) -> Observation:
         failed=bash.exit_code == -1,
         truncated=bash.output_exceeded_threshold,
     )
-
-
-def _compact(value: object) -> str:
-    """One fixed spelling of a JSON value."""
-    return msgspec.json.encode(value, order="sorted").decode()
