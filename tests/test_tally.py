@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from msgspec.structs import replace
+
+from execledger.core.actions import Observation
 from execledger.core.policy import Policy
 from execledger.replay import replay
 from execledger.tally import Tally
@@ -75,3 +78,12 @@ def test_runs_add_up() -> None:
     """Each run has a ledger of its own: what one has seen another has not."""
     tally = tallied(run(READ), run(READ))
     assert (tally.runs, tally.calls, tally.reuses.total(), tally.elided.total()) == (2, 2, 0, 0)
+
+
+def test_an_output_that_is_not_known_is_left_out() -> None:
+    """Its reference saves nothing that could be measured, and costs nothing either."""
+    known = run(READ, READ, ("ls", "a\n"))
+    unknown = replace(known.steps[1], observation=Observation(exit_status=0, truncated=True))
+    tally = tallied(replace(known, steps=(known.steps[0], unknown, known.steps[2])))
+    assert (tally.reuses.total(), tally.untold, tally.false) == (1, 1, [])
+    assert (tally.read_bytes, tally.saved_bytes) == (len(text(20)) * 3 + 2, 0)

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from execledger.core.decisions import Nudge, Reuse
 from execledger.core.records import Effects
+from execledger.evaluate.counterfactual import Counterfactual
 from execledger.replay import Replayed, output_bytes
 from execledger.trajectories.recording import Run
 
@@ -19,6 +20,8 @@ class Tally(Struct):
     """Runs read."""
     unreadable: list[str] = field(default_factory=list)
     """Files that could not be read, with the reason."""
+    troubled: list[str] = field(default_factory=list)
+    """Runs that were read, but not whole, with what is wrong with them."""
     calls: int = 0
     """Calls with a recorded result."""
     turns: int = 0
@@ -51,13 +54,19 @@ class Tally(Struct):
     """Bytes of output, each counted once for every later model call."""
     saved_bytes: int = 0
     """Bytes that references would have kept out, counted in the same way."""
+    untold: int = 0
+    """Calls whose output no record tells: neither kind of bytes is counted for them."""
     view_bytes: int = 0
     """Bytes of state views, one per model call."""
+    counterfactual: Counterfactual = field(default_factory=Counterfactual)
+    """What the runs cost, and what Ledger would have cost and saved, in tokens and dollars."""
 
     def start(self, run: Run) -> None:
         """Begin a run."""
         self.runs += 1
         self.turns += run.turns
+        if run.trouble:
+            self.troubled.append(f"{run.name}: {'; '.join(run.trouble)}")
 
     def add(self, run: Run, call: Replayed) -> None:
         """Count one call."""
@@ -75,7 +84,8 @@ class Tally(Struct):
         later = max(run.turns - call.recorded.turn - 1, 0)
         size = output_bytes(call.recorded.observation)
         self.read_bytes += size * later
-        if call.shown.kind == "reference":
+        self.untold += call.recorded.observation.untold
+        if call.shown.kind == "reference" and not call.recorded.observation.untold:
             self.saved_bytes += (size - len(call.shown.text.encode())) * later
         elif call.shown.kind == "remark":
             self.saved_bytes -= len(call.shown.text.encode()) * later

@@ -76,7 +76,7 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
     """Every number with what it means."""
     called = execledger("replay", good)
     assert (called.status, called.err) == (0, "")
-    assert [line.rstrip() for line in called.out.splitlines()] == snapshot(
+    assert [line.rstrip() for line in called.out.splitlines()][:17] == snapshot(
         [
             "replay, preset verified",
             "┌──────────────────────┬───────┬─────────────────────────────────────────────────────┐",
@@ -101,11 +101,13 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
 
 def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
     """The same as JSON, and nothing else on standard output."""
-    called = execledger("replay", good, "--json")
-    assert json.loads(called.out) == snapshot(
+    summary = json.loads(execledger("replay", good, "--json").out)
+    del summary["counterfactual"]
+    assert summary == snapshot(
         {
             "runs": 1,
             "unreadable": [],
+            "troubled": [],
             "calls": 5,
             "turns": 5,
             "categories": {"inspect": 2, "test": 2, "search": 1},
@@ -122,9 +124,118 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "exact_rereads": 1,
             "read_bytes": 4686,
             "saved_bytes": 1726,
+            "untold": 0,
             "view_bytes": 608,
         }
     )
+
+
+PRICES = """date = "2026-01-01"
+[models."some/model"]
+uncached = 1000.0
+cached = 100.0
+output = 0.0
+"""
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    """A tenth of a cent for a token, a tenth of that if it was cached."""
+    path = tmp_path / "prices.toml"
+    path.write_text(PRICES)
+    return path
+
+
+def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) -> None:
+    """What the run took, what was redundant in it, and what Ledger would have saved and cost."""
+    called = execledger("replay", good, "--prices", prices)
+    assert [line.rstrip() for line in called.out.splitlines()][17:] == snapshot(
+        [
+            "cost, the agent's behaviour held fixed",
+            "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",
+            "┃ input tokens            ┃ calls ┃  new ┃ cached ┃ dollars ┃   share ┃",
+            "┡━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━╇━━━━━━╇━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩",
+            "│ the runs as they were   │       │  447 │    777 │  0.5247 │ 100.00% │",
+            "│ exact repeat            │     1 │  146 │    292 │  0.1752 │  33.39% │",
+            "│   saved by references   │     1 │  106 │    212 │  0.1272 │  24.24% │",
+            "│ covered read            │     0 │    0 │      0 │  0.0000 │   0.00% │",
+            "│ overlapping read        │     0 │    0 │      0 │  0.0000 │   0.00% │",
+            "│ repeated search         │     1 │  146 │      0 │  0.1460 │  27.83% │",
+            "│   saved by references   │     1 │  117 │      0 │  0.1170 │  22.30% │",
+            "│ repeated test           │     1 │    0 │      0 │  0.0000 │   0.00% │",
+            "│ stale read acted upon   │     0 │    0 │      0 │  0.0000 │   0.00% │",
+            "│ saved by all references │     2 │  223 │    212 │  0.2442 │  46.54% │",
+            "│ remarks                 │       │    0 │      0 │  0.0000 │   0.00% │",
+            "│ state views             │       │ -152 │      0 │ -0.1520 │ -28.97% │",
+            "│ kept out of the cache   │       │  -12 │     12 │ -0.0108 │  -2.06% │",
+            "│ saved in all            │       │   59 │    224 │  0.0814 │  15.51% │",
+            "└─────────────────────────┴───────┴──────┴────────┴─────────┴─────────┘",
+            "The tokens of 0 of 1 runs were counted by the provider; all others are",
+            "bytes / 4. Prices of 2026-01-01, 2026-11-15, for the models of 1 of",
+            "them.",
+        ]
+    )
+
+
+def test_without_a_price_there_are_tokens_and_no_dollars(execledger: Execledger, good: Path) -> None:
+    """Nothing is made up for a model that no table knows."""
+    shown = execledger("replay", good).out
+    assert ("input tokens" in shown, "dollars" in shown) == (True, False)
+
+
+def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path) -> None:
+    """Every class, also those that were not found."""
+    found = json.loads(execledger("replay", good, "--json", "--prices", prices).out)["counterfactual"]
+    classes = {name: (one["calls"], one["spared"]) for name, one in found.pop("classes").items()}
+    assert classes == snapshot(
+        {
+            "exact repeat": (1, 1),
+            "covered read": (0, 0),
+            "overlapping read": (0, 0),
+            "repeated search": (1, 1),
+            "repeated test": (1, 0),
+            "stale read acted upon": (0, 0),
+        }
+    )
+    assert found == snapshot(
+        {
+            "runs": 1,
+            "estimated": 1,
+            "priced": 1,
+            "own": {"tokens": {"uncached": 447, "cached": 777, "written": 0, "output": 16}, "dollars": 0.5247},
+            "blind_edits": 0,
+            "remarks": {"tokens": {"uncached": 0, "cached": 0, "written": 0, "output": 0}, "dollars": 0.0},
+            "views": {"tokens": {"uncached": 152, "cached": 0, "written": 0, "output": 0}, "dollars": 0.152},
+            "kept_out": {"tokens": {"uncached": 12, "cached": -12, "written": 0, "output": 0}, "dollars": 0.0108},
+        }
+    )
+
+
+def test_bad_prices_are_named(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """Before anything is replayed."""
+    called = execledger("replay", good, "--prices", tmp_path / "none.toml")
+    assert (called.status, called.out) == (2, "")
+    assert called.err.startswith(f"execledger: {tmp_path / 'none.toml'}: ")
+
+
+def test_broken_files_among_a_thousand_are_named_and_the_report_still_comes(
+    execledger: Execledger, good: Path, tmp_path: Path
+) -> None:
+    """Empty, truncated and foreign ones: counted, each with its reason."""
+    data = good.read_bytes()
+    for number in range(996):
+        (tmp_path / f"{number:04}.traj.json").write_bytes(data)
+    for name, broken in (("x-cut", data[:-99]), ("x-empty", b""), ("x-foreign", b'{"a": 1}')):
+        (tmp_path / f"{name}.json").write_bytes(broken)
+    called = execledger("replay", tmp_path, "--json")
+    summary = json.loads(called.out)
+    assert (called.status, summary["runs"], summary["counterfactual"]["runs"]) == (0, 997, 997)
+    assert [Path(line.partition(".json: ")[0]).name for line in summary["unreadable"]] == [
+        "x-cut",
+        "x-empty",
+        "x-foreign",
+    ]
+    assert [line.startswith("execledger: not read: ") for line in called.err.splitlines()] == [True] * 3
 
 
 def test_a_false_reuse_is_listed_and_strict_ends_with_1(execledger: Execledger, false: Path) -> None:
@@ -189,3 +300,27 @@ def test_a_journal_is_replayed_under_its_own_policy(execledger: Execledger, good
     own, other = (json.loads(execledger("replay", path, "--json", *more).out) for more in ((), ("--preset", "paper")))
     assert (own["reuses"], bool(other["reuses"])) == ({}, True)
     assert execledger("replay", path, good).out.splitlines()[0].strip() == "replay, preset paper and verified"
+
+
+def test_what_is_wrong_with_a_journal_is_said(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """One line for each file on standard error; what could be read is counted."""
+    (tmp_path / "repo").mkdir()
+    events = events_of(simulate(tmp_path / "repo", 4))
+    torn, gappy = (
+        written(tmp_path / "j", told, name) for told, name in ((events, "t"), (events[:20] + events[21:], "g"))
+    )
+    torn.write_bytes(torn.read_bytes()[:-40])
+    called = execledger("replay", tmp_path / "j", good, "--json")
+    gap = "steps behind a gap: 30; the end counts another number of steps than there are"
+    troubled = [f"{gappy}: {gap}", f"{torn}: the last line is torn"]
+    assert called.err.splitlines() == [f"execledger: {line}" for line in troubled]
+    assert (json.loads(called.out)["runs"], json.loads(called.out)["troubled"]) == (3, troubled)
+
+
+def test_outputs_that_are_not_known_save_nothing(execledger: Execledger, tmp_path: Path) -> None:
+    """Those of commands that did not run, in a run that Ledger took part in; how many they are is said."""
+    (tmp_path / "repo").mkdir()
+    path = written(tmp_path, events_of(simulate(tmp_path / "repo", 4)))
+    summary = json.loads(execledger("replay", path, "--strict", "--json").out)
+    assert summary["untold"] >= sum(summary["reuses"].values()) > 0
+    assert f"not counted: {summary['untold']}" in " ".join(execledger("replay", path).out.split())

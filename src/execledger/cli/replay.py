@@ -20,6 +20,9 @@ from rich.table import Table
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
+from execledger.evaluate.caching import BYTES_PER_TOKEN
+from execledger.evaluate.counterfactual import Account, Amount, Counterfactual
+from execledger.evaluate.prices import Prices, load_prices
 from execledger.replay import new_ledger, replay
 from execledger.tally import Tally
 
@@ -29,25 +32,30 @@ from execledger.tally import Tally
 @click.option("--decisions", metavar="OUT.jsonl", help="Write one line of JSON per call.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is a false reuse.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--prices", "prices_file", metavar="FILE", help="Prices in TOML, over those that come with Ledger.")
 @policy_options
 def command(
     paths: tuple[str, ...],
     decisions: str | None,
     strict: bool,
     as_json: bool,
+    prices_file: str | None,
     preset: str | None,
     policy_file: str | None,
 ) -> int:
     """Replay recorded runs (files, folders, archives) and measure every decision."""
     policy = chosen_policy(preset, policy_file)
+    prices = load_prices(None if prices_file is None else Path(prices_file))
     if decisions and any(_same_file(path, decisions) for path in paths):
         raise LedgerError(f"{decisions}: is also a recorded run to be read, expected a file to write decisions to")
     tally = Tally()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
-        presets = _replay_all(paths, policy, tally, out)
+        presets = _replay_all(paths, policy, prices, tally, out)
     for reason in tally.unreadable:
         click.echo(f"execledger: not read: {reason}", err=True)
+    for trouble in tally.troubled:
+        click.echo(f"execledger: {trouble}", err=True)
     for false in tally.false:
         click.echo(f"execledger: false reuse: {false}", err=True)
     if not tally.runs:
@@ -56,7 +64,8 @@ def command(
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(tally), separators=(",", ":")), err=to_stderr)
     else:
-        Console(highlight=False, stderr=to_stderr).print(summary(tally, presets))
+        console = Console(highlight=False, stderr=to_stderr)
+        console.print(summary(tally, presets), costs(tally.counterfactual, prices.date))
     return 1 if strict and tally.false else 0
 
 
@@ -77,7 +86,9 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         raise LedgerError(f"{path}: can't be written: {error.strerror or error}") from None
 
 
-def _replay_all(paths: tuple[str, ...], policy: Policy | None, tally: Tally, out: BinaryIO | None) -> list[str]:
+def _replay_all(
+    paths: tuple[str, ...], policy: Policy | None, prices: Prices, tally: Tally, out: BinaryIO | None
+) -> list[str]:
     """Replay and count every run; the presets that they were replayed under."""
     encoder = msgspec.json.Encoder()
     presets: set[str] = set()
@@ -89,10 +100,13 @@ def _replay_all(paths: tuple[str, ...], policy: Policy | None, tally: Tally, out
             tally.start(run)
             ledger = new_ledger(run, policy)
             presets.add(ledger.policy.preset.value)
+            account = Account(run, ledger)
             for call in replay(run, ledger=ledger):
                 tally.add(run, call)
+                account.add(call)
                 if out is not None:
                     out.write(encoder.encode(call.line(run.name)) + b"\n")
+            tally.counterfactual.add(account.close(prices))
             progress.advance(bar)
     return sorted(presets)
 
@@ -130,7 +144,8 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each output counted once for every later model call"
-    yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these"
+    untold = f"; outputs that are not known, and not counted: {tally.untold:,}" if tally.untold else ""
+    yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these{untold}"
     yield "state views", f"{tally.view_bytes:,}", "bytes, one view per model call"
 
 
@@ -141,3 +156,43 @@ def _top(counter: Counter[str], most: int = 5) -> str:
 def _listed(lead: str, counter: Counter[str], most: int = 5) -> str:
     """The largest counts behind ``lead``; nothing if there are none."""
     return lead + _top(counter, most) if counter else ""
+
+
+def costs(found: Counterfactual, date: str) -> Table:
+    """What the runs cost, and what Ledger would have cost and saved, for a person."""
+    title = "cost, the agent's behaviour held fixed"
+    table = Table(title=title, title_justify="left", caption=_caption(found, date), caption_justify="left")
+    table.add_column("input tokens")
+    for head in ("calls", "new", "cached", *(("dollars", "share") if found.priced else ())):
+        table.add_column(head, justify="right")
+    for name, calls, amount in cost_rows(found):
+        tokens = (f"{amount.tokens.uncached + amount.tokens.written:,}", f"{amount.tokens.cached:,}")
+        share = amount.dollars / found.own.dollars if found.own.dollars else 0.0
+        dollars = (f"{amount.dollars:,.4f}", f"{share:.2%}") if found.priced else ()
+        table.add_row(name, f"{calls:,}" if calls is not None else "", *tokens, *dollars)
+    return table
+
+
+def cost_rows(found: Counterfactual) -> Iterator[tuple[str, int | None, Amount]]:
+    """The rows of that table: what, how many calls, and their tokens and cost; what Ledger would cost is negative."""
+    yield "the runs as they were", None, found.own
+    for kind, one in found.classes.items():
+        yield kind.value, one.calls, one.there
+        if one.spared:
+            yield "  saved by references", one.spared, one.saved
+    yield "saved by all references", sum(one.spared for one in found.classes.values()), found.saved
+    yield "remarks", None, found.remarks.negative
+    yield "state views", None, found.views.negative
+    yield "kept out of the cache", None, found.kept_out.negative
+    yield "saved in all", None, found.net
+
+
+def _caption(found: Counterfactual, date: str) -> str:
+    """What the numbers rest on."""
+    counted = f"{found.runs - found.estimated:,} of {found.runs:,} runs"
+    said = [f"The tokens of {counted} were counted by the provider; all others are bytes / {BYTES_PER_TOKEN}."]
+    if found.priced:
+        said.append(f"Prices of {date}, for the models of {found.priced:,} of them.")
+    if found.blind_edits:
+        said.append(f"{found.blind_edits:,} edits were of a file that had changed since it was read.")
+    return " ".join(said)

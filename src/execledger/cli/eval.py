@@ -1,0 +1,233 @@
+"""``execledger eval``: the paper's experiment as one command, and its tables for any recorded runs."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from execledger.agents.mini_options import is_off
+from execledger.core.policy import Preset
+from execledger.errors import LedgerError
+
+if TYPE_CHECKING:
+    from execledger.evaluate.metrics import Read
+    from execledger.evaluate.plan import Plan
+    from execledger.evaluate.study import Study
+
+
+@click.group("eval")
+def command() -> None:
+    """Run an evaluation, grade it, and report on it or on any recorded runs."""
+
+
+def tell(sentence: str) -> None:
+    """Say something beside the data."""
+    click.echo(f"execledger: {sentence}", err=True)
+
+
+_OPTIONS = (
+    click.option("--agent", type=click.Choice(["mini", "codex"]), help="The agent."),
+    click.option("--model", help="The model, as the agent names it."),
+    click.option("--reasoning-effort", help="How long the model thinks, in the provider's word."),
+    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A further setting of the agent."),
+    click.option("--config", multiple=True, metavar="FILE", help="mini: its configuration files, in order."),
+    click.option("--step-limit", type=int, help="mini: model calls per instance."),
+    click.option("--cost-limit", type=float, help="mini: dollars per instance."),
+    click.option("--time-limit", type=int, help="Seconds per instance."),
+    click.option("--direct-tools", is_flag=True, default=None, help="codex: the same catalog, with direct tools."),
+    click.option("--subset", help="The dataset: verified, lite, a name on the hub, or a folder."),
+    click.option("--split", help="The split."),
+    click.option("--instance", "instances", multiple=True, metavar="ID", help="One of the instances to run."),
+    click.option("--slice", metavar="A:B", help="Which of them."),
+    click.option("--arm", "arms", multiple=True, type=click.Choice(["base", "inform", "govern", "both"])),
+    click.option("--preset", type=click.Choice([one.value for one in Preset]), help="The proof that a reuse needs."),
+    click.option("--trials", type=int, help="How often each arm runs each instance."),
+    click.option("--program", help="The agent's program."),
+    click.option("--repos", metavar="DIR", help="codex: prepared repositories, DIR/INSTANCE."),
+    click.option("--docker", help="codex: the program that starts containers."),
+    click.option("--workers", type=int, help="Processes of the agent at one time."),
+    click.option("--threads", type=int, help="mini: instances side by side in one process."),
+    click.option("--batch", type=int, help="Instances that one process is given."),
+    click.option("--engine", type=click.Choice(["local", "ray"]), help="What the work is spread over."),
+    click.option("--address", help="ray: the cluster; without it, one on this machine."),
+)
+
+
+def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@command.command("run")
+@click.argument("plan_file", required=False, metavar="[PLAN.toml]")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Where everything goes; may stand from before.")
+@click.option("--again", multiple=True, metavar="END", help="Run instances anew that ended in this way.")
+@click.option("--mixed", is_flag=True, help="Go on although versions have changed.")
+@_plan_options
+def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool, **options: Any) -> int:
+    """Carry PLAN.toml out, or what the options say over it; the same command goes on where an earlier one stopped."""
+    from execledger.evaluate.dataset import freeze
+    from execledger.evaluate.experiment import carry_out
+    from execledger.evaluate.study import Study
+    from execledger.evaluate.versions import program_of, versions
+
+    if is_off():
+        raise LedgerError("EXECLEDGER is off, expected it not to be: every arm would be the arm base")
+    study, cwd = Study(Path(output).absolute()), Path.cwd()
+    plan = _plan(plan_file, options, study)
+    with study.alone():
+        study.claim(plan, versions(plan, cwd), mixed=mixed)
+        names = [instance.instance_id for instance in freeze(plan, study.dataset)]
+        for ended in again:
+            count = sum(trial.take_back(ended) for trial in study.trials(plan))
+            tell(f"{count} that ended with {ended} are run again")
+        course = carry_out(study, plan, program_of(plan), names, cwd, tell)
+    for trouble in course.troubles:
+        tell(trouble)
+    ends = ", ".join(f"{name or 'no word'} {count}" for name, count in course.ends.most_common())
+    tell(f"{course.done} of {course.total} runs finished, {course.spent}; ended: {ends or 'none'}")
+    if course.done < course.total:
+        tell(f"{course.stopped or 'some could not be finished'}; the same command goes on from here")
+    return int(course.done < course.total)
+
+
+def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
+    """The plan of the file, or else that of an earlier call, with the options over it."""
+    from execledger.evaluate.plan import Plan
+
+    if plan_file is not None:
+        try:
+            plan = Plan.from_toml(Path(plan_file).read_text(encoding="utf-8"), plan_file)
+        except (OSError, UnicodeDecodeError) as error:
+            raise LedgerError(f"{plan_file}: the plan can't be read: {error}") from None
+    else:
+        recorded = study.recorded()
+        plan = Plan() if recorded is None else recorded.plan
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    if "settings" in given:
+        given["settings"] = plan.dotted() | dict(map(_setting, given["settings"]))
+    return Plan.from_values(msgspec.to_builtins(plan) | given, plan_file or "plan")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """One ``KEY=VALUE``; a value that is not JSON is a text."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise LedgerError(f"--set {text}: expected KEY=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+@command.command("grade")
+@click.argument("folder", metavar="DIR")
+@click.option("--reports", metavar="PATH", help="Reports that were made elsewhere: a file, or a folder of them.")
+@click.option("--workers", type=int, default=4, show_default=True, help="Instances tested at one time.")
+def grade(folder: str, reports: str | None, workers: int) -> int:
+    """Find out which repairs pass the tests: by the official harness, or by reports.
+
+    DIR is the output of `eval run`, or the folder of one arm or trial in it.
+    """
+    from execledger.evaluate.collect import study_of, trials_under
+    from execledger.evaluate.grade import import_reports, need_harness, run_harness
+    from execledger.evaluate.verdicts import read_grades, resolved
+
+    study = study_of(Path(folder))
+    recorded = study.recorded() if study is not None else None
+    if study is None or recorded is None:
+        raise LedgerError(f"{folder}: expected the output of `execledger eval run`")
+    trials = [trial for trial in trials_under(Path(folder), study, recorded.plan) if trial.results()]
+    unused: list[str] = []
+    if reports is not None:
+        import_reports(Path(reports), trials, unused)
+    else:
+        need_harness()
+        for trial in trials:
+            tell(f"{trial.name}: the harness is at work")
+            run_harness(recorded.plan, trial, workers)
+    for sentence in unused:
+        tell(f"not used: {sentence}")
+    for trial in trials:
+        grades, results = read_grades(trial), trial.results().values()
+        passed = [resolved(result, grades) for result in results]
+        errors = sum(grade.error for grade in grades.values())
+        click.echo(
+            f"{trial.name}: {passed.count(True)} resolved, {passed.count(False)} not"
+            f"{f' ({errors} could not be tested)' if errors else ''}, {passed.count(None)} unknown"
+        )
+    return int(bool(unused))
+
+
+@command.command("report")
+@click.argument("paths", nargs=-1, required=True, metavar="DIR...")
+@click.option("-o", "--output", metavar="DIR", help="Write the report there, too.")
+@click.option("--format", "formats", multiple=True, metavar="NAME", help="md, tex, json, png or svg. [default: all]")
+@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, over those that are shipped.")
+@click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
+def report(
+    paths: tuple[str, ...], output: str | None, formats: tuple[str, ...], price_file: str | None, as_json: bool
+) -> None:
+    """Print the paper's tables for outputs of `eval run`, and for any recorded runs."""
+    from rich.console import Console
+
+    from execledger.evaluate.collect import collect, unfinished
+    from execledger.evaluate.prices import load_prices
+    from execledger.evaluate.report import FORMATS
+    from execledger.evaluate.report import report as write_report
+
+    prices = load_prices(Path(price_file) if price_file else None)
+    unreadable: list[str] = []
+    rows = [row for _, row in collect(dict.fromkeys(paths), prices, unreadable, _reader())]
+    missing = [sentence for path in paths if (sentence := unfinished(Path(path)))]
+    _tell_unreadable(unreadable)
+    for sentence in missing:
+        tell(sentence)
+    notes = [f"Prices are of {prices.date}", *missing]
+    with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
+        folder = Path(output or scratch)
+        wanted = {*(formats or FORMATS)} if output else set()
+        tables = write_report(rows, wanted | ({"json"} if as_json else set()), folder, notes=notes)
+        if as_json:
+            click.echo((folder / "report.json").read_text(encoding="utf-8"), nl=False)
+            return
+    for table in tables:
+        Console(highlight=False).print(table)
+
+
+@command.command("export")
+@click.argument("paths", nargs=-1, required=True, metavar="DIR...")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Where runs.parquet and calls.parquet go.")
+@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, over those that are shipped.")
+def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
+    """Write one row per run and one per call as Parquet, from outputs of `eval run` and any recorded runs."""
+    from execledger.evaluate.parquet import export as write_parquet
+    from execledger.evaluate.prices import load_prices
+
+    prices = load_prices(Path(price_file) if price_file else None)
+    done = write_parquet(dict.fromkeys(paths), Path(output), prices, read=_reader())
+    _tell_unreadable(done.unreadable)
+    click.echo(f"{done.runs:,} runs and {done.calls:,} calls are in {output}")
+
+
+def _reader() -> Read:
+    """Reads one recorded run, with what this machine knows about shims in Codex's sessions."""
+    from execledger.cli.runs import shim_resolver
+    from execledger.trajectories import read_run
+
+    resolve = shim_resolver()
+    return lambda name, data: read_run(name, data, resolve)
+
+
+def _tell_unreadable(unreadable: list[str]) -> None:
+    for reason in unreadable:
+        tell(f"not read: {reason}")
+    if unreadable:
+        tell(f"{len(unreadable)} files were not read, or not wholly")

@@ -1,0 +1,145 @@
+"""Rows put in order: settings (an agent with a model), their arms, and each arm's runs by instance."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from execledger.evaluate.records import RunRow
+
+TITLES = {"base": "base", "inform": "inform only", "govern": "govern only", "both": "inform + govern"}
+ORDER = tuple(TITLES)
+FIRST_SCAFFOLD = "mini-swe-agent"
+
+
+class Arm(Struct, frozen=True, kw_only=True):
+    """The runs of one arm, under one preset."""
+
+    name: str
+    """base, inform, govern or both."""
+    preset: str = ""
+    """Ledger's preset; empty in the arm base."""
+    title: str
+    """What the tables call it; with the preset where the setting has several."""
+    runs: Mapping[str, tuple[RunRow, ...]]
+    """Its runs by instance, in the order of their trials; nothing for an arm that was not run."""
+
+    @property
+    def rows(self) -> tuple[RunRow, ...]:
+        """All its runs."""
+        return tuple(row for runs in self.runs.values() for row in runs)
+
+    @property
+    def trials(self) -> tuple[int, ...]:
+        """The numbers of its trials."""
+        return tuple(sorted({row.trial for row in self.rows}))
+
+    @property
+    def estimated(self) -> bool:
+        """Whether tokens of some run are estimated."""
+        return any(row.estimated for row in self.rows)
+
+    def trial(self, number: int) -> Arm:
+        """The arm with the runs of one trial alone."""
+        picked = ((name, tuple(row for row in runs if row.trial == number)) for name, runs in self.runs.items())
+        return replace(self, runs={name: runs for name, runs in picked if runs})
+
+    def outcomes(self, trial: int) -> dict[str, bool]:
+        """Whether each graded instance of a trial was resolved."""
+        runs = self.trial(trial).runs.items()
+        return {instance: row.resolved for instance, (row,) in runs if row.resolved is not None}
+
+    def over(self, instances: Collection[str]) -> Arm:
+        """The arm with these instances alone."""
+        return replace(self, runs={name: runs for name, runs in self.runs.items() if name in instances})
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """What arms are compared within: one agent with one model."""
+
+    agent: str
+    """The agent, with its version."""
+    model: str
+    """The model."""
+    arms: tuple[Arm, ...]
+    """Its arms, base first."""
+    renumbered: int = 0
+    """Runs that bore the number of a trial that the same instance already had, and count as further trials."""
+
+    @property
+    def title(self) -> str:
+        """The agent and the model in words."""
+        return f"{self.agent or 'unknown agent'}, {self.model or 'unknown model'}"
+
+    @property
+    def base(self) -> Arm:
+        """The arm without Ledger; without runs where there is none."""
+        return next((arm for arm in self.arms if arm.name == "base"), Arm(name="base", title="base", runs={}))
+
+    @property
+    def ledger(self) -> tuple[Arm, ...]:
+        """The arms with Ledger."""
+        return tuple(arm for arm in self.arms if arm.name != "base")
+
+    @property
+    def compared(self) -> tuple[Arm, ...]:
+        """What the base is compared with: the full system, or else whatever arms with Ledger there are."""
+        full = tuple(arm for arm in self.ledger if arm.name == "both")
+        return full or self.ledger
+
+    @property
+    def scaffold(self) -> str:
+        """The agent without its version."""
+        return self.agent.partition(" ")[0]
+
+
+def settings(rows: Iterable[RunRow]) -> tuple[Setting, ...]:
+    """The settings in these rows, the paper's first scaffold before others; a row that stands twice counts once."""
+
+    def setting(row: RunRow) -> tuple[bool, str, str]:
+        return not row.agent.startswith(FIRST_SCAFFOLD), row.agent, row.model
+
+    found = groupby(sorted(dict.fromkeys(rows), key=setting), key=setting)
+    return tuple(_setting(agent, model, tuple(group)) for (_, agent, model), group in found)
+
+
+def _setting(agent: str, model: str, rows: tuple[RunRow, ...]) -> Setting:
+    presets = {row.preset for row in rows if row.arm != "base"}
+    keys = sorted({_arm_key(row) for row in rows}, key=lambda key: (_place(key[0]), key))
+    arms = []
+    renumbered = 0
+    for name, preset in keys:
+        runs, moved = _by_instance(row for row in rows if _arm_key(row) == (name, preset))
+        title = TITLES.get(name, name)
+        shown = f"{title} ({preset})" if len(presets) > 1 and preset else title
+        arms.append(Arm(name=name, preset=preset, title=shown, runs=runs))
+        renumbered += moved
+    return Setting(agent=agent, model=model, arms=tuple(arms), renumbered=renumbered)
+
+
+def _arm_key(row: RunRow) -> tuple[str, str]:
+    return row.arm, "" if row.arm == "base" else row.preset
+
+
+def _place(name: str) -> int:
+    return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+def _by_instance(rows: Iterable[RunRow]) -> tuple[dict[str, tuple[RunRow, ...]], int]:
+    """Runs by instance, each with a trial of its own; and how many had to get another number for that."""
+    runs: dict[str, dict[int, RunRow]] = {}
+    surplus = []
+    for row in sorted(rows, key=lambda row: (row.instance or row.run, row.trial, row.run)):
+        trials = runs.setdefault(row.instance or row.run, {})
+        if row.trial in trials:
+            surplus.append(row)
+        else:
+            trials[row.trial] = row
+    for row in surplus:
+        trials = runs[row.instance or row.run]
+        number = max(trials) + 1
+        trials[number] = replace(row, trial=number)
+    return {name: tuple(trials.values()) for name, trials in runs.items()}, len(surplus)

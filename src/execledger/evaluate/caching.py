@@ -1,0 +1,212 @@
+"""How a provider's prompt cache serves a run, call by call: as the provider told it, else as is assumed here.
+
+A history is only ever appended to, so each call sends again what the call before it sent. Of that, ``cached / input of
+the call before`` was read from the cache, where the provider says so; where only the totals of a run are known, their
+ratio; where nothing is, all of it. What is new to a call is uncached, or written where the provider charges for that.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain, zip_longest
+
+from msgspec import Struct
+
+from execledger.evaluate.records import Tokens
+from execledger.replay import output_bytes
+from execledger.trajectories.recording import ModelCall, Recorded, Run
+
+BYTES_PER_TOKEN = 4
+"""Bytes of text that are taken for one token, wherever the provider did not count."""
+_CHARGES_WRITES = re.compile("claude|anthropic|sonnet|opus|haiku", re.IGNORECASE)
+"""Models whose providers charge for writing to the cache, and keep nothing in it that was not sent."""
+_UNKNOWN = ModelCall()
+
+
+class Usage(Struct, frozen=True):
+    """The tokens of a run's model calls."""
+
+    total: Tokens
+    """All calls together."""
+    calls: tuple[Tokens, ...]
+    """Each call's tokens; empty where only their total is known."""
+    estimated: bool
+    """At least one call's tokens are estimated, not counted by the provider."""
+
+
+def tokens_in(size: int) -> int:
+    """Tokens in ``size`` bytes of text, estimated."""
+    return round(size / BYTES_PER_TOKEN)
+
+
+def text_bytes(text: str) -> int:
+    """What a text weighs."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def told(call: ModelCall) -> Tokens | None:
+    """The tokens that the provider counted for a call; None if it did not say how many went in."""
+    if call.input is None:
+        return None
+    cached, written = call.cached or 0, call.written or 0
+    return Tokens(
+        uncached=max(call.input - cached - written, 0), cached=cached, written=written, output=call.output or 0
+    )
+
+
+def usage(run: Run) -> Usage:
+    """The tokens of the model calls: as told for each, else for all of them, else estimated where they were not."""
+    counted = [told(call) for call in run.model_calls]
+    missing = len(counted) < run.turns or None in counted
+    if missing and run.totals is not None and (total := told(run.totals)) is not None:
+        return Usage(total, (), estimated=False)
+    guessed = estimate(run) if missing else ()
+    calls = tuple(one or guess or Tokens() for one, guess in zip_longest(counted, guessed))
+    return Usage(sum(calls, Tokens()), calls, estimated=missing)
+
+
+def estimate(run: Run) -> Iterator[Tokens]:
+    """The tokens of each model call, from the task, the commands and the outputs alone.
+
+    System prompts, tool descriptions and thoughts are not kept in a ``Run``, so the estimate is low.
+    """
+    charges = charges_writes(run)
+    steps: dict[int, list[Recorded]] = {}
+    for recorded in run.steps:
+        steps.setdefault(recorded.turn, []).append(recorded)
+    forgets = _forgets(run)
+    task = text_bytes(run.task)
+    history: dict[str, int] = {}
+    sent: dict[str, int] = {}
+    thread = ""
+    for turn in range(run.turns):
+        made = steps.get(turn, [])
+        thread = made[0].action.thread if made else thread
+        if turn in forgets:
+            history, sent = {}, {}
+        size, before = history.get(thread, task), sent.get(thread, 0)
+        said = sum(text_bytes(one.action.command) for one in made if one.inherits is None)
+        view = tokens_in(text_bytes(made[0].governed.view or "")) if made and made[0].governed else 0
+        fresh, cached = tokens_in(size - before), tokens_in(before)
+        uncached, written = (view, fresh) if charges else (fresh + view, 0)
+        yield Tokens(uncached=uncached, cached=cached, written=written, output=tokens_in(said))
+        # What a model wrote behind a view is not in the cache: the view stood between.
+        sent[thread] = size + (0 if charges or view else said)
+        history[thread] = size + said + sum(map(shown_bytes, made))
+
+
+def shown_bytes(recorded: Recorded) -> int:
+    """What the model was shown of a result, in bytes: the reference in its place where Ledger gave one."""
+    governed = recorded.governed
+    if governed is None or governed.step.shown.kind == "full":
+        return output_bytes(recorded.observation)
+    remark = governed.step.shown.text if governed.step.shown.kind == "remark" else ""
+    return output_bytes(governed.step.observation) + text_bytes(remark)
+
+
+def charges_writes(run: Run) -> bool:
+    """The provider charges for writing to its cache: it told of such tokens, or told nothing and is known for it."""
+    calls = (*run.model_calls, run.totals or _UNKNOWN)
+    if any(call.input is not None for call in calls):
+        return any(call.written for call in calls)
+    return bool(_CHARGES_WRITES.search(run.model))
+
+
+class PromptCache:
+    """What text costs that enters a run's history, and what a state view keeps out of the cache."""
+
+    def __init__(self, run: Run) -> None:
+        """The cache of ``run``, as far as that tells of it."""
+        self.charges_writes = charges_writes(run)
+        """What is new to a call is written at a price of its own."""
+        self.threads = _threads(run)
+        """The model calls of each conversation, in order."""
+        self._run = run
+        self._forgets = _forgets(run)
+        self._hits = {thread: self._shares(calls) for thread, calls in self.threads.items()}
+        self._said: dict[int, int] = {}
+        for recorded in run.steps:
+            if recorded.inherits is None:
+                self._said[recorded.turn] = self._said.get(recorded.turn, 0) + text_bytes(recorded.action.command)
+
+    def sent(self, size: int, index: int) -> Tokens:
+        """What ``size`` tokens cost in the result of step ``index``: new to the next call, sent again with each later
+        call until the conversation ends or is compacted."""
+        recorded = self._run.steps[index]
+        calls, hits = self.threads[recorded.action.thread], self._hits[recorded.action.thread]
+        first, end = bisect_right(calls, recorded.turn), bisect_left(calls, self._end(index))
+        if first >= end:
+            return Tokens()
+        cached = round(size * (hits[end] - hits[first + 1]))
+        fresh = size * (end - first) - cached
+        return Tokens(cached=cached, written=fresh) if self.charges_writes else Tokens(cached=cached, uncached=fresh)
+
+    def displaced(self, thread: str, turn: int) -> int:
+        """Tokens that the model wrote in call ``turn`` and that a view would have kept out of the next call's cache.
+
+        The view stands between them and the history, so what the next call shares with this one ends before them. Where
+        the provider told how far the cache reached without a view, only what it reached of them counts.
+        """
+        behind = self._next(thread, turn)
+        here, reached = self._call(turn).input, self._call(behind).cached if behind is not None else None
+        said = self.generated(thread, turn)
+        return min(said, max(reached - here, 0)) if here is not None and reached is not None else said
+
+    def generated(self, thread: str, turn: int) -> int:
+        """Tokens that the model wrote in call ``turn``, and that the next call sends again and may find cached.
+
+        None are, where the provider caches only what was sent. Reasoning is not sent again, so of the output at most
+        what the input grew by counts.
+        """
+        behind = self._next(thread, turn)
+        if behind is None or self.charges_writes:
+            return 0
+        here, there = self._call(turn), self._call(behind)
+        said = here.output if here.output is not None else tokens_in(self._said.get(turn, 0))
+        grown = there.input - here.input if here.input is not None and there.input is not None else said
+        return max(min(said, grown), 0)
+
+    def _next(self, thread: str, turn: int) -> int | None:
+        """The call that goes on with the history of call ``turn``; None at an end or before a compaction."""
+        calls = self.threads[thread]
+        at = bisect_right(calls, turn)
+        behind = calls[at] if at < len(calls) else None
+        return None if behind is None or any(turn < one <= behind for one in self._forgets) else behind
+
+    def _end(self, index: int) -> int:
+        """The first model call that no longer reads the result of step ``index``."""
+        at = bisect_right(self._run.compactions, index)
+        return self._forgets[at] if at < len(self._forgets) else self._run.turns
+
+    def _call(self, turn: int) -> ModelCall:
+        calls = self._run.model_calls
+        return calls[turn] if turn < len(calls) else _UNKNOWN
+
+    def _shares(self, calls: Sequence[int]) -> list[float]:
+        """For each call of a conversation, the share of what was sent before that it read from the cache; summed up."""
+        before = chain((None,), calls)
+        return [0.0, *accumulate(self._share(one, turn) for one, turn in zip(before, calls, strict=False))]
+
+    def _share(self, before: int | None, turn: int) -> float:
+        cached, sent = self._call(turn).cached, self._call(before).input if before is not None else None
+        if cached is None or not sent:
+            cached, sent = (self._run.totals or _UNKNOWN).cached, (self._run.totals or _UNKNOWN).input
+        return 1.0 if cached is None or not sent else min(cached / sent, 1.0)
+
+
+def _forgets(run: Run) -> list[int]:
+    """The model calls before which the context was compacted."""
+    return [run.steps[at].turn for at in run.compactions if at < len(run.steps)]
+
+
+def _threads(run: Run) -> dict[str, Sequence[int]]:
+    """The model calls of each conversation. Where there are several, those of its calls that proposed something."""
+    turns: dict[str, set[int]] = {}
+    for recorded in run.steps:
+        if recorded.inherits is None:
+            turns.setdefault(recorded.action.thread, set()).add(recorded.turn)
+    if len(turns) == 1:
+        return {thread: range(run.turns) for thread in turns}
+    return {thread: sorted(found) for thread, found in turns.items()}

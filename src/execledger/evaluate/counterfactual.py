@@ -1,0 +1,173 @@
+"""What Ledger would have cost and saved on recorded runs, holding the agent's behaviour fixed and pricing caches in.
+
+An output of n tokens that a reference would have replaced saves n uncached (or written) tokens once, and n at each
+later call of the same window, cached as far as the provider's cache reached. A state view costs its tokens uncached at
+every call, and what the model wrote in a step is uncached once more in the next one, as far as it would have been
+cached. ``caching`` holds that model; all tokens but the runs' own are estimated from bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from execledger.core.ledger import Ledger
+from execledger.evaluate.caching import PromptCache, text_bytes, tokens_in, usage
+from execledger.evaluate.prices import Prices
+from execledger.evaluate.records import Tokens
+from execledger.evaluate.redundancy import Kind, Redundancies
+from execledger.replay import Replayed, output_bytes
+from execledger.trajectories.recording import Run
+
+
+class Amount(Struct):
+    """Tokens, and what they cost."""
+
+    tokens: Tokens = field(default_factory=Tokens)
+    """The tokens."""
+    dollars: float = 0.0
+    """Their cost, of the runs whose model has a price."""
+
+    def add(self, other: Amount) -> None:
+        """Add another amount."""
+        self.tokens += other.tokens
+        self.dollars += other.dollars
+
+    @property
+    def negative(self) -> Amount:
+        """The same with the other sign."""
+        tokens = {name: -getattr(self.tokens, name) for name in Tokens.__struct_fields__}
+        return Amount(Tokens(**tokens), 0.0 - self.dollars)
+
+
+class Found(Struct):
+    """One class of redundancy."""
+
+    calls: int = 0
+    """Calls in it."""
+    there: Amount = field(default_factory=Amount)
+    """What sending their redundant text took, in the call behind each and in all later ones."""
+    spared: int = 0
+    """Those in whose place the model would have been shown a reference."""
+    saved: Amount = field(default_factory=Amount)
+    """What that would have saved, less the references."""
+
+    def add(self, other: Found) -> None:
+        """Add what was found elsewhere."""
+        self.calls += other.calls
+        self.there.add(other.there)
+        self.spared += other.spared
+        self.saved.add(other.saved)
+
+
+class Counterfactual(Struct):
+    """What recorded runs took, and what they would have taken with Ledger."""
+
+    runs: int = 0
+    """Runs."""
+    estimated: int = 0
+    """Those whose own tokens are estimated, at least in part."""
+    priced: int = 0
+    """Those whose model has a price."""
+    own: Amount = field(default_factory=Amount)
+    """What the runs took as they were."""
+    classes: dict[Kind, Found] = field(default_factory=lambda: {kind: Found() for kind in Kind})
+    """What was redundant, and what references would have saved of it."""
+    blind_edits: int = 0
+    """Edits of a file that was read and then changed, and not read again, whether they failed or not."""
+    remarks: Amount = field(default_factory=Amount)
+    """What remarks would have taken."""
+    views: Amount = field(default_factory=Amount)
+    """What the state views would have taken: their own tokens, uncached at every call."""
+    kept_out: Amount = field(default_factory=Amount)
+    """What the views would have kept out of the cached prefix: uncached once instead of cached."""
+
+    @property
+    def saved(self) -> Amount:
+        """What all references would have saved."""
+        return _sum(found.saved for found in self.classes.values())
+
+    @property
+    def net(self) -> Amount:
+        """What would have been saved in all; negative where Ledger would have cost more than it saved."""
+        return _sum((self.saved, self.remarks.negative, self.views.negative, self.kept_out.negative))
+
+    def add(self, other: Counterfactual) -> None:
+        """Add other runs."""
+        self.runs += other.runs
+        self.estimated += other.estimated
+        self.priced += other.priced
+        self.own.add(other.own)
+        for kind, found in other.classes.items():
+            self.classes[kind].add(found)
+        self.blind_edits += other.blind_edits
+        self.remarks.add(other.remarks)
+        self.views.add(other.views)
+        self.kept_out.add(other.kept_out)
+
+
+def _sum(amounts: Iterable[Amount]) -> Amount:
+    total = Amount()
+    for amount in amounts:
+        total.add(amount)
+    return total
+
+
+class Account:
+    """The counterfactual of one run; to be told of each call in order, just behind the replay."""
+
+    def __init__(self, run: Run, ledger: Ledger) -> None:
+        """For ``run``, which is being replayed with ``ledger``."""
+        self._run = run
+        self._cache = PromptCache(run)
+        self._redundancies = Redundancies(run, ledger)
+        self._total = Counterfactual(runs=1)
+        self._views: dict[str, dict[int, int]] = {}
+
+    def add(self, call: Replayed) -> Kind | None:
+        """Take in the next call; the class of redundancy that it is in."""
+        total, index = self._total, call.index
+        aside = tokens_in(text_bytes(call.shown.text))
+        redundant = self._redundancies.take(call)
+        if redundant is not None:
+            found = total.classes[redundant.kind]
+            found.calls += 1
+            found.there.tokens += self._cache.sent(tokens_in(redundant.size), index)
+            if call.shown.kind == "reference":
+                whole = tokens_in(output_bytes(call.recorded.observation))
+                found.spared += 1
+                found.saved.tokens += self._cache.sent(whole - aside, index)
+        if call.shown.kind == "remark":
+            total.remarks.tokens += self._cache.sent(aside, index)
+        if call.view is not None:
+            views = self._views.setdefault(call.recorded.action.thread, {})
+            views[call.recorded.turn] = tokens_in(text_bytes(call.view.text))
+        return None if redundant is None else redundant.kind
+
+    def close(self, prices: Prices) -> Counterfactual:
+        """The run's counterfactual, when all calls were taken in."""
+        total, own = self._total, usage(self._run)
+        total.own.tokens, total.estimated = own.total, int(own.estimated)
+        total.blind_edits = self._redundancies.blind_edits
+        self._charge_views()
+        price = prices.price(self._run.model)
+        if price is None:
+            return total
+        total.priced = 1
+        amounts = [total.own, total.remarks, total.views, total.kept_out]
+        amounts += [amount for found in total.classes.values() for amount in (found.there, found.saved)]
+        for amount in amounts:
+            amount.dollars = price.cost(amount.tokens)
+        return total
+
+    def _charge_views(self) -> None:
+        """One view for each call of the model; one that proposed nothing is taken to have read the view before it."""
+        for thread, views in self._views.items():
+            size = 0
+            for turn in self._cache.threads[thread]:
+                size = views.get(turn, size)
+                if size:
+                    self._total.views.tokens += Tokens(uncached=size)
+                    late = self._cache.displaced(thread, turn)
+                    self._total.kept_out.tokens += Tokens(uncached=late, cached=-late)

@@ -1,0 +1,110 @@
+"""The tasks of an evaluation: taken from their source once, and kept with it, so that every arm has the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from execledger.errors import LedgerError
+from execledger.evaluate.plan import Plan
+
+HUB = {
+    "full": "princeton-nlp/SWE-bench",
+    "lite": "princeton-nlp/SWE-bench_Lite",
+    "multilingual": "SWE-bench/SWE-bench_Multilingual",
+    "multimodal": "princeton-nlp/SWE-bench_Multimodal",
+    "verified": "princeton-nlp/SWE-bench_Verified",
+}
+"""Where the hub keeps what SWE-bench calls by a short name."""
+
+
+class Instance(Struct, frozen=True, kw_only=True):
+    """One task: the fields of its row that a runner reads; the file keeps all the others."""
+
+    instance_id: str
+    """Its name."""
+    problem_statement: str
+    """The issue."""
+    base_commit: str = ""
+    """The commit that the work begins at."""
+    image_name: str | None = None
+    """Its image, where the row names one."""
+    docker_image: str | None = None
+    """The same, as some datasets call it."""
+
+    @property
+    def image(self) -> str:
+        """The image that holds the repository and whatever its tests need."""
+        # An image's name can't hold two underscores in a row, so the benchmark writes them in another way.
+        usual = self.instance_id.replace("__", "_1776_").lower()
+        return self.image_name or self.docker_image or f"docker.io/swebench/sweb.eval.x86_64.{usual}:latest"
+
+
+def freeze(plan: Plan, folder: Path) -> tuple[Instance, ...]:
+    """The tasks of a plan; on the first call they are taken from their source and written to ``folder``."""
+    file = folder / f"{plan.split}.jsonl"
+    if not file.exists():
+        rows = selected(plan, list(_rows(plan)))
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(".new")
+        beside.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
+        os.replace(beside, file)
+    return read_instances(file)
+
+
+def read_instances(file: Path) -> tuple[Instance, ...]:
+    """The tasks in a file with a row to the line."""
+    try:
+        return tuple(msgspec.json.decode(line, type=Instance) for line in file.read_bytes().splitlines())
+    except (OSError, msgspec.MsgspecError) as error:
+        raise LedgerError(f"{file}: expected the tasks of an evaluation, one to a line: {error}") from error
+
+
+def selected(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that a plan asks for, in the order of the dataset."""
+    names = {row.get("instance_id") for row in rows}
+    where = f"{plan.subset}, split {plan.split}"
+    for name in plan.instances:
+        if name not in names:
+            raise LedgerError(f"{where}: found no instance `{name}` among {len(rows):,}")
+    chosen = [row for row in rows if not plan.instances or row["instance_id"] in plan.instances]
+    if plan.slice:
+        chosen = chosen[slice(*(int(part) if part else None for part in plan.slice.split(":")))]
+    if not chosen:
+        raise LedgerError(f"{where}: found no instances that the plan asks for")
+    return chosen
+
+
+def _rows(plan: Plan) -> Iterable[dict[str, Any]]:
+    """The rows of the source."""
+    source = Path(plan.subset)
+    if source.is_dir() and (source / f"{plan.split}.jsonl").is_file():
+        return _lines(source / f"{plan.split}.jsonl")
+    if source.suffix == ".jsonl" and source.is_file():
+        return _lines(source)
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        hint = "pip install datasets, or name a folder that holds SPLIT.jsonl"
+        raise LedgerError(f"{plan.subset}: reading it takes the package datasets", hint=hint) from None
+    try:
+        return list(load_dataset(HUB.get(plan.subset, plan.subset), split=plan.split))
+    # The library has no common error, and whatever it raises, the dataset can't be had.
+    except Exception as error:
+        raise LedgerError(f"{plan.subset}, split {plan.split}: can't be loaded: {error}") from error
+
+
+def _lines(file: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        try:
+            row = msgspec.json.decode(line, type=dict[str, Any])
+            msgspec.convert(row, Instance)
+        except msgspec.MsgspecError as error:
+            raise LedgerError(f"{file}:{number}: expected a task: {error}") from None
+        yield row

@@ -1,0 +1,235 @@
+"""The report's figures: cost and tokens, paired outcomes, input over the course of a run, and re-reads.
+
+The same rows give the same bytes: no clock and no random name reaches a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from execledger.evaluate.arms import Arm, Setting
+from execledger.evaluate.cells import Unit, write
+from execledger.evaluate.comparison import COST, gain, sole
+from execledger.evaluate.records import Tokens
+from execledger.evaluate.statistics import Floats, Paired
+
+# Okabe and Ito's colours, which also readers with a colour deficiency tell apart; lines differ in their marks as well.
+LOOKS = {"base": ("#555555", "o"), "inform": ("#0072B2", "s"), "govern": ("#E69F00", "^"), "both": ("#009E73", "D")}
+PAPER_LOOKS = {"inform": ("#56B4E9", "P"), "govern": ("#D55E00", "X"), "both": ("#CC79A7", "v")}
+OTHER_LOOK = ("#000000", "*")
+KINDS = {"uncached input": "#D55E00", "written input": "#E69F00", "cached input": "#56B4E9", "output": "#555555"}
+STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 9,
+    "grid.color": "#DDDDDD",
+    "legend.frameon": False,
+    "svg.hashsalt": "execledger",
+}
+METADATA: Mapping[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
+WIDTH = 7.2
+
+
+def write_figures(found: tuple[Setting, ...], folder: Path, formats: Iterable[str]) -> tuple[Path, ...]:
+    """Draw each figure that there are numbers for, in each of the formats png and svg; and say what was written."""
+    written = []
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        for name, draw in FIGURES.items():
+            figure = draw(found)
+            if figure is None:
+                continue
+            for kind in formats:
+                path = folder / f"{name}.{kind}"
+                figure.savefig(path, dpi=150, metadata=METADATA[kind])
+                written.append(path)
+    return tuple(written)
+
+
+def cost_and_tokens(found: tuple[Setting, ...]) -> Figure | None:
+    """Total cost, and tokens by what a provider charges for, of each arm."""
+    shown = [setting for setting in found if any(row.tokens for arm in setting.arms for row in arm.rows)]
+    if not shown:
+        return None
+    figure, axes = _bars(shown, 2, [len(setting.arms) for setting in shown])
+    for setting, (left, right) in zip(shown, axes, strict=True):
+        _cost_bars(left, setting.arms)
+        _token_bars(right, setting.arms)
+        left.set_title(setting.title, loc="left", fontsize=9)
+        left.set_yticks(range(len(setting.arms)), [arm.title for arm in setting.arms])
+        right.set_yticks([])
+    axes[-1][0].set_xlabel("cost, US dollars")
+    axes[-1][1].set_xlabel("tokens, millions")
+    figure.legend(*axes[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=len(KINDS))
+    return figure
+
+
+def _cost_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
+    costs = [sole(COST, arm) for arm in arms]
+    bars = axes.barh(range(len(arms)), [cost or 0 for cost in costs], color=[_look(arm)[0] for arm in arms])
+    axes.bar_label(bars, [_cost(arm, cost) for arm, cost in zip(arms, costs, strict=True)], padding=3, fontsize=8)
+    axes.margins(x=0.25)
+
+
+def _cost(arm: Arm, cost: float | None) -> str:
+    return "unknown" if cost is None else ("~" if arm.estimated else "") + write(cost, Unit.MONEY)
+
+
+def _token_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
+    start = np.zeros(len(arms))
+    for number, (kind, colour) in enumerate(KINDS.items()):
+        length = np.array([_mean_tokens(arm)[number] for arm in arms]) / 1e6
+        axes.barh(range(len(arms)), length, left=start, color=colour, label=kind)
+        start += length
+
+
+def _mean_tokens(arm: Arm) -> Floats:
+    """Tokens of each kind, an instance counting with the mean of its trials."""
+    totals = np.zeros(len(KINDS))
+    for runs in arm.runs.values():
+        known = [row.tokens for row in runs if row.tokens is not None]
+        if known:
+            total = sum(known, Tokens())
+            totals += np.array([total.uncached, total.written, total.cached, total.output]) / len(known)
+    return totals
+
+
+def paired_outcomes(found: tuple[Setting, ...]) -> Figure | None:
+    """Instances that only Ledger resolved, and those that only the base resolved."""
+    pairs = {setting.title: _pairs(setting) for setting in found}
+    shown = [setting for setting in found if pairs[setting.title]]
+    if not shown:
+        return None
+    figure, axes = _bars(shown, 1, [len(pairs[setting.title]) for setting in shown])
+    for setting, (panel,) in zip(shown, axes, strict=True):
+        panel.set_title(setting.title, loc="left", fontsize=9)
+        _outcome_bars(panel, pairs[setting.title])
+    axes[-1][0].set_xlabel("instances whose outcome differs")
+    axes[-1][0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):g}"))
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _pairs(setting: Setting) -> dict[str, Paired]:
+    return {
+        arm.title + (f", trial {trial}" if len(arm.trials) > 1 else ""): pair
+        for arm in setting.ledger
+        for trial, pair in gain(setting.base, arm).pairs.items()
+    }
+
+
+def _outcome_bars(axes: Axes, pairs: Mapping[str, Paired]) -> None:
+    places = range(len(pairs))
+    recovered = [len(pair.recovered) for pair in pairs.values()]
+    regressed = [len(pair.regressed) for pair in pairs.values()]
+    gains = axes.barh(places, recovered, color="#0072B2", label="recovered: resolved only with Ledger")
+    losses = axes.barh(places, [-n for n in regressed], color="#D55E00", label="regressed: resolved only without")
+    axes.bar_label(gains, [f"{len(it.recovered)} (net {it.net:+})" for it in pairs.values()], padding=3, fontsize=8)
+    axes.bar_label(losses, [str(number) for number in regressed], padding=3, fontsize=8)
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_yticks(places, list(pairs))
+    axes.margins(x=0.25)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def input_over_calls(found: tuple[Setting, ...]) -> Figure | None:
+    """Input tokens so far, call by call: the median run and the middle half; a run that has ended keeps its total."""
+    shown = [setting for setting in found if any(row.input_by_call for arm in setting.arms for row in arm.rows)]
+    if not shown:
+        return None
+    width = max(len(setting.arms) for setting in shown)
+    figure = Figure(figsize=(max(WIDTH, 1.8 * width), 2.2 * len(shown) + 0.6), layout="constrained")
+    axes = figure.subplots(len(shown), width, squeeze=False, sharey="row")
+    for setting, panels in zip(shown, axes, strict=True):
+        # Beyond this call nine runs in ten have ended, and nothing that is drawn changes any more.
+        calls = [len(row.input_by_call) for arm in setting.arms for row in arm.rows if row.input_by_call]
+        longest = int(np.quantile(calls, 0.9)) + 1
+        base = _quartiles(setting.base, longest)
+        for arm, panel in zip(setting.arms, panels, strict=False):
+            _input_panel(panel, _quartiles(arm, longest), base[1], _look(arm)[0])
+            panel.set_title(arm.title.replace(" (", "\n("), fontsize=9)
+        for panel in panels[len(setting.arms) :]:
+            panel.set_visible(False)
+        panels[0].set_ylabel(f"{setting.agent}\n{setting.model}\ninput so far, M tokens")
+    figure.supxlabel("model call (line: median run; band: middle half of the runs; dashed: median of base)", fontsize=9)
+    return figure
+
+
+def _quartiles(arm: Arm, longest: int) -> Floats:
+    """The quartiles over runs of the input so far, in millions, after each number of calls."""
+    runs = [_cumulative(row.input_by_call, longest) for row in arm.rows if row.input_by_call]
+    return np.quantile(np.array(runs), [0.25, 0.5, 0.75], axis=0) / 1e6 if runs else np.zeros((3, 0))
+
+
+def _cumulative(by_call: tuple[int, ...], length: int) -> Floats:
+    sums = np.concatenate(([0.0], np.cumsum(by_call, dtype=np.float64)))[: length + 1]
+    return np.concatenate((sums, np.full(length + 1 - len(sums), sums[-1])))
+
+
+def _input_panel(axes: Axes, drawn: Floats, base: Floats, colour: str) -> None:
+    low, middle, high = drawn
+    calls = np.arange(len(middle))
+    axes.fill_between(calls, low, high, color=colour, alpha=0.25, linewidth=0)
+    axes.plot(np.arange(len(base)), base, color="#555555", linewidth=1, linestyle="--")
+    axes.plot(calls, middle, color=colour)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+
+
+def rereads_per_instance(found: tuple[Setting, ...]) -> Figure | None:
+    """How many runs, of one instance each, have at least so many redundant re-reads."""
+    if not found:
+        return None
+    figure = Figure(figsize=(WIDTH, 2.2 * len(found) + 0.4), layout="constrained")
+    axes = figure.subplots(len(found), 1, squeeze=False)
+    for setting, (panel,) in zip(found, axes, strict=True):
+        for arm in setting.arms:
+            counts = np.array([row.rereads for row in arm.rows])
+            least = np.arange(1, max(counts.max(), 3) + 2)
+            colour, mark = _look(arm)
+            label = f"{arm.title}: mean {counts.mean():.1f}"
+            share = [100 * float(np.mean(counts >= number)) for number in least]
+            panel.plot(least, share, color=colour, marker=mark, markersize=4, label=label)
+        panel.set_title(setting.title, loc="left", fontsize=9)
+        panel.set_ylabel("% of runs")
+        panel.legend(loc="upper right")
+        panel.set_ylim(0, 100)
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes[-1][0].set_xlabel("redundant snippet re-reads in a run, at least")
+    return figure
+
+
+def _bars(found: Sequence[Setting], columns: int, bars: list[int]) -> tuple[Figure, Any]:
+    """A figure of horizontal bars, with a row of panels for each setting, as high as it has bars."""
+    figure = Figure(figsize=(WIDTH, 0.34 * sum(bars) + 0.45 * len(found) + 0.7), layout="constrained")
+    axes = figure.subplots(len(found), columns, squeeze=False, height_ratios=bars, sharex="col")
+    for panel, number in zip(axes.flat, [number for number in bars for _ in range(columns)], strict=True):
+        panel.set_ylim(number - 0.4, -0.6)
+        panel.grid(axis="y", visible=False)
+    return figure, axes
+
+
+def _look(arm: Arm) -> tuple[str, str]:
+    """Colour and mark, the same for an arm in every panel."""
+    return (PAPER_LOOKS if arm.preset == "paper" else LOOKS).get(arm.name, OTHER_LOOK)
+
+
+FIGURES = {
+    "cost_and_tokens": cost_and_tokens,
+    "paired_outcomes": paired_outcomes,
+    "input_over_calls": input_over_calls,
+    "rereads_per_instance": rereads_per_instance,
+}
+"""The figures by the name of their file."""

@@ -1,0 +1,118 @@
+"""Grades the repairs of an evaluation: by the official harness, or by reports that were made elsewhere.
+
+Without either, nobody can say whether a repair passes the tests; everything else is measured all the same.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from execledger.errors import LedgerError
+from execledger.evaluate.plan import Plan
+from execledger.evaluate.results import PREDICTIONS
+from execledger.evaluate.study import Trial
+from execledger.evaluate.verdicts import Verdicts, keep, read_report
+
+HARNESS = "swebench.harness.run_evaluation"
+"""The official harness."""
+DATASETS = {
+    "full": "SWE-bench/SWE-bench",
+    "lite": "SWE-bench/SWE-bench_Lite",
+    "multilingual": "SWE-bench/SWE-bench_Multilingual",
+    "multimodal": "SWE-bench/SWE-bench_Multimodal",
+    "verified": "SWE-bench/SWE-bench_Verified",
+}
+"""What the harness calls the datasets; newer versions of it read the tests from fields that only these have."""
+_ELSEWHERE = "or grade elsewhere (sb-cli submit, the harness on another machine) and give --reports PATH"
+
+
+def harness_missing(docker: str = "docker", package: str = "swebench") -> str:
+    """What stands in the way of the harness, in words; empty if nothing does."""
+    if importlib.util.find_spec(package) is None:
+        return f"the package {package} is not installed"
+    program = shutil.which(docker)
+    if program is None:
+        return "there is no Docker here"
+    asked = subprocess.run([program, "version"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return "Docker does not answer" if asked.returncode else ""
+
+
+def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
+    """Grade an arm and trial here; how many tasks were graded. What was graded before is not tested again."""
+    folder = trial.folder / "grading"
+    folder.mkdir(exist_ok=True)
+    command = [
+        *(sys.executable, "-P", "-m", HARNESS, "--dataset_name", DATASETS.get(plan.subset, plan.subset)),
+        *("--split", plan.split, "--predictions_path", str((trial.folder / PREDICTIONS).absolute())),
+        *("--run_id", trial.name, "--max_workers", str(workers), "--report_dir", "."),
+    ]
+    with (folder / "harness.log").open("ab") as log:
+        status = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, check=False
+        ).returncode
+    reports = sorted(folder.glob(f"*.{trial.name}.json"))
+    if status or not reports:
+        raise LedgerError(f"{trial.name}: the harness ended with status {status}: see {folder / 'harness.log'}")
+    return sum(keep(trial, read_report(path), path.name) for path in reports)
+
+
+def need_harness(docker: str = "docker", package: str = "swebench") -> None:
+    """Say so where nothing here can grade."""
+    if missing := harness_missing(docker, package):
+        hint = f"pip install 'execledger[swebench]' where Docker runs, {_ELSEWHERE}"
+        raise LedgerError(f"{missing}: which instances are resolved stays unknown", hint=hint)
+
+
+def import_reports(path: Path, trials: Sequence[Trial], unused: list[str]) -> dict[str, int]:
+    """Keep what the reports at ``path`` say; how many tasks were graded by arm and trial.
+
+    Which arm and trial a report is about stands in its path: ``ARM/TRIAL`` as folders, or ``ARM-TRIAL`` in its name.
+    Where one arm and trial alone is graded, every report is about that. What was of no use is noted, with the reason.
+    """
+    graded: dict[str, int] = {}
+    for file, verdicts in _reports(path, unused):
+        trial = trials[0] if len(trials) == 1 else _about(file, trials)
+        if trial is None:
+            names = ", ".join(one.name for one in trials)
+            unused.append(f"{file}: its path names none of {names}")
+        elif count := keep(trial, verdicts, file.name):
+            graded[trial.name] = graded.get(trial.name, 0) + count
+        else:
+            unused.append(f"{file}: it names no instance of {trial.name}")
+    return graded
+
+
+def _reports(path: Path, unused: list[str]) -> Iterator[tuple[Path, Verdicts]]:
+    """The reports at a path; in a folder, files that are none are noted, and those that belong to a report are not."""
+    if not path.exists():
+        raise LedgerError(f"{path}: found nothing there, expected reports of a grader")
+    files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    for file in files:
+        if file.name.endswith(".response.json"):
+            continue
+        try:
+            yield file, read_report(file)
+        except LedgerError as error:
+            unused.append(error.message)
+
+
+def _about(file: Path, trials: Sequence[Trial]) -> Trial | None:
+    """The arm and trial that a report's path names; the last part that names one counts."""
+    parts = file.parts
+    for at in range(len(parts) - 1, -1, -1):
+        for trial in trials:
+            folders = at and parts[at - 1 : at + 1] == (trial.arm, str(trial.number))
+            if folders or _ends_with(parts[at], trial.name):
+                return trial
+    return None
+
+
+def _ends_with(part: str, name: str) -> bool:
+    """Whether a name ends in that of an arm and trial, and not merely in something that looks like it."""
+    stem = part.removesuffix(".json")
+    return stem == name or any(stem.endswith(f"{mark}{name}") for mark in ".-_/")

@@ -1,0 +1,103 @@
+"""What an engine is given: some tasks of one arm and trial, for one process of the agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from execledger.evaluate.plan import SWITCHES, ArmName, Plan
+from execledger.evaluate.study import Study, Trial
+
+TAIL = 2000
+"""How many bytes of a log are looked at for the reason of a failure."""
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """Tasks for one process of the agent."""
+
+    plan: Plan
+    """The plan."""
+    program: str
+    """The agent's program."""
+    root: Path
+    """The output folder of the evaluation."""
+    cwd: Path
+    """Where the evaluation was started: names of files in the plan are meant from there."""
+    arm: ArmName
+    """The arm."""
+    trial: int
+    """Which trial."""
+    instances: tuple[str, ...]
+    """The tasks."""
+
+    @property
+    def name(self) -> str:
+        """What it is called within its arm and trial."""
+        return self.instances[0]
+
+    @property
+    def place(self) -> Trial:
+        """The folder of its arm and trial."""
+        return Study(self.root).trial(self.arm, self.trial)
+
+    @property
+    def work(self) -> Path:
+        """The folder that it works in."""
+        return self.place.work(self.name)
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What is said of a job that has ended; what it finished stands in its folder."""
+
+    job: Job
+    """The job."""
+    trouble: str = ""
+    """Why some of its tasks are not finished, as far as is known."""
+
+
+def still_to_do(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path) -> list[Job]:
+    """The jobs for whatever is not finished: trial by trial, and within one all arms together.
+
+    So an evaluation that is stopped early has its arms side by side, and all of them see the same moods of a provider.
+    """
+    todo = [
+        (trial.number, place // plan.batch, order, trial.arm, name)
+        for order, trial in enumerate(study.trials(plan))
+        for done in [trial.results()]
+        for place, name in enumerate(name for name in names if name not in done)
+    ]
+    jobs = []
+    for (number, _, _, arm), group in groupby(sorted(todo, key=lambda one: one[:3]), key=lambda one: one[:4]):
+        tasks = tuple(name for *_, name in group)
+        jobs.append(Job(plan=plan, program=program, root=study.root, cwd=cwd, arm=arm, trial=number, instances=tasks))
+    return jobs
+
+
+def launcher(job: Job, python: str, *options: str) -> list[str]:
+    """What stands before the agent's command in an arm: nothing in the arm base, so that the agent is all there is."""
+    switches = SWITCHES[job.arm]
+    if switches is None:
+        return []
+    journals = ("--journal", str(job.place.journals))
+    return [python, "-P", "-m", "execledger", "run", "--preset", job.plan.preset, *switches, *journals, *options, "--"]
+
+
+def last_words(log: Path) -> str:
+    """The end of a log in one line: often the reason of a failure."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - TAIL))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def settings(values: Mapping[str, Any]) -> list[str]:
+    """Settings as both agents take them on the command line, each behind its own ``-c``."""
+    return [word for name, value in values.items() for word in ("-c", f"{name}={json.dumps(value)}")]

@@ -1,0 +1,148 @@
+"""What is measured of a run, each number in one place; docs/metrics.md says the same in words.
+
+Tokens are the provider's where it counted them. Where it did not they are estimated (``caching.estimate``), and the row
+says so. What a run had to do with Ledger comes from its journal; without one it was a run of the arm base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec.structs import replace
+
+from execledger.core.decisions import Reuse
+from execledger.core.policy import Policy
+from execledger.errors import UnreadableRun
+from execledger.evaluate.caching import PromptCache, Usage, text_bytes, tokens_in, usage
+from execledger.evaluate.prices import Prices
+from execledger.evaluate.records import RunRow, Tokens
+from execledger.journal.events import Event
+from execledger.journal.reader import JournalRun, read_journal
+from execledger.journal.summary import RunSummary
+from execledger.replay import replay
+from execledger.trajectories.find import Source, find_runs
+from execledger.trajectories.formats import read_run
+from execledger.trajectories.journal import FORMAT as JOURNAL
+from execledger.trajectories.recording import Run
+
+Read = Callable[[str, bytes], Run]
+"""Reads one recorded run."""
+
+NO_LEDGER = Policy(inform=False, govern=False)
+"""The policy under which a run without Ledger is folded: everything runs and is shown."""
+
+
+def measure(run: Run, journal: JournalRun | None, prices: Prices) -> RunRow:
+    """The row of one run; ``journal`` is what Ledger recorded of it, None if it took no part."""
+    own = told_usage(run, journal)
+    row = RunRow(
+        run=run.name,
+        instance=run.instance,
+        agent=run.agent,
+        model=run.model or (journal.start.model if journal else ""),
+        ended=run.ended,
+        model_calls=max(run.turns, len(run.model_calls)),
+        proposed=sum(recorded.inherits is None for recorded in run.steps),
+        tokens=own.total if own.calls or not own.estimated else None,
+        estimated=own.estimated,
+        reported_cost=reported_cost(run),
+        input_by_call=tuple(tokens.input for tokens in own.calls),
+    )
+    row = _without_ledger(row, run) if journal is None else _with_ledger(row, run, journal, prices)
+    return replace(row, cost=prices.cost(row.tokens, row.model))
+
+
+def reported_cost(run: Run) -> float | None:
+    """Dollars as the agent recorded them: in all, else call by call; None where it did not."""
+    if run.totals is not None and run.totals.cost is not None:
+        return run.totals.cost
+    costs = [call.cost for call in run.model_calls if call.cost is not None]
+    return sum(costs) if costs else None
+
+
+def told_usage(run: Run, journal: JournalRun | None) -> Usage:
+    """The run's tokens: as it tells itself, else as its journal's end does, else estimated."""
+    own, end = usage(run), journal.ended if journal else None
+    if not own.estimated or end is None or end.input_tokens is None:
+        return own
+    cached = end.cached_tokens or 0
+    total = Tokens(uncached=max(end.input_tokens - cached, 0), cached=cached, output=end.output_tokens or 0)
+    return Usage(total, (), estimated=False)
+
+
+def _without_ledger(row: RunRow, run: Run) -> RunRow:
+    """A run of the arm base: all that was proposed ran. Its re-reads are found by folding it."""
+    again = [call.reread for call in replay(run, NO_LEDGER)]
+    return replace(row, executed=row.proposed, rereads=len(again) - again.count(""), exact_rereads=again.count("exact"))
+
+
+def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> RunRow:
+    """A run that Ledger took part in, as its journal tells."""
+    summary = RunSummary()
+    events: tuple[Event, ...] = (journal.start, *journal.views, *journal.steps, *journal.faults)
+    for event in events:
+        summary.add(event)
+    counts, policy, end = summary.counts, journal.start.known_policy(), journal.ended
+    # An agent's own record does not hold the views, so no estimate from it does.
+    unseen = Tokens(uncached=view_tokens(journal) if row.estimated and run.format != JOURNAL else 0)
+    false = (isinstance(one.step.decision, Reuse) and one.step.shown.compared == "different" for one in journal.steps)
+    return replace(
+        row,
+        arm=arm(policy),
+        preset=policy.preset.value if arm(policy) != "base" else "",
+        ended=row.ended or (end.reason if end else ""),
+        proposed=counts.proposed,
+        executed=counts.ran,
+        suppressed=counts.suppressed,
+        elided=counts.elided,
+        nudged=counts.nudged,
+        rereads=counts.rereads,
+        exact_rereads=counts.exact_rereads,
+        false_reuses=sum(false),
+        tokens=None if row.tokens is None else row.tokens + unseen,
+        reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,
+        view_tokens=view_tokens(journal),
+        view_cost=_view_cost(run, journal, prices, row.model),
+        faults=counts.faults,
+    )
+
+
+def arm(policy: Policy) -> str:
+    """The arm that a policy makes: shadow changes nothing, and so is base."""
+    if policy.shadow or not (policy.inform or policy.govern):
+        return "base"
+    return "both" if policy.inform and policy.govern else "inform" if policy.inform else "govern"
+
+
+def _view_cost(run: Run, journal: JournalRun, prices: Prices, model: str) -> float | None:
+    """What the views cost: their tokens uncached, and what they kept out of the cached prefix uncached, not cached."""
+    cache = PromptCache(run)
+    calls = ((thread, turn) for thread, turns in cache.threads.items() for turn in turns)
+    # A view may have been missing from a call, after a fault: then this is too much rather than too little.
+    kept_out = sum(cache.generated(thread, turn) for thread, turn in calls) if journal.views else 0
+    return prices.cost(Tokens(uncached=view_tokens(journal) + kept_out, cached=-kept_out), model)
+
+
+def view_tokens(journal: JournalRun) -> int:
+    """Tokens of the state views, estimated."""
+    return sum(tokens_in(text_bytes(view.text)) for view in journal.views)
+
+
+def measured(paths: Iterable[str], prices: Prices, unreadable: list[str], read: Read = read_run) -> Iterator[RunRow]:
+    """The row of every run under ``paths``, one in memory at a time; what can't be read is noted with its reason."""
+    return (row for _, row in measured_runs(find_runs(paths), prices, unreadable, read))
+
+
+def measured_runs(
+    sources: Iterable[Source], prices: Prices, unreadable: list[str], read: Read = read_run
+) -> Iterator[tuple[Run, RunRow]]:
+    """Every run among ``sources`` with its row."""
+    for source in sources:
+        try:
+            data = source.read()
+            run = read(source.name, data)
+            journal = read_journal(source.name, data) if run.format == JOURNAL else None
+        except UnreadableRun as error:
+            unreadable.append(str(error))
+        else:
+            yield run, measure(run, journal, prices)

@@ -1,0 +1,73 @@
+"""What a reader must know about the figures of a table, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from execledger.evaluate.arms import Arm, Setting
+from execledger.evaluate.comparison import COST, INPUT, column
+from execledger.evaluate.statistics import LEVEL, RESAMPLES
+
+PUBLISHED_ELSEWHERE = (
+    "Published figures are other papers' own, as Ledger's paper cites them, and not comparable directly"
+)
+INTERVALS = f"{LEVEL:.0%} intervals: paired bootstrap over instances, {RESAMPLES:,} resamples, trials kept together"
+MCNEMAR = "p: McNemar's exact two-sided test, one for each trial"
+TRIALS = "Trials are shown where each of them has the same instances; SD is the standard deviation of the sample"
+
+
+def methods(found: tuple[Setting, ...], *sentences: str) -> tuple[str, ...]:
+    """How figures were compared, if any were."""
+    return sentences if any(setting.base.runs and setting.ledger for setting in found) else ()
+
+
+def remarks(found: tuple[Setting, ...], *, tokens: bool = False) -> tuple[str, ...]:
+    """What is unknown, left out, estimated or averaged in these settings; about tokens too, where the table has any."""
+    said: dict[str, list[str]] = {}
+    for setting in found:
+        for text in _remarks(setting, tokens=tokens):
+            said.setdefault(text, []).append(setting.title)
+    return tuple(text if len(titles) == len(found) else f"{'; '.join(titles)}: {text}" for text, titles in said.items())
+
+
+def _remarks(setting: Setting, *, tokens: bool) -> Iterator[str]:
+    rows = [row for arm in setting.arms for row in arm.rows]
+    ungraded = sum(row.resolved is None for row in rows)
+    if ungraded:
+        what = "the resolution of every run is unknown" if ungraded == len(rows) else _ungraded(ungraded, len(rows))
+        yield what
+    every = {name for arm in setting.arms for name in arm.runs}
+    common = set.intersection(*(set(arm.runs) for arm in setting.arms))
+    if len(common) < len(every):
+        missing = len(every) - len(common)
+        yield f"{missing} of {len(every)} instances lack a run in some arm; a comparison leaves them out"
+    if setting.renumbered:
+        yield f"{setting.renumbered} runs bore the number of a trial that was there, and count as further trials"
+    if any(len(arm.trials) > 1 for arm in setting.arms):
+        yield "an instance counts with the mean of its trials"
+    if tokens:
+        yield from _about_tokens(setting.arms)
+    yield from _troubles(setting.arms)
+
+
+def _ungraded(number: int, of: int) -> str:
+    return f"the resolution of {number} of {of} runs is unknown: they count neither as resolved nor as unresolved"
+
+
+def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
+    if any(arm.estimated for arm in arms):
+        yield "~ marks figures that rest on estimated tokens, not on the provider's count"
+    for measure, what in ((COST, "cost"), (INPUT, "tokens")):
+        missing = {arm.title: len(arm.runs) - len(column(measure, arm)) for arm in arms}
+        short = ", ".join(f"{number} in {title}" for title, number in missing.items() if number)
+        if short:
+            yield f"{what} unknown for some instances, which are left out there: {short}"
+
+
+def _troubles(arms: tuple[Arm, ...]) -> Iterator[str]:
+    for what, number in (
+        ("false reuses", sum(row.false_reuses for arm in arms for row in arm.rows)),
+        ("faults of Ledger's own", sum(row.faults for arm in arms for row in arm.rows)),
+    ):
+        if number:
+            yield f"{number} {what}"

@@ -1,0 +1,208 @@
+"""Recorded runs as two Parquet files: one row per run, and one per tool call with what Ledger would have made of it.
+
+Rows are written as they come, as lines of JSON; duckdb turns these into Parquet, with bounded memory.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from execledger.core.policy import Policy
+from execledger.errors import LedgerError
+from execledger.evaluate.caching import shown_bytes, tokens_in
+from execledger.evaluate.collect import collect
+from execledger.evaluate.metrics import Read
+from execledger.evaluate.prices import Prices, load_prices
+from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.redundancy import Redundancies
+from execledger.journal.clean import clean
+from execledger.replay import Replayed, new_ledger, replay
+from execledger.trajectories.formats import read_run
+from execledger.trajectories.recording import Run
+
+if TYPE_CHECKING:
+    import duckdb
+
+_HINT = "install execledger[eval]"
+_MEMORY = "512MB"
+_LONGEST_TEXT = 100_000
+"""Characters of a text that are kept: a command may carry a whole file, and a row has to fit into memory."""
+_COLUMN_TYPES = {
+    str: "VARCHAR",
+    bool: "BOOLEAN",
+    int: "BIGINT",
+    float: "DOUBLE",
+    bool | None: "BOOLEAN",
+    int | None: "BIGINT",
+    float | None: "DOUBLE",
+    tuple[int, ...]: "BIGINT[]",
+}
+
+
+class CallRow(Struct, frozen=True, kw_only=True):
+    """One tool call of a recorded run, and what Ledger would have made of it."""
+
+    run: str
+    """The run."""
+    index: int
+    """The call, counted from 0."""
+    turn: int
+    """The model call that proposed it, from 0."""
+    thread: str
+    """The conversation that it belongs to."""
+    command: str
+    """What was asked for, without keys; at most its first 100,000 characters."""
+    category: str
+    """Its category."""
+    effects: str
+    """What it may change: none, listed or unknown."""
+    succeeded: bool
+    """It ended by itself and reported no failure."""
+    exit_status: int | None
+    """Its exit status; NULL where the tool has none."""
+    output_tokens: int
+    """Tokens of its output as the model was shown it, estimated."""
+    decision: str
+    """allow, reuse or nudge."""
+    rule: str
+    """The rule that decided."""
+    compared: str
+    """same, covered or different; empty if its output is not eligible."""
+    shown: str
+    """What the model would have been shown: full, reference or remark."""
+    false_reuse: bool
+    """A reuse that its recorded output contradicts."""
+    reread: str
+    """within or exact if it is a redundant snippet re-read, else empty."""
+    redundancy: str
+    """The class of redundancy that it is in; empty if none."""
+    redundant_tokens: int
+    """Tokens of its output that were redundant, estimated."""
+
+
+class Exported(Struct):
+    """What an export came to."""
+
+    runs: int = 0
+    """Runs that were written."""
+    calls: int = 0
+    """Calls that were written."""
+    unreadable: list[str] = msgspec.field(default_factory=list)
+    """Files that could not be read, with the reason."""
+
+
+def export(
+    paths: Iterable[str],
+    folder: Path,
+    prices: Prices | None = None,
+    policy: Policy | None = None,
+    read: Read = read_run,
+) -> Exported:
+    """Write ``runs.parquet`` and ``calls.parquet`` for all runs under ``paths`` into ``folder``."""
+    try:
+        import duckdb
+    except ImportError:
+        raise LedgerError("duckdb is not installed, expected it for writing Parquet", hint=_HINT) from None
+    exported = Exported()
+    found = collect(paths, prices or load_prices(), exported.unreadable, read)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Beside the result, so that there is room for it, and the result is put in its place in one step.
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:
+            scratch = Path(name)
+            with (scratch / "runs.jsonl").open("wb") as runs, (scratch / "calls.jsonl").open("wb") as calls:
+                for run, row in found:
+                    exported.runs += 1
+                    _write(runs, _flat(row))
+                    exported.calls += _write_calls(calls, run, policy)
+            with duckdb.connect() as database:
+                for kind, columns in (("runs", _columns(RunRow)), ("calls", _columns(CallRow))):
+                    _convert(database, scratch / kind, columns)
+                    os.replace(scratch / f"{kind}.parquet", folder / f"{kind}.parquet")
+    except (OSError, duckdb.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise LedgerError(f"{folder}: can't be written: {reason or error}") from None
+    return exported
+
+
+def _write_calls(out: BinaryIO, run: Run, policy: Policy | None) -> int:
+    """Write the calls of one run; how many there were."""
+    ledger = new_ledger(run, policy)
+    redundancies = Redundancies(run, ledger)
+    count = 0
+    for call in replay(run, ledger=ledger):
+        _write(out, msgspec.to_builtins(_call_row(run, call, redundancies)))
+        count += 1
+    return count
+
+
+def _call_row(run: Run, call: Replayed, redundancies: Redundancies) -> CallRow:
+    line, recorded, redundant = call.line(run.name), call.recorded, redundancies.take(call)
+    return CallRow(
+        run=run.name,
+        index=call.index,
+        turn=recorded.turn,
+        thread=recorded.action.thread,
+        command=line.command,
+        category=line.category,
+        effects=line.effects,
+        succeeded=recorded.observation.succeeded,
+        exit_status=recorded.observation.exit_status,
+        output_tokens=tokens_in(shown_bytes(recorded)),
+        decision=line.decision,
+        rule=line.rule,
+        compared=line.compared or "",
+        shown=line.shown,
+        false_reuse=call.false,
+        reread=call.reread,
+        redundancy=redundant.kind.value if redundant else "",
+        redundant_tokens=tokens_in(redundant.size) if redundant else 0,
+    )
+
+
+def _columns(row: type[Struct]) -> dict[str, str]:
+    """The columns of a kind of row, with their types in SQL; tokens are a column each."""
+    columns: dict[str, str] = {}
+    for name, kind in get_type_hints(row).items():
+        if kind == Tokens | None:
+            columns |= dict.fromkeys(_token_columns(), "BIGINT")
+        else:
+            columns[name] = _COLUMN_TYPES[kind]
+    return columns
+
+
+def _token_columns() -> list[str]:
+    return [f"{name}_tokens" for name in Tokens.__struct_fields__]
+
+
+def _flat(row: RunRow) -> dict[str, Any]:
+    """A run's row with a column for each kind of tokens."""
+    fields: dict[str, Any] = msgspec.to_builtins(row)
+    tokens = fields.pop("tokens") or {}
+    return fields | {f"{name}_tokens": tokens.get(name) for name in Tokens.__struct_fields__}
+
+
+def _write(out: BinaryIO, fields: dict[str, Any]) -> None:
+    """Write one row, without keys and without characters that no file can hold."""
+    cleaned = {
+        name: clean(value)[:_LONGEST_TEXT] if isinstance(value, str) else value for name, value in fields.items()
+    }
+    out.write(msgspec.json.encode(cleaned) + b"\n")
+
+
+def _convert(database: duckdb.DuckDBPyConnection, rows: Path, columns: dict[str, str]) -> None:
+    """Turn lines of JSON into Parquet."""
+    types = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
+    source = f"read_json($source, format='newline_delimited', columns={{{types}}})"
+    database.execute(f"SET memory_limit = '{_MEMORY}'; SET threads = 1")
+    database.execute(
+        f"COPY (SELECT * FROM {source}) TO $target (FORMAT parquet, COMPRESSION zstd)",
+        {"source": f"{rows}.jsonl", "target": f"{rows}.parquet"},
+    )

@@ -1,0 +1,218 @@
+"""What an evaluation is: an agent with a model, the same tasks in every arm, and nothing but Ledger's switches between.
+
+A plan is a TOML file or options of ``execledger eval run``. Its digest covers whatever may change a result, and leaves
+out how the work is spread over processes and machines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from execledger.core.policy import Preset
+from execledger.errors import LedgerError
+
+SWITCHES: dict[str, tuple[str, ...] | None] = {
+    "base": None,
+    "inform": ("--no-govern",),
+    "govern": ("--no-inform",),
+    "both": (),
+}
+"""What each arm adds to ``execledger run``; the arm base is the agent without Ledger at all."""
+PLACE = "{problem_statement}"
+"""Where the task stands in a prompt."""
+PROMPT = f"""The working directory is the repository of a project. Below is an issue that was reported for it.
+Repair the project's code so that the issue is resolved, in a way that fits the rest of the code. Leave the existing
+tests and the set-up of the project as they are. You work alone: nobody answers questions. Commit nothing.
+
+<pr_description>
+{PLACE}
+</pr_description>"""
+"""What Codex is asked, unless the plan says otherwise."""
+_SECRET = re.compile(r"(?:api_?key|secret|password|authorization|bearer_token)$", re.IGNORECASE)
+
+
+class Agent(StrEnum):
+    """The agents that can be evaluated."""
+
+    MINI = "mini"
+    """mini-swe-agent, by its own batch runner."""
+    CODEX = "codex"
+    """Codex, one ``codex exec`` per task."""
+
+
+class EngineName(StrEnum):
+    """What the work is spread over."""
+
+    LOCAL = "local"
+    """Processes on this machine."""
+    RAY = "ray"
+    """A Ray cluster whose machines share the output folder."""
+
+
+class ArmName(StrEnum):
+    """The arms of the paper."""
+
+    BASE = "base"
+    """The agent without Ledger."""
+    INFORM = "inform"
+    """The state view alone."""
+    GOVERN = "govern"
+    """The governing policy alone."""
+    BOTH = "both"
+    """Both paths: the full system."""
+
+
+class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """An evaluation."""
+
+    agent: Agent = Agent.MINI
+    """The agent."""
+    model: str = ""
+    """The model, as the agent names it; empty is what its own configuration says."""
+    reasoning_effort: str = ""
+    """How long the model thinks, in the provider's word; empty leaves it to the provider."""
+    settings: dict[str, Any] = {}
+    """Further settings of the agent, by its own dotted names or as tables."""
+    config: tuple[str, ...] = ("swebench.yaml",)
+    """mini: its configuration files, in order."""
+    prompt: str = PROMPT
+    """codex: what it is asked."""
+    direct_tools: bool = False
+    """codex: every arm gets the same catalog of models, in which tools are called directly."""
+    step_limit: int | None = None
+    """mini: model calls per task; None is the agent's own limit."""
+    cost_limit: float | None = None
+    """mini: dollars per task; None is the agent's own limit."""
+    time_limit: int | None = None
+    """Seconds per task; None is the agent's own limit."""
+    subset: str = "verified"
+    """The dataset: a name that SWE-bench knows, one of the hub, or a folder with a file for each split."""
+    split: str = "test"
+    """The split."""
+    instances: tuple[str, ...] = ()
+    """The tasks by name; none named means all."""
+    slice: str = ""
+    """Which of them, as in ``0:50``."""
+    arms: tuple[ArmName, ...] = tuple(ArmName)
+    """The arms."""
+    preset: Preset = Preset.VERIFIED
+    """The proof that a reuse needs, in every arm with Ledger."""
+    trials: int = 1
+    """How often each arm runs each task."""
+    program: str = ""
+    """The agent's program; empty looks for it on the path."""
+    repos: str = ""
+    """codex: a folder with a prepared repository for each task; empty takes the tasks' images."""
+    docker: str = "docker"
+    """codex: the program that starts containers."""
+    variables: tuple[str, ...] = ("OPENAI_API_KEY", "CODEX_API_KEY")
+    """codex: environment variables that a container gets, by name."""
+    workers: int = 2
+    """How many processes of the agent run at one time."""
+    threads: int = 1
+    """mini: tasks that one process runs side by side."""
+    batch: int = 1
+    """Tasks that one process is given."""
+    engine: EngineName = EngineName.LOCAL
+    """What the work is spread over."""
+    address: str = ""
+    """ray: the cluster; empty starts one on this machine."""
+
+    @classmethod
+    def from_toml(cls, text: str, where: str = "plan") -> Plan:
+        """The plan that a TOML text describes; ``where`` names it in errors."""
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise LedgerError(f"{where} is not TOML: {error}") from None
+        return cls.from_values(values, where)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], where: str = "plan") -> Plan:
+        """The plan with these values."""
+        unknown = [key for key in values if key not in cls.__struct_fields__]
+        if unknown:
+            allowed = ", ".join(cls.__struct_fields__)
+            raise LedgerError(f"{where} has the unknown key `{unknown[0]}`", hint=f"allowed are: {allowed}")
+        try:
+            plan = msgspec.convert(dict(values), cls)
+        except msgspec.ValidationError as error:
+            raise LedgerError(f"{where}: {error}", hint="every key is explained in docs/evaluate.md") from None
+        return plan.checked(where)
+
+    def checked(self, where: str = "plan") -> Plan:
+        """The plan itself, if it can be carried out."""
+        for fault in self._faults():
+            raise LedgerError(f"{where}: {fault}", hint="every key is explained in docs/evaluate.md")
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        for name in ("trials", "workers", "threads", "batch"):
+            if getattr(self, name) < 1:
+                yield f"`{name}` is {getattr(self, name)}, expected at least 1"
+        for name in ("step_limit", "cost_limit", "time_limit"):
+            if (limit := getattr(self, name)) is not None and limit <= 0:
+                yield f"`{name}` is {limit}, expected more than 0"
+        if not self.arms or len(set(self.arms)) < len(self.arms):
+            yield f"`arms` is {list(map(str, self.arms))}, expected each of at least one arm once"
+        if self.slice and not re.fullmatch(r"-?\d*(?::-?\d*){1,2}", self.slice):
+            yield f"`slice` is {self.slice!r}, expected as in 0:50"
+        if PLACE not in self.prompt:
+            yield f"`prompt` does not hold {PLACE}"
+        for name in self._meaningless:
+            if getattr(self, name) != getattr(_DEFAULT, name):
+                yield f"`{name}` means nothing to {self.agent}"
+        for name in self.dotted():
+            if _SECRET.search(name):
+                # Whatever a plan says is recorded.
+                yield f"`settings` holds {name}, expected keys in the environment alone"
+
+    def dotted(self) -> dict[str, Any]:
+        """The further settings by their dotted names."""
+        return dict(_dotted(self.settings, ""))
+
+    @property
+    def _meaningless(self) -> tuple[str, ...]:
+        """Keys that are meant for the other agent."""
+        return ONLY_CODEX if self.agent is Agent.MINI else ONLY_MINI
+
+    def matters(self) -> dict[str, Any]:
+        """The values that may change a result, as plain data."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: value for name, value in values.items() if name not in (*HOW, *self._meaningless)}
+
+    def digest(self) -> str:
+        """A short name for whatever may change a result."""
+        spelled = msgspec.json.encode(self.matters(), order="deterministic")
+        return hashlib.sha256(spelled).hexdigest()[:16]
+
+
+def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """What is not the same in two tables, in words; empty if nothing is."""
+    names = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
+    return "; ".join(f"`{name}` was {before.get(name)!r} and is {after.get(name)!r}" for name in names)
+
+
+def _dotted(table: Mapping[str, Any], lead: str) -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{lead}{name}.")
+        else:
+            yield f"{lead}{name}", value
+
+
+_DEFAULT = Plan()
+HOW = ("program", "repos", "docker", "variables", "workers", "threads", "batch", "engine", "address")
+"""Keys that say how the work is done, and may change while it is under way."""
+ONLY_MINI = ("config", "step_limit", "cost_limit", "threads")
+"""Keys that mean nothing to Codex."""
+ONLY_CODEX = ("prompt", "direct_tools", "repos", "docker", "variables")
+"""Keys that mean nothing to mini-swe-agent."""

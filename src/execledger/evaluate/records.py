@@ -1,0 +1,89 @@
+"""What is kept of an evaluated run: one row per run and one per call, the same for every table, figure and file."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """Tokens of one or more model calls, split by what a provider charges for."""
+
+    uncached: int = 0
+    """Tokens of input that were neither read from a cache nor written to one at a price of its own."""
+    cached: int = 0
+    """Tokens of input that were read from a cache."""
+    written: int = 0
+    """Tokens of input that were written to a cache, where the provider charges for that."""
+    output: int = 0
+    """Tokens of output, reasoning included."""
+
+    @property
+    def input(self) -> int:
+        """All tokens of input."""
+        return self.uncached + self.cached + self.written
+
+    def __add__(self, other: Tokens) -> Tokens:
+        """Both together."""
+        return Tokens(
+            uncached=self.uncached + other.uncached,
+            cached=self.cached + other.cached,
+            written=self.written + other.written,
+            output=self.output + other.output,
+        )
+
+
+class RunRow(Struct, frozen=True, kw_only=True):
+    """One run of one instance in one arm."""
+
+    run: str
+    """Where it is recorded."""
+    instance: str = ""
+    """The task, such as an instance of SWE-bench."""
+    arm: str = "base"
+    """Which switches of Ledger were on: base, inform, govern or both; runs from elsewhere are base."""
+    trial: int = 1
+    """Which of several runs of the arm it is, from 1."""
+    agent: str = ""
+    """The agent, with its version."""
+    model: str = ""
+    """The model."""
+    preset: str = ""
+    """Ledger's preset; empty in the arm base."""
+    ended: str = ""
+    """How it ended, in the agent's own word."""
+    resolved: bool | None = None
+    """Whether the repair passes the tests; None where nobody has graded it."""
+    model_calls: int = 0
+    """Calls of the model."""
+    proposed: int = 0
+    """Commands that the model proposed."""
+    executed: int = 0
+    """Commands that ran."""
+    suppressed: int = 0
+    """Commands that a reference answered without running."""
+    elided: int = 0
+    """Commands that ran, and whose output a reference replaced."""
+    nudged: int = 0
+    """Commands whose result got a remark."""
+    rereads: int = 0
+    """Redundant snippet re-reads."""
+    exact_rereads: int = 0
+    """Those of the very same range."""
+    false_reuses: int = 0
+    """Reuses that the true output contradicts, where it is known."""
+    tokens: Tokens | None = None
+    """Tokens; None where neither the provider's count nor an estimate is to be had."""
+    estimated: bool = False
+    """The tokens are estimated, not counted by the provider."""
+    cost: float | None = None
+    """Dollars under the price table; None where the model has no price or the tokens are not known."""
+    reported_cost: float | None = None
+    """Dollars as the agent recorded them, where it did."""
+    view_tokens: int = 0
+    """Tokens of the state views, estimated."""
+    view_cost: float | None = None
+    """What the views cost, with what they keep out of the cached prefix; part of ``cost`` where they were sent."""
+    faults: int = 0
+    """Faults of Ledger's own."""
+    input_by_call: tuple[int, ...] = ()
+    """Tokens of input, call by call, for the figures."""

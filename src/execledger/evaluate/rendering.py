@@ -1,0 +1,167 @@
+"""A table as people and programs read it: in the terminal, in Markdown, in LaTeX (booktabs) and in JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct
+
+from execledger.evaluate.cells import Cell
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+Row = tuple[Cell, ...]
+
+
+class Section(Struct, frozen=True):
+    """Rows that belong together, under a heading of their own."""
+
+    title: str
+    """The heading; may be empty."""
+    rows: tuple[Row, ...]
+    """The rows, each as long as the table is wide."""
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """A table before anything is decided about its looks."""
+
+    name: str
+    """Its key: also the label in LaTeX."""
+    title: str
+    """What it shows."""
+    columns: tuple[str, ...]
+    """The headings of its columns."""
+    left: int = 1
+    """How many columns, from the left, hold words; the others hold figures."""
+    wide: bool = False
+    """Whether the last column holds long text, which must wrap."""
+    sections: tuple[Section, ...]
+    """Its rows."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know about the figures."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, without the headings between them."""
+        return tuple(row for section in self.sections for row in section.rows)
+
+    def aligned_left(self, column: int) -> bool:
+        """Whether a column holds words."""
+        return column < self.left or (self.wide and column == len(self.columns) - 1)
+
+
+def to_terminal(table: Table) -> RichTable:
+    """The table for a terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = RichTable(
+        title=table.title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
+    shown.caption = Text("\n".join(table.notes)) if table.notes else None
+    for number, title in enumerate(table.columns):
+        # No word is broken as long as the terminal is as wide as the longest words together.
+        texts = [title, *(row[number].text for row in table.rows)]
+        texts += [section.title for section in table.sections] if number == 0 else []
+        longest = max(len(word) for text in texts for word in text.split())
+        justify: Literal["left", "right"] = "left" if table.aligned_left(number) else "right"
+        shown.add_column(Text(title), justify=justify, min_width=min(longest, 24), overflow="fold")
+    for number, section in enumerate(table.sections):
+        if number:
+            shown.add_row()
+        if section.title:
+            shown.add_row(Text(section.title, style="italic"))
+        for row in section.rows:
+            shown.add_row(*(Text(cell.text) for cell in row))
+    return shown
+
+
+def to_markdown(table: Table) -> str:
+    """The table in Markdown, under a heading of the second level, its notes as a list."""
+    lines = [f"## {table.title}", "", _markdown_row(table.columns)]
+    lines.append(
+        "|" + "|".join(" --- " if table.aligned_left(i) else " ---: " for i in range(len(table.columns))) + "|"
+    )
+    for section in table.sections:
+        if section.title:
+            lines.append(_markdown_row([f"*{section.title}*", *[""] * (len(table.columns) - 1)]))
+        lines += [_markdown_row(cell.text for cell in row) for row in section.rows]
+    if table.notes:
+        lines += ["", *(f"- {note}" for note in table.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    """One row; what Markdown would take for its own marks is escaped, and an indented cell keeps its indent."""
+    escaped = (re.sub(r"[|\\`<]", r"\\\g<0>", " ".join(cell.split("\n"))) for cell in cells)
+    return "| " + " | ".join(re.sub(r"^ +", lambda m: "&nbsp;" * len(m[0]), cell) for cell in escaped) + " |"
+
+
+def to_json(tables: Iterable[Table], notes: Iterable[str] = ()) -> str:
+    """Tables as JSON: every cell with its text and the number behind it."""
+    whole = {"notes": list(notes), "tables": list(tables)}
+    return msgspec.json.format(msgspec.json.encode(whole)).decode() + "\n"
+
+
+_SMALL = r"\footnotesize\setlength{\tabcolsep}{4pt}"
+_LATEX = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"$\sim$",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "→": r"$\rightarrow$",
+    "Δ": r"$\Delta$",
+    "±": r"$\pm$",
+}
+
+
+def latex_escape(text: str) -> str:
+    """Text that LaTeX sets as it stands; a sign that its fonts may not have becomes a question mark."""
+    signs = "".join(_LATEX.get(char, char if char < "\u0180" else "?") for char in " ".join(text.split("\n")))
+    signs = re.sub(r"^ +", lambda m: r"\quad " * (len(m[0]) // 2), signs)
+    # A hyphen in front of a figure is a minus, and a name may be broken where it has underscores.
+    return re.sub(r"(?<![\w}-])-(?=[\d.])", "$-$", signs).replace(r"\_\_", r"\_\_\allowbreak{}")
+
+
+def to_latex(table: Table) -> str:
+    """The table in LaTeX: a float with booktabs rules, or a longtable where the last column holds long text."""
+    columns = "".join("l" if table.aligned_left(i) else "r" for i in range(len(table.columns)))
+    caption = latex_escape(". ".join(part.rstrip(".") for part in (table.title, *table.notes))) + "."
+    head = [r"\toprule", _latex_row(table.columns), r"\midrule"]
+    if table.wide:
+        spec = columns[:-1] + r"p{0.55\linewidth}"
+        opening = [rf"\begin{{longtable}}{{{spec}}}", rf"\caption{{{caption}}}\label{{tab:{table.name}}}\\"]
+        body = [*opening, *head, r"\endhead", *_latex_body(table), r"\bottomrule", r"\end{longtable}"]
+        return "\n".join(["{" + _SMALL, *body, "}"]) + "\n"
+    opening = [r"\begin{table}[htbp]", r"\centering", _SMALL, rf"\begin{{tabular}}{{{columns}}}"]
+    closing = [r"\bottomrule", r"\end{tabular}", rf"\caption{{{caption}}}", rf"\label{{tab:{table.name}}}"]
+    return "\n".join([*opening, *head, *_latex_body(table), *closing, r"\end{table}"]) + "\n"
+
+
+def _latex_body(table: Table) -> Iterator[str]:
+    for number, section in enumerate(table.sections):
+        if number:
+            yield r"\midrule"
+        if section.title:
+            yield rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\emph{{{latex_escape(section.title)}}}}} \\"
+        for row in section.rows:
+            yield _latex_row(cell.text for cell in row)
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    # Braces keep a cell that begins with a bracket from being read as an argument of the line break before it.
+    return " & ".join(re.sub(r"^(?=[\[*])", "{}", latex_escape(cell)) for cell in cells) + r" \\"
+
+
+def latex_document(parts: Iterable[str], notes: Iterable[str] = ()) -> str:
+    """A document of its own, with whatever the tables need."""
+    packages = r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs,longtable,graphicx}", r"\usepackage{geometry}"
+    head = [r"\documentclass{article}", *packages, r"\geometry{margin=2cm}", r"\begin{document}", ""]
+    return "\n".join([*head, *(f"{latex_escape(note)}.\n" for note in notes), *parts, r"\end{document}"]) + "\n"

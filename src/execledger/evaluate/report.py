@@ -1,0 +1,77 @@
+"""The report of an experiment: every table and figure, written into a folder and shown in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from execledger.errors import LedgerError
+from execledger.evaluate.arms import settings
+from execledger.evaluate.records import RunRow
+from execledger.evaluate.rendering import Table, latex_document, to_json, to_latex, to_markdown, to_terminal
+from execledger.evaluate.tables import tables
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+FIGURE_FORMATS = ("png", "svg")
+FORMATS = ("md", "tex", "json", *FIGURE_FORMATS)
+CAPTIONS = {
+    "cost_and_tokens": "Cost and tokens of each arm",
+    "paired_outcomes": "Instances that were resolved only with Ledger, and only without",
+    "input_over_calls": "Input tokens so far, call by call; a run that has ended keeps its total",
+    "rereads_per_instance": "Share of runs with at least so many redundant snippet re-reads",
+}
+
+
+def report(
+    rows: Iterable[RunRow], formats: Collection[str], folder: Path, *, notes: Iterable[str] = ()
+) -> tuple[RichTable, ...]:
+    """Write the report in each of the formats into the folder, and give its tables for the terminal.
+
+    ``notes`` are sentences about the whole, such as the date of the prices.
+    """
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise LedgerError(f"`{unknown[0]}` is no format of a report", hint=f"formats are: {', '.join(FORMATS)}")
+    found = tuple(rows)
+    if not found:
+        raise LedgerError("there are no runs to report on")
+    made, remarks = tables(found), tuple(notes)
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = _figures(found, formats, folder)
+    texts = {"md": _markdown, "tex": _latex}
+    for name, text in ((name, texts[name]) for name in texts if name in formats):
+        (folder / f"report.{name}").write_text(text(made, figures, remarks), encoding="utf-8")
+    if "json" in formats:
+        (folder / "report.json").write_text(to_json(made, remarks), encoding="utf-8")
+    return tuple(to_terminal(table) for table in made)
+
+
+def _figures(rows: tuple[RunRow, ...], formats: Collection[str], folder: Path) -> tuple[Path, ...]:
+    kinds = [kind for kind in FIGURE_FORMATS if kind in formats]
+    if not kinds:
+        return ()
+    from execledger.evaluate.figures import write_figures  # Drawing is the slowest import of all.
+
+    return write_figures(settings(rows), folder, kinds)
+
+
+def _markdown(made: tuple[Table, ...], figures: tuple[Path, ...], notes: tuple[str, ...]) -> str:
+    head = ["# Report", "", *(f"{note}.\n" for note in notes)]
+    # Either kind of file shows the same figure; the drawing is sharper at any size.
+    chosen = {path.stem: path.name for path in figures}
+    shown = [f"## {CAPTIONS[name]}\n\n![{CAPTIONS[name]}]({file})\n" for name, file in chosen.items()]
+    return "\n".join([*head, *(to_markdown(table) for table in made), *shown])
+
+
+def _latex(made: tuple[Table, ...], figures: tuple[Path, ...], notes: tuple[str, ...]) -> str:
+    pictures = [_latex_figure(path) for path in figures if path.suffix == ".png"]  # LaTeX does not read SVG.
+    return latex_document([*(to_latex(table) for table in made), *pictures], notes)
+
+
+def _latex_figure(path: Path) -> str:
+    size = r"[width=\linewidth,height=0.9\textheight,keepaspectratio]"
+    lines = [r"\begin{figure}[htbp]", r"\centering", rf"\includegraphics{size}{{{path.name}}}"]
+    return "\n".join([*lines, rf"\caption{{{CAPTIONS[path.stem]}.}}", r"\end{figure}", ""])

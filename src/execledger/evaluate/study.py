@@ -1,0 +1,194 @@
+"""The output folder of an evaluation: what is where, which plan it belongs to, and who may write to it.
+
+    plan.json                      the plan, its digest, and the versions of everything that matters
+    dataset/SPLIT.jsonl            the tasks
+    ARM/TRIAL/INSTANCE/            one finished task: its trajectory or rollout
+    ARM/TRIAL/journals/            Ledger's journals
+    ARM/TRIAL/preds.json           the repairs, as graders take them
+    ARM/TRIAL/resolved.json        the grades
+    ARM/TRIAL/logs/                what the agent's program printed
+    ARM/TRIAL/.work/               what is under way
+
+A task's folder comes into its place by one rename, when the task is finished: what is there is whole, and stays.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from execledger.errors import LedgerError
+from execledger.evaluate.plan import ArmName, Plan, difference
+from execledger.evaluate.results import Result, finished, store, write_predictions, write_whole
+
+PLAN = "plan.json"
+"""The file that makes a folder the output of an evaluation."""
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """What ``plan.json`` holds."""
+
+    plan: Plan
+    """The plan, as it was given when the work began."""
+    digest: str
+    """Its digest."""
+    versions: tuple[dict[str, str], ...]
+    """The versions that results came about with; more than one set only where the user asked for that."""
+
+
+class Trial(NamedTuple):
+    """The folder of one arm and trial."""
+
+    folder: Path
+    """Where it is."""
+    arm: ArmName
+    """The arm."""
+    number: int
+    """Which trial, from 1."""
+
+    @property
+    def journals(self) -> Path:
+        """Where Ledger's journals go."""
+        return self.folder / "journals"
+
+    @property
+    def name(self) -> str:
+        """The arm and the trial in one word."""
+        return f"{self.arm}-{self.number}"
+
+    def work(self, job: str) -> Path:
+        """Where a job works."""
+        return self.folder / ".work" / job
+
+    def log(self, job: str) -> Path:
+        """Where what a job's program prints is kept."""
+        path = self.folder / "logs" / f"{job}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def results(self) -> dict[str, Result]:
+        """The finished tasks."""
+        folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        found = (finished(folder) for folder in folders if not folder.name.startswith("."))
+        return {result.instance_id: result for result in found if result is not None}
+
+    def adopt(self, work: Path) -> list[Result]:
+        """Move what a job has finished to its place, and remove the rest; the job must have ended."""
+        adopted = []
+        for folder in sorted(work.iterdir()) if work.is_dir() else []:
+            if folder.is_dir() and (result := finished(folder)) is not None:
+                store(folder, result)
+                folder.rename(self.folder / folder.name)
+                adopted.append(result)
+        shutil.rmtree(work, ignore_errors=True)
+        if adopted:
+            write_predictions(self.folder, self.results().values())
+        return adopted
+
+    def take_back(self, ended: str) -> int:
+        """Put the tasks that ended in this way aside, so that they are run again; how many there were."""
+        back = [result for result in self.results().values() if result.ended == ended]
+        for result in back:
+            aside = self.folder / ".replaced"
+            aside.mkdir(exist_ok=True)
+            (self.folder / result.instance_id).rename(aside / f"{result.instance_id}-{len([*aside.iterdir()])}")
+        if back:
+            write_predictions(self.folder, self.results().values())
+        return len(back)
+
+
+class Study(NamedTuple):
+    """An evaluation's output folder."""
+
+    root: Path
+    """Where it is."""
+
+    @property
+    def dataset(self) -> Path:
+        """Where the tasks are kept."""
+        return self.root / "dataset"
+
+    @property
+    def scratch(self) -> Path:
+        """For what lives as long as one run of a task; its names say nothing of the arm, since agents see them."""
+        return self.root / ".scratch"
+
+    def recorded(self) -> Recorded | None:
+        """The plan that this folder belongs to; None if it belongs to none yet."""
+        path = self.root / PLAN
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Recorded)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise LedgerError(f"{path}: expected the plan of an evaluation: {error}") from error
+
+    def claim(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> None:
+        """Make this the folder of a plan; another plan, or other versions unless ``mixed``, are refused."""
+        before = self.recorded()
+        seen: tuple[dict[str, str], ...] = ()
+        if before is not None:
+            self._refuse_other(before, plan)
+            seen = before.versions
+            if versions not in seen and not mixed:
+                hint = "--mixed goes on all the same and records both; a new folder keeps them apart"
+                raise LedgerError(f"{self.root}: other versions: {difference(seen[-1], versions)}", hint=hint)
+        if versions not in seen:
+            self.root.mkdir(parents=True, exist_ok=True)
+            all_versions = (*seen, versions)
+            begun = before.plan if before is not None else plan
+            record = Recorded(plan=begun, digest=plan.digest(), versions=all_versions)
+            write_whole(self.root / PLAN, msgspec.json.format(msgspec.json.encode(record)))
+
+    def _refuse_other(self, before: Recorded, plan: Plan) -> None:
+        if before.digest == plan.digest():
+            return
+        # A digest of another version of ours may differ although the values do not.
+        told = difference(before.plan.matters(), plan.matters()) or "the digest is another"
+        hint = "go on with the same plan, or give another folder"
+        raise LedgerError(f"{self.root}: belongs to another plan: {told}", hint=hint)
+
+    def trial(self, arm: ArmName, number: int) -> Trial:
+        """The folder of an arm and trial."""
+        return Trial(self.root / arm / str(number), arm, number)
+
+    def trials(self, plan: Plan) -> Iterator[Trial]:
+        """Every arm and trial of a plan, trial by trial."""
+        for number in range(1, plan.trials + 1):
+            for arm in plan.arms:
+                yield self.trial(arm, number)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the only one that carries the evaluation out."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LedgerError(f"{self.root}: another `execledger eval run` is at work there") from None
+            yield
+
+
+@contextmanager
+def held(work: Path) -> Iterator[int]:
+    """Be the only one at work in a job's folder, waiting for whoever still is; yields the lock's descriptor.
+
+    The agent's process is given that descriptor, so that the lock lasts as long as it does, whatever becomes of us.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    with (work / "lock").open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        file.write(f"{os.getpid()} {socket.gethostname()}\n")
+        file.flush()
+        yield file.fileno()

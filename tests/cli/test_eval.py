@@ -1,0 +1,204 @@
+"""``execledger eval``: plans that are refused, reports on what is there, and what is not known."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from execledger.evaluate.plan import ArmName, Plan
+from execledger.evaluate.study import Study
+from execledger.testing.swebench import make_instances, write_dataset
+from tests.cli.conftest import Execledger
+from tests.evaluate.trials import leave, trajectory
+
+NAME = "ledger__warehouse-1"
+# Does what a batch runner does, and takes no time: a trajectory for every task that the filter names.
+RUNNER = f"""#!{sys.executable}
+import json, os, pathlib, re, sys
+words = sys.argv[1:]
+value = lambda name: words[words.index(name) + 1]
+for row in map(json.loads, open(value("--subset") + "/test.jsonl")):
+    name = row["instance_id"]
+    if re.match(value("--filter"), name) and not os.environ.get("BROKEN"):
+        folder = pathlib.Path(value("-o"), name)
+        folder.mkdir()
+        text = {trajectory(NAME)!r}.replace({NAME!r}, name)
+        (folder / (name + ".traj.json")).write_text(text)
+print("the words were:", *words)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two tasks, a runner and a plan, from which the command is called."""
+    write_dataset(tmp_path / "dataset", make_instances(2))
+    runner = tmp_path / "mini-extra"
+    runner.write_text(RUNNER)
+    runner.chmod(runner.stat().st_mode | stat.S_IXUSR)
+    plan = f'program = "{runner}"\nsubset = "dataset"\narms = ["base"]\nmodel = "m"\nstep_limit = 9\n'
+    (tmp_path / "plan.toml").write_text(plan)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EXECLEDGER", raising=False)
+    return tmp_path
+
+
+def test_a_plan_is_carried_out_and_gone_on_with(execledger: Execledger, folder: Path) -> None:
+    """What is finished is told; the folder alone is enough to go on, and then nothing is left to do."""
+    told = "execledger: 2 of 2 runs finished, $0.50; ended: Submitted 2\n"
+    assert execledger("eval", "run", "plan.toml", "-o", "out") == (0, "", told)
+    log = (folder / "out" / "base" / "1" / "logs" / f"{NAME}.log").read_text()
+    assert execledger("eval", "run", "-o", "out", "--workers", "5") == (0, "", told)
+    assert (folder / "out" / "base" / "1" / "logs" / f"{NAME}.log").read_text() == log
+    work = folder / "out" / "base" / "1" / ".work" / NAME
+    words = f"--filter (?:ledger__warehouse\\-1)$ -o {work} -w 1 -c swebench.yaml -c agent.step_limit=9 -m m"
+    assert log == f"the words were: swebench --subset {folder / 'out' / 'dataset'} --split test {words}\n"
+
+
+def test_options_lie_over_the_plan(execledger: Execledger, folder: Path) -> None:
+    """Settings of the agent one by one, whatever else by its own option."""
+    options = ["--slice", "1:", "--set", "a.b=1", "--set", "c=text", "--trials", "2"]
+    assert execledger("eval", "run", "plan.toml", "-o", "out", *options).status == 0
+    recorded = Study(folder / "out").recorded()
+    assert recorded is not None
+    assert (recorded.plan.slice, recorded.plan.settings, recorded.plan.trials, recorded.plan.model) == (
+        "1:",
+        {"a.b": 1, "c": "text"},
+        2,
+        "m",
+    )
+    assert '-c a.b=1 -c c="text"' in (folder / "out" / "base" / "2" / "logs" / "ledger__warehouse-2.log").read_text()
+
+
+def test_another_plan_is_refused_and_the_difference_named(execledger: Execledger, folder: Path) -> None:
+    """Nothing is run."""
+    assert execledger("eval", "run", "plan.toml", "-o", "out").status == 0
+    called = execledger("eval", "run", "plan.toml", "-o", "out", "--trials", "3")
+    out = (folder / "out").absolute()
+    assert called == (
+        2,
+        "",
+        f"execledger: {out}: belongs to another plan: `trials` was 1 and is 3\n"
+        "hint: go on with the same plan, or give another folder\n",
+    )
+
+
+def test_what_ended_badly_is_run_again_only_when_asked_for(
+    execledger: Execledger, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise whatever has ended has ended: a second try would be an advantage."""
+    runner = folder / "mini-extra"
+    runner.write_text(RUNNER.replace("Submitted", "AuthenticationError"))
+    assert execledger("eval", "run", "plan.toml", "-o", "out").status == 0
+    runner.write_text(RUNNER)
+    assert "ended: AuthenticationError 2" in execledger("eval", "run", "-o", "out").err
+    called = execledger("eval", "run", "-o", "out", "--again", "AuthenticationError")
+    assert called.err.splitlines() == [
+        "execledger: 2 that ended with AuthenticationError are run again",
+        "execledger: 2 of 2 runs finished, $0.50; ended: Submitted 2",
+    ]
+
+
+def test_a_runner_that_finishes_nothing_is_told(
+    execledger: Execledger, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its last words; after three tasks in a row no more are begun, and the status says that not all is done."""
+    write_dataset(folder / "dataset", make_instances(9))
+    monkeypatch.setenv("BROKEN", "1")
+    called = execledger("eval", "run", "plan.toml", "-o", "out", "--workers", "1")
+    first, *others, total, reason = called.err.splitlines()
+    assert (called.status, called.out, len(others)) == (1, "", 2)
+    assert first.startswith(f"execledger: base-1, {NAME}: ended with status 0: the words were: swebench")
+    assert total == "execledger: 0 of 9 runs finished, cost unknown; ended: none"
+    stopped = "3 jobs of the arm base in a row finished nothing"
+    assert reason == f"execledger: {stopped}; the same command goes on from here"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["none.toml"], "none.toml: the plan can't be read"),
+        (["plan.toml", "--trials", "0"], "plan.toml: `trials` is 0, expected at least 1"),
+        (["plan.toml", "--set", "a"], "--set a: expected KEY=VALUE"),
+        (["plan.toml", "--subset", "nowhere", "--program", "/bin/true"], "`program` is /bin/true, expected a program"),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused(
+    execledger: Execledger, folder: Path, words: list[str], said: str
+) -> None:
+    """In one sentence."""
+    called = execledger("eval", "run", *words, "-o", "out")
+    assert (called.status, said in called.err) == (2, True)
+
+
+def test_no_evaluation_is_run_while_ledger_is_off(
+    execledger: Execledger, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All arms would be the same."""
+    monkeypatch.setenv("EXECLEDGER", "off")
+    called = execledger("eval", "run", "plan.toml", "-o", "out")
+    assert (called.status, "every arm would be the arm base" in called.err) == (2, True)
+
+
+@pytest.fixture
+def done(folder: Path) -> Study:
+    """An evaluation of two arms, one of them half done, and not graded."""
+    study = Study(folder / "out")
+    study.claim(Plan(arms=(ArmName.BASE, ArmName.BOTH)), {"execledger": "1"})
+    (study.root / "dataset").mkdir()
+    os.rename(folder / "dataset" / "test.jsonl", study.dataset / "test.jsonl")
+    for arm, number in ((ArmName.BASE, 1), (ArmName.BASE, 2), (ArmName.BOTH, 1)):
+        name = f"ledger__warehouse-{number}"
+        leave(study.trial(arm, 1).folder, name, trajectory(name))
+    return study
+
+
+def test_a_report_says_what_is_missing(execledger: Execledger, done: Study) -> None:
+    """Runs that are not finished, journals that are not there, grades that nobody gave."""
+    called = execledger("eval", "report", "out", "--json")
+    assert called.status == 0
+    assert "execledger: out: not finished yet: both-1 1 of 2 instances" in called.err
+    assert "found no journal of it, so that what Ledger did in it is not counted" in called.err
+    text = json.dumps(json.loads(called.out))
+    assert "unknown" in text and "not finished yet: both-1 1 of 2 instances" in text
+
+
+def test_a_report_on_runs_from_elsewhere(execledger: Execledger, folder: Path) -> None:
+    """They are runs of the arm base; tables go to the terminal, and files only where they are asked for."""
+    leave(folder / "mine", "a", trajectory("a"))
+    (folder / "mine" / "broken.json").write_text("{")
+    called = execledger("eval", "report", "mine")
+    assert (called.status, "base" in called.out, "1 files were not read" in called.err) == (0, True, True)
+    assert execledger("eval", "report", "mine", "-o", "told", "--format", "md").status == 0
+    assert [path.name for path in (folder / "told").iterdir()] == ["report.md"]
+
+
+def test_grades_are_imported_and_counted(execledger: Execledger, done: Study, folder: Path) -> None:
+    """By arm and trial; a report that is of no use is named, and the status says so."""
+    (folder / "base-1.json").write_text(json.dumps({"resolved_ids": [NAME], "error_ids": ["ledger__warehouse-2"]}))
+    called = execledger("eval", "grade", "out", "--reports", "base-1.json")
+    assert called == (
+        0,
+        "base-1: 1 resolved, 1 not (1 could not be tested), 0 unknown\nboth-1: 0 resolved, 0 not, 1 unknown\n",
+        "",
+    )
+    (folder / "other.json").write_text(json.dumps({"resolved_ids": [NAME]}))
+    called = execledger("eval", "grade", "out", "--reports", "other.json")
+    assert (called.status, called.err) == (
+        1,
+        "execledger: not used: other.json: its path names none of base-1, both-1\n",
+    )
+    assert execledger("eval", "grade", "dataset", "--reports", "other.json").status == 2
+
+
+def test_an_evaluation_is_exported_with_its_arms(execledger: Execledger, done: Study, folder: Path) -> None:
+    """One row for each run, which knows its arm."""
+    duckdb = pytest.importorskip("duckdb")
+    called = execledger("eval", "export", "out", "-o", "tables")
+    assert (called.status, called.out) == (0, "3 runs and 3 calls are in tables\n")
+    rows = duckdb.sql(f"select arm, instance from '{folder}/tables/runs.parquet' order by all").fetchall()
+    assert rows == [("base", NAME), ("base", "ledger__warehouse-2"), ("both", NAME)]

@@ -1,0 +1,138 @@
+"""How a prompt cache serves a run: as told, else as assumed; every number worked out by hand."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from execledger.core.actions import Action, Observation
+from execledger.evaluate.caching import PromptCache, Usage, charges_writes, estimate, told, usage
+from execledger.evaluate.records import Tokens
+from execledger.trajectories.recording import ModelCall, Recorded, Run
+
+ECHO, OUTPUT = "e" * 40, "o" * 400
+"""A command of 10 tokens and an output of 100."""
+
+
+def run(*calls: ModelCall, steps: int = 3, model: str = "gpt", compactions: tuple[int, ...] = ()) -> Run:
+    """A run with one call to a turn and one turn more, on a task of 50 tokens."""
+    made = tuple(Recorded(Action(ECHO, "/repo"), Observation(OUTPUT, exit_status=0), turn) for turn in range(steps))
+    return Run("r", "f", "agent", model, "t" * 200, True, steps + 1, made, compactions, calls)
+
+
+def test_a_told_call_is_split_by_price() -> None:
+    """What was neither read from a cache nor written to one is uncached."""
+    assert told(ModelCall(100, 60, 30, 7)) == Tokens(uncached=10, cached=60, written=30, output=7)
+    assert told(ModelCall(cached=60)) is None
+
+
+def test_told_calls_are_not_estimated() -> None:
+    """The provider counted each of them."""
+    calls = [ModelCall(100 * n, 10 * n, None, n) for n in range(1, 5)]
+    counted = usage(run(*calls))
+    assert (counted.estimated, [one.input for one in counted.calls]) == (False, [100, 200, 300, 400])
+    assert counted.total == Tokens(uncached=900, cached=100, output=10)
+
+
+def test_an_estimate_caches_whatever_stood_there_before() -> None:
+    """Task, commands and outputs at four bytes a token; what the model wrote is in the cache as well."""
+    assert list(estimate(run())) == [
+        Tokens(uncached=50, output=10),
+        Tokens(cached=60, uncached=100, output=10),
+        Tokens(cached=170, uncached=100, output=10),
+        Tokens(cached=280, uncached=100),
+    ]
+
+
+def test_an_estimate_for_a_provider_that_charges_for_writing() -> None:
+    """What is new is written, and that includes what the model wrote."""
+    assert list(estimate(run(model="claude-opus-4-6", steps=1))) == [
+        Tokens(written=50, output=10),
+        Tokens(cached=50, written=110),
+    ]
+
+
+def test_an_estimate_forgets_with_a_compaction() -> None:
+    """The history begins anew with the task."""
+    assert [one.input for one in estimate(run(compactions=(2,)))] == [50, 160, 50, 160]
+
+
+def test_a_missing_call_is_estimated_and_the_row_says_so() -> None:
+    """The others stay as they were told."""
+    counted = usage(run(ModelCall(77, 0, None, 5), ModelCall(), steps=1))
+    calls = (Tokens(uncached=77, output=5), Tokens(cached=60, uncached=100))
+    assert counted == Usage(calls[0] + calls[1], calls, estimated=True)
+
+
+def test_where_only_the_totals_are_told_they_stand_for_the_calls() -> None:
+    """Half of the input was cached in all, so half of whatever was sent again is taken to be."""
+    recorded = replace(run(), totals=ModelCall(1000, 500, None, 70))
+    assert usage(recorded) == Usage(Tokens(uncached=500, cached=500, output=70), (), estimated=False)
+    assert PromptCache(recorded).sent(100, 0) == Tokens(uncached=100 + 100, cached=100)
+
+
+def test_writes_are_charged_as_told_else_by_the_model() -> None:
+    """A provider that told its tokens and none written does not charge for writing."""
+    assert charges_writes(run(model="anthropic/claude-x"))
+    assert not charges_writes(run(ModelCall(10, 5), model="anthropic/claude-x"))
+    assert charges_writes(run(ModelCall(10, 5, 3)))
+    assert not charges_writes(run())
+
+
+def test_text_is_new_once_and_cached_at_each_later_call() -> None:
+    """Step 0 is read by the calls 1, 2 and 3, step 2 only by call 3."""
+    cache = PromptCache(run())
+    assert cache.sent(100, 0) == Tokens(uncached=100, cached=200)
+    assert cache.sent(100, 2) == Tokens(uncached=100)
+    assert PromptCache(run(model="claude")).sent(100, 0) == Tokens(written=100, cached=200)
+
+
+def test_text_behind_the_last_call_costs_nothing() -> None:
+    """Nobody reads it."""
+    assert PromptCache(replace(run(), turns=3)).sent(100, 2) == Tokens()
+
+
+def test_text_is_read_until_a_compaction() -> None:
+    """From the turn of the step behind it on, the text is gone."""
+    cache = PromptCache(run(compactions=(2,)))
+    assert [cache.sent(100, index) for index in (0, 1, 2)] == [
+        Tokens(uncached=100),
+        Tokens(),
+        Tokens(uncached=100),
+    ]
+
+
+def test_a_cache_that_missed_is_paid_for() -> None:
+    """Call 2 read a quarter of what call 1 had sent from the cache: so much of any text in it."""
+    calls = (ModelCall(100, 0), ModelCall(200, 100), ModelCall(300, 50), ModelCall(400, 300))
+    assert PromptCache(run(*calls)).sent(100, 0) == Tokens(uncached=100 + 75, cached=25 + 100)
+
+
+def test_each_conversation_reads_its_own_results() -> None:
+    """A result counts for the later calls of its thread alone."""
+    steps = tuple(
+        Recorded(Action(ECHO, "/repo", thread=thread), Observation(OUTPUT), turn)
+        for turn, thread in enumerate(("a", "b", "a", "b", "a"))
+    )
+    cache = PromptCache(replace(run(), turns=5, steps=steps))
+    assert cache.sent(100, 0) == Tokens(uncached=100, cached=100)
+    assert cache.sent(100, 1) == Tokens(uncached=100)
+
+
+def test_what_the_model_wrote_is_kept_out_of_the_cache() -> None:
+    """All of it where nothing is told, nothing behind the last call, nothing where only what was sent is cached."""
+    assert [PromptCache(run()).displaced("", turn) for turn in range(4)] == [10, 10, 10, 0]
+    assert PromptCache(run(model="claude")).displaced("", 0) == 0
+    assert PromptCache(run(compactions=(1,))).displaced("", 0) == 0
+
+
+def test_the_provider_tells_whether_its_cache_reached_what_the_model_wrote() -> None:
+    """Call 1 found 8 tokens more than call 0 had sent, call 2 fewer than call 1 had: so 8 and 0 of 20 are lost."""
+    calls = (ModelCall(100, 0, None, 20), ModelCall(200, 108, None, 20), ModelCall(300, 190, None, 20))
+    cache = PromptCache(run(*calls, steps=2))
+    assert [cache.displaced("", turn) for turn in range(3)] == [8, 0, 0]
+
+
+def test_reasoning_is_not_sent_again() -> None:
+    """Of 500 tokens of output at most what the input grew by comes back."""
+    calls = (ModelCall(100, 0, None, 500), ModelCall(130, 128, None, 5))
+    assert PromptCache(run(*calls, steps=1)).generated("", 0) == 30

@@ -1,0 +1,129 @@
+"""What Ledger would have cost and saved, worked out by hand."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from execledger.core.policy import Policy
+from execledger.evaluate.caching import text_bytes, tokens_in
+from execledger.evaluate.counterfactual import Account, Amount, Counterfactual, Found
+from execledger.evaluate.prices import Price, Prices
+from execledger.evaluate.records import Tokens
+from execledger.evaluate.redundancy import Kind
+from execledger.replay import Replayed, new_ledger, replay
+from execledger.testing.record_demo import record
+from execledger.trajectories import read_run
+from execledger.trajectories.recording import ModelCall, Run
+from tests.core.stories import text
+from tests.test_replay import READ, run
+
+PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=250_000, written=2_000_000, output=0)})
+"""A dollar for a token, a quarter if it was cached, two dollars for writing it to the cache."""
+LIST = ("ls", "a\n")
+
+
+def account(recorded: Run, policy: Policy | None = None, prices: Prices = PRICES) -> Counterfactual:
+    """The counterfactual of a run."""
+    ledger = new_ledger(recorded, policy)
+    made = Account(recorded, ledger)
+    for call in replay(recorded, ledger=ledger):
+        made.add(call)
+    return made.close(prices)
+
+
+def calls_of(recorded: Run) -> list[Replayed]:
+    return list(replay(recorded))
+
+
+def test_a_reference_saves_its_output_at_every_later_call() -> None:
+    """New to the next call, cached in the one behind it; the reference is charged in the same way."""
+    recorded = run(READ, READ, LIST)
+    whole, short = tokens_in(len(READ[1])), tokens_in(len(calls_of(recorded)[1].shown.text))
+    there, saved = Tokens(uncached=whole, cached=whole), Tokens(uncached=whole - short, cached=whole - short)
+    assert account(recorded).classes[Kind.REPEAT] == Found(
+        1, Amount(there, 1.25 * whole), 1, Amount(saved, 1.25 * (whole - short))
+    )
+
+
+def test_what_is_there_and_not_ours_is_counted_and_not_saved() -> None:
+    """Half of an overlapping read stood in view, and no reference says so."""
+    recorded = run(("sed -n '1,10p' a.py", text(10)), ("sed -n '6,15p' a.py", text(10, 6)), LIST)
+    half = tokens_in(len(text(5, 6)))
+    found = account(recorded).classes[Kind.OVERLAPPING]
+    assert found == Found(1, Amount(Tokens(uncached=half, cached=half), 1.25 * half))
+
+
+def test_views_are_uncached_at_every_call_and_keep_what_was_written_out_of_the_cache() -> None:
+    """The last call proposed nothing, and is charged with the view before it."""
+    recorded = run(READ, LIST)
+    sizes = [tokens_in(text_bytes(call.view.text)) for call in calls_of(recorded) if call.view]
+    total = account(recorded)
+    views = sizes[0] + 2 * sizes[1]
+    late = sum(tokens_in(len(step.action.command)) for step in recorded.steps)
+    assert total.views == Amount(Tokens(uncached=views), views)
+    assert total.kept_out == Amount(Tokens(uncached=late, cached=-late), 0.75 * late)
+    assert total.net.dollars == -views - 0.75 * late
+
+
+def test_without_views_nothing_is_charged_for_them() -> None:
+    """Nor is anything kept out of the cache."""
+    total = account(run(READ, READ, LIST), Policy(inform=False))
+    assert (total.views, total.kept_out, total.net) == (Amount(), Amount(), total.saved)
+
+
+def test_a_remark_is_charged() -> None:
+    """It is new once, and cached later."""
+    test = ("python -m pytest", "1 failed\n")
+    recorded = run(test, test, LIST)
+    size = tokens_in(len(calls_of(recorded)[1].shown.text))
+    total = account(recorded)
+    assert total.remarks == Amount(Tokens(uncached=size, cached=size), 1.25 * size)
+    assert (total.classes[Kind.TEST].calls, total.classes[Kind.TEST].spared) == (1, 0)
+
+
+def test_a_false_reuse_saves_nothing() -> None:
+    """What was not shown should have been."""
+    assert account(run(READ, ("cat a.py", text(20, 200)), LIST)).saved == Amount()
+
+
+def test_what_a_suppressed_call_would_have_returned_nobody_knows() -> None:
+    """A journal keeps no output of it, and nothing is claimed."""
+    recorded = run(READ, READ, LIST)
+    unknown = replace(recorded.steps[1].observation, output="", truncated=True)
+    steps = (recorded.steps[0], replace(recorded.steps[1], observation=unknown), recorded.steps[2])
+    assert account(replace(recorded, steps=steps)).saved == Amount()
+
+
+def test_where_writing_is_charged_new_text_is_written() -> None:
+    """Dearer to send, so worth more to spare; and nothing that the model wrote could have been cached."""
+    calls = tuple(ModelCall(1000 * turn, 1000 * (turn - 1), 1000, 5, 0.1) for turn in range(1, 5))
+    total = account(replace(run(READ, READ, LIST), model_calls=calls))
+    saved = total.classes[Kind.REPEAT].saved.tokens
+    assert (saved.uncached, saved.written, saved.written == saved.cached) == (0, saved.written, True)
+    assert (total.kept_out.tokens, total.estimated) == (Tokens(), 0)
+    assert total.own == Amount(Tokens(cached=6000, written=4000, output=20), 9500.0)
+
+
+def test_a_model_without_a_price_has_tokens_and_no_dollars() -> None:
+    """Zero dollars of runs that are not priced, and that is told."""
+    total = account(run(READ, READ, LIST), prices=Prices("2026-01-01", {}))
+    assert (total.priced, total.saved.dollars, total.saved.tokens.uncached > 0) == (0, 0.0, True)
+
+
+def test_runs_add_up() -> None:
+    """Every count, class by class."""
+    one, other = account(run(READ, READ, LIST)), account(run(("python -m pytest", "x\n"), LIST))
+    both = Counterfactual()
+    both.add(one)
+    both.add(other)
+    assert (both.runs, both.priced, both.estimated) == (2, 2, 2)
+    assert both.own.tokens == one.own.tokens + other.own.tokens
+    assert both.net.tokens == one.net.tokens + other.net.tokens
+    assert both.classes[Kind.REPEAT] == one.classes[Kind.REPEAT]
+
+
+def test_every_reference_of_a_real_session_is_in_a_class() -> None:
+    """What is saved is the sum over the classes, so none may be missing."""
+    recorded = read_run("demo", record())
+    references = sum(call.shown.kind == "reference" for call in replay(recorded))
+    assert references == sum(found.spared for found in account(recorded).classes.values()) > 0

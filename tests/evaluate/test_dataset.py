@@ -1,0 +1,66 @@
+"""The tasks of an evaluation: which are taken, and that they stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execledger.errors import LedgerError
+from execledger.evaluate.dataset import Instance, freeze
+from execledger.evaluate.plan import Plan
+from execledger.testing.swebench import make_instances, write_dataset
+
+
+def names(instances: tuple[Instance, ...]) -> list[str]:
+    return [instance.instance_id[-1] for instance in instances]
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ({}, ["1", "2", "3", "4"]),
+        ({"slice": "1:3"}, ["2", "3"]),
+        ({"instances": ["ledger__warehouse-4", "ledger__warehouse-1"]}, ["1", "4"]),
+        ({"instances": ["ledger__warehouse-4", "ledger__warehouse-1"], "slice": ":1"}, ["1"]),
+    ],
+)
+def test_a_plan_chooses_its_tasks(tmp_path: Path, asked: dict[str, Any], chosen: list[str]) -> None:
+    """All, some by name, and of these a slice, in the order of the dataset."""
+    source = write_dataset(tmp_path / "source", make_instances(4))
+    assert names(freeze(Plan.from_values({"subset": str(source), **asked}), tmp_path / "kept")) == chosen
+
+
+def test_the_tasks_stay_as_they_were(tmp_path: Path) -> None:
+    """What became of the source later makes no difference, and every field of a row is kept."""
+    source = write_dataset(tmp_path / "source", make_instances(2))
+    plan = Plan(subset=str(source))
+    before = freeze(plan, tmp_path / "kept")
+    rows = (source / "test.jsonl").read_text()
+    (source / "test.jsonl").unlink()
+    assert freeze(plan, tmp_path / "kept") == before
+    assert (tmp_path / "kept" / "test.jsonl").read_text() == rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked", "said"),
+    [
+        ("{}\n", {}, "test.jsonl:1: expected a task"),
+        ('{"instance_id": "a", "problem_statement": "b"}\n', {"instances": ["c"]}, "found no instance `c` among 1"),
+        ('{"instance_id": "a", "problem_statement": "b"}\n', {"slice": "5:"}, "found no instances"),
+    ],
+)
+def test_tasks_that_are_not_there_are_told(tmp_path: Path, rows: str, asked: dict[str, Any], said: str) -> None:
+    """And nothing is kept."""
+    (tmp_path / "test.jsonl").write_text(rows)
+    with pytest.raises(LedgerError, match=said):
+        freeze(Plan.from_values({"subset": str(tmp_path), **asked}), tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
+def test_an_image_is_the_rows_own_or_the_benchmarks() -> None:
+    """The benchmark's images are called after the instance."""
+    plain = Instance(instance_id="astropy__astropy-12907", problem_statement="")
+    assert plain.image == "docker.io/swebench/sweb.eval.x86_64.astropy_1776_astropy-12907:latest"
+    assert Instance(instance_id="a", problem_statement="", docker_image="mine:1").image == "mine:1"

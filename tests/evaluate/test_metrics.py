@@ -1,0 +1,155 @@
+"""One row per run: each metric where its definition says it comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from execledger.core.policy import Policy, Preset
+from execledger.evaluate.metrics import arm, measure, measured
+from execledger.evaluate.prices import Price, Prices
+from execledger.evaluate.records import RunRow, Tokens
+from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
+from execledger.testing.sessions import simulate
+from execledger.trajectories import read_run
+from execledger.trajectories.recording import ModelCall
+from tests.journal.runs import events_of, retold, summed, written
+from tests.test_replay import READ, run
+from tests.trajectories.samples import answer, encoded, trajectory, turn
+
+PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=100_000, output=0)})
+"""A dollar for a token of input, ten cents if it was cached."""
+
+
+def journal_of(folder: Path, policy: Policy, change: list[Event] | None = None, seed: int = 4) -> JournalRun:
+    """The journal of a session under ``policy``, its end replaced by ``change``."""
+    (folder / "repo").mkdir()
+    events = events_of(retold(simulate(folder / "repo", seed), policy))
+    path = written(folder / "journals", [*events[:-1], *change] if change else events)
+    return read_journal(str(path), path.read_bytes())
+
+
+def test_a_run_without_ledger_is_base() -> None:
+    """All that was proposed ran; re-reads are found by folding it, as nothing was suppressed."""
+    calls = tuple(ModelCall(100 * turn, 80 * turn, None, 7, 0.5) for turn in range(1, 5))
+    recorded = replace(run(READ, READ, ("ls", "")), model_calls=calls, instance="a__b-1", ended="Submitted")
+    assert measure(recorded, None, PRICES) == RunRow(
+        run="run.json",
+        instance="a__b-1",
+        agent="agent",
+        model="model",
+        ended="Submitted",
+        model_calls=4,
+        proposed=3,
+        executed=3,
+        rereads=1,
+        exact_rereads=1,
+        tokens=Tokens(uncached=200, cached=800, output=28),
+        cost=280.0,
+        reported_cost=2.0,
+        input_by_call=(100, 200, 300, 400),
+    )
+
+
+def test_without_usage_tokens_are_estimated_and_the_row_says_so() -> None:
+    """From the texts of the run."""
+    row = measure(run(READ, READ), None, PRICES)
+    size, task, said = len(READ[1]) // 4, 2, 2
+    sent = (task, task + said + size, task + said + size + said + size)
+    assert (row.estimated, row.reported_cost) == (True, None)
+    assert row.input_by_call == pytest.approx(sent, abs=2)
+    assert row.tokens is not None and row.tokens.cached == pytest.approx(sent[0] + sent[1] + 2 * said, abs=2)
+
+
+def test_what_the_agent_added_up_itself_goes_before_a_sum() -> None:
+    """Of dollars, and of tokens where the calls do not tell theirs."""
+    totals = ModelCall(1000, 400, None, 50, 0.75)
+    row = measure(replace(run(READ), model_calls=(ModelCall(cost=0.5),), totals=totals), None, PRICES)
+    assert (row.tokens, row.estimated) == (Tokens(uncached=600, cached=400, output=50), False)
+    assert (row.reported_cost, row.cost, row.input_by_call) == (0.75, 640.0, ())
+
+
+def test_a_model_without_a_price_has_no_cost() -> None:
+    """None, and not zero."""
+    assert measure(replace(run(READ), model="other"), None, PRICES).cost is None
+
+
+def test_a_run_with_ledger_is_told_by_its_journal(tmp_path: Path) -> None:
+    """Counts, arm and preset."""
+    journal = journal_of(tmp_path, Policy(preset=Preset.PAPER))
+    counts = summed([*journal.views, *journal.steps]).counts
+    row = measure(replace(run(READ), ended=""), journal, PRICES)
+    assert (row.arm, row.preset, row.ended) == ("both", "paper", "Submitted")
+    assert (row.proposed, row.executed, row.suppressed) == (counts.proposed, counts.ran, counts.suppressed)
+    assert row.suppressed > 0 and row.executed + row.suppressed == row.proposed
+    assert row.view_tokens == sum(round(len(view.text.encode()) / 4) for view in journal.views)
+
+
+def test_the_end_of_a_journal_tells_tokens_where_the_calls_do_not(tmp_path: Path) -> None:
+    """And the cost as the agent recorded it; faults are counted."""
+    fault = FaultCaught(where="inform", error="ValueError")
+    end = Ended(counts=summed([]).counts, model_calls=2, input_tokens=90, cached_tokens=60, output_tokens=5, cost=0.25)
+    row = measure(run(READ), journal_of(tmp_path, Policy(), [fault, end]), PRICES)
+    assert (row.tokens, row.estimated, row.input_by_call) == (Tokens(uncached=30, cached=60, output=5), False, ())
+    assert (row.reported_cost, row.cost, row.faults) == (0.25, 36.0, 1)
+
+
+def test_views_are_charged_with_what_they_keep_out_of_the_cache(tmp_path: Path) -> None:
+    """Their own tokens at a dollar each, and 7 of what the model wrote at 90 cents more than if it had been cached."""
+    journal = journal_of(tmp_path, Policy())
+    calls = (ModelCall(100, 0, None, 7), ModelCall(200, 100, None, 9))
+    row = measure(replace(run(READ), model_calls=calls), journal, PRICES)
+    assert row.view_cost == pytest.approx(row.view_tokens + 0.9 * 7)
+
+
+def test_an_estimate_holds_the_views_as_well(tmp_path: Path) -> None:
+    """An agent's own record does not hold them, and the model read them."""
+    journal = replace(journal_of(tmp_path, Policy()), views=(ViewRendered(index=0, text="x" * 400),))
+    with_view, without = (measure(run(READ), told, PRICES).tokens for told in (journal, None))
+    assert with_view is not None and without is not None
+    assert with_view == without + Tokens(uncached=100)
+
+
+def test_a_shadow_run_tells_its_false_reuses(tmp_path: Path) -> None:
+    """It is base, since nothing was changed; what would have been wrong is known."""
+    journal = journal_of(tmp_path, Policy(shadow=True, preset=Preset.PAPER), seed=9)
+    row = measure(run(READ), journal, PRICES)
+    assert (row.arm, row.preset, row.suppressed, row.false_reuses) == ("base", "", 0, 1)
+
+
+def test_arms_are_named_by_their_switches() -> None:
+    """Shadow changes nothing."""
+    policies = [Policy(), Policy(govern=False), Policy(inform=False), Policy(inform=False, govern=False)]
+    assert [arm(policy) for policy in (*policies, Policy(shadow=True))] == ["both", "inform", "govern", "base", "base"]
+
+
+def test_a_journal_is_a_run_of_its_own(tmp_path: Path) -> None:
+    """Read both as a run and as a journal."""
+    journal_of(tmp_path, Policy(preset=Preset.PAPER))
+    unreadable: list[str] = []
+    (row,) = measured([str(tmp_path / "journals")], PRICES, unreadable)
+    assert (row.arm, row.agent, row.estimated, unreadable) == ("both", "an agent 2", True, [])
+    assert row.tokens is not None and row.tokens.uncached > row.view_tokens > 0
+
+
+def test_broken_files_among_a_thousand_are_named_and_the_rows_still_come(tmp_path: Path) -> None:
+    """Empty, truncated, foreign and no text at all: each with its reason."""
+    good = encoded(trajectory("mini-swe-agent-1.1", [turn("ls"), answer("ls", "a\n")]))
+    for number in range(996):
+        (tmp_path / f"{number:04}.traj.json").write_bytes(good)
+    broken = {"x-cut": good[:-40], "x-empty": b"", "x-foreign": json.dumps({"a": 1}).encode(), "x-noise": b"\xff\x00"}
+    for name, data in broken.items():
+        (tmp_path / f"{name}.json").write_bytes(data)
+    unreadable: list[str] = []
+    assert sum(1 for _ in measured([str(tmp_path)], PRICES, unreadable)) == 996
+    assert [Path(line.partition(".json: ")[0]).name for line in unreadable] == list(broken)
+    assert ["expected" in line for line in unreadable] == [True] * 4
+
+
+def test_the_same_run_gives_the_same_row() -> None:
+    """Nothing depends on when or how often it is measured."""
+    data = encoded(trajectory("mini-swe-agent-1.1", [turn("cat a"), answer("cat a", "a\n")]))
+    assert len({str(measure(read_run("r", data), None, PRICES)) for _ in range(3)}) == 1

@@ -1,0 +1,178 @@
+"""One table in four forms."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from execledger.evaluate.cells import ABSENT, UNKNOWN, Cell, words
+from execledger.evaluate.rendering import (
+    Section,
+    Table,
+    latex_document,
+    latex_escape,
+    to_json,
+    to_latex,
+    to_markdown,
+    to_terminal,
+)
+from execledger.evaluate.tables import tables
+from tests.evaluate.paper import GPT, compared_rows
+from tests.evaluate.rows import experiment, row
+
+TABLE = Table(
+    name="small",
+    title="Totals, base → Ledger",
+    columns=("Totals", "base", "Δ"),
+    sections=(
+        Section("gpt_5 & co", ((words("Cost"), Cell("~$0.50", 0.5), Cell("-28.9%", -0.289)),)),
+        Section("", ((words("  of which a|b"), UNKNOWN, ABSENT),)),
+    ),
+    notes=("p: <0.001", "100% of x_1"),
+)
+
+
+def test_the_terminal_shows_every_cell() -> None:
+    """Title, headings, sections, rows and notes, and nothing that rich would take for its own markup."""
+    out = StringIO()
+    Console(file=out, width=60).print(to_terminal(TABLE))
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == [
+        "Totals, base → Ledger",
+        "",
+        " Totals             base       Δ",
+        " ────────────────────────────────",
+        " gpt_5 & co",
+        " Cost             ~$0.50  -28.9%",
+        "",
+        "   of which a|b  unknown       -",
+        "",
+        "p: <0.001",
+        "100% of x_1",
+    ]
+
+
+def test_no_figure_is_lost_in_a_narrow_terminal() -> None:
+    """The paper's tables fit into 80 columns, by wrapping between words."""
+    for table in tables(compared_rows(GPT)):
+        out = StringIO()
+        Console(file=out, width=80).print(to_terminal(table))
+        shown = set(re.split(r"[\s│]+", out.getvalue()))
+        figures = {word for line in table.rows for cell in line[1:] for word in cell.text.split()}
+        assert figures <= shown
+
+
+def test_markdown() -> None:
+    """A heading, a table whose figures are aligned to the right, and the notes as a list."""
+    assert to_markdown(TABLE) == (
+        "## Totals, base → Ledger\n"
+        "\n"
+        "| Totals | base | Δ |\n"
+        "| --- | ---: | ---: |\n"
+        "| *gpt_5 & co* |  |  |\n"
+        "| Cost | ~$0.50 | -28.9% |\n"
+        "| &nbsp;&nbsp;of which a\\|b | unknown | - |\n"
+        "\n"
+        "- p: <0.001\n"
+        "- 100% of x_1\n"
+    )
+
+
+def test_latex() -> None:
+    """A float with booktabs rules, everything special escaped, the notes in the caption."""
+    assert to_latex(TABLE).splitlines() == [
+        r"\begin{table}[htbp]",
+        r"\centering",
+        r"\footnotesize\setlength{\tabcolsep}{4pt}",
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"Totals & base & $\Delta$ \\",
+        r"\midrule",
+        r"\multicolumn{3}{l}{\emph{gpt\_5 \& co}} \\",
+        r"Cost & $\sim$\$0.50 & $-$28.9\% \\",
+        r"\midrule",
+        r"\quad of which a|b & unknown & - \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\caption{Totals, base $\rightarrow$ Ledger. p: $<$0.001. 100\% of x\_1.}",
+        r"\label{tab:small}",
+        r"\end{table}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("django__django-123", r"django\_\_\allowbreak{}django-123"),
+        ("-5.0 to -1.0", "$-$5.0 to $-$1.0"),
+        ("~-5%", r"$\sim$$-$5\%"),
+        ("a\\b{c}^d#$", r"a\textbackslash{}b\{c\}\textasciicircum{}d\#\$"),
+        ("naïve 模型", "naïve ??"),
+        ("two\nlines", "two lines"),
+    ],
+)
+def test_what_is_special_to_latex_is_escaped(text: str, escaped: str) -> None:
+    """Text is set as it stands, whatever signs it has."""
+    assert latex_escape(text) == escaped
+
+
+def whole(document: str) -> list[str]:
+    """What would keep LaTeX from compiling a document: unbalanced braces, environments or columns, bare signs."""
+    faults = []
+    plain = re.sub(r"\\[{}$&%#_\\]", "", document)
+    if plain.count("{") != plain.count("}"):
+        faults.append("braces")
+    opened: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", document):
+        if kind == "begin":
+            opened.append(name)
+        elif not opened or opened.pop() != name:
+            faults.append(f"end of {name}")
+    for body in re.findall(r"\\begin\{(?:tabular|longtable)\}(.*?)\\end\{(?:tabular|longtable)\}", plain, re.DOTALL):
+        columns = len(re.sub(r"p\{.*?linewidth\}", "p", body.splitlines()[0]).strip("{}"))
+        lines = [line for line in body.splitlines()[1:] if "&" in line]
+        faults += [line for line in lines if line.count("&") != columns - 1]
+    faults += [line for line in plain.splitlines() if line.count("$") % 2 or re.search(r"(?<!\\)[#%]", line)]
+    return [*faults, *opened]
+
+
+def test_a_latex_document_is_whole() -> None:
+    """Braces, environments, columns and mathematics are balanced in a document with every table."""
+    rows = [
+        *experiment(trials=2),
+        row("x_y%{", "base", agent="codex_1", resolved=True),
+        row("x_y%{", "both", agent="codex_1"),
+    ]
+    document = latex_document(map(to_latex, tables(rows)), ["100% & more"])
+    assert whole(document) == []
+    assert document.startswith("\\documentclass{article}\n")
+    assert document.endswith("\\end{document}\n")
+    assert document.count(r"\begin{tabular}") == 5
+    assert document.count(r"\begin{longtable}") == 1
+
+
+def test_a_broken_latex_document_is_seen() -> None:
+    """The check above can fail: a cell too many, an open environment, a bare percent sign."""
+    good = to_latex(TABLE)
+    assert whole(good) == []
+    for bad in (good.replace("Cost &", "Cost & &"), good.replace(r"\end{table}", ""), good.replace(r"\%", "%")):
+        assert whole(bad) != []
+
+
+def test_json() -> None:
+    """Every cell has its text and the number behind it; what is not known is null."""
+    (table,) = json.loads(to_json([TABLE]))["tables"]
+    assert table["columns"] == ["Totals", "base", "Δ"]
+    assert [section["rows"] for section in table["sections"]] == [
+        [[{"text": "Cost", "value": "Cost"}, {"text": "~$0.50", "value": 0.5}, {"text": "-28.9%", "value": -0.289}]],
+        [
+            [
+                {"text": "  of which a|b", "value": "  of which a|b"},
+                {"text": "unknown", "value": None},
+                {"text": "-", "value": None},
+            ]
+        ],
+    ]

@@ -1,0 +1,143 @@
+"""The output folder: what is adopted, what is refused, and who may write to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from execledger.errors import LedgerError
+from execledger.evaluate.jobs import still_to_do
+from execledger.evaluate.plan import ArmName, Plan
+from execledger.evaluate.results import Result
+from execledger.evaluate.study import Study, held
+from tests.evaluate.trials import leave, trajectory
+
+VERSIONS = {"execledger": "1", "mini-swe-agent": "2"}
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    """A folder that belongs to no plan yet."""
+    return Study(tmp_path / "out")
+
+
+def test_what_is_whole_is_adopted_and_the_rest_is_removed(study: Study) -> None:
+    """A torn trajectory, one of a run that is under way, and one without a folder of its name are not finished."""
+    trial = study.trial(ArmName.BASE, 1)
+    work = trial.work("a")
+    leave(work, "a", trajectory("a", patch="repair"))
+    leave(work, "b", trajectory("b")[:-20])
+    leave(work, "c", json.dumps({"info": {}, "messages": []}))
+    leave(work, "d", trajectory("e"))
+    (work / "preds.json").write_text('{"a": {"model_pa')
+    result = Result(instance_id="a", model_name_or_path="scripted", model_patch="repair", ended="Submitted", cost=0.25)
+    assert trial.adopt(work) == [result]
+    assert (trial.results(), work.exists()) == ({"a": result}, False)
+    predictions = {"a": {"model_name_or_path": "scripted", "instance_id": "a", "model_patch": "repair"}}
+    assert json.loads((trial.folder / "preds.json").read_text()) == predictions
+
+
+def test_adopting_goes_on_where_it_was_cut_off(study: Study) -> None:
+    """Whatever stands in its place stays, and nothing is lost between the two."""
+    trial = study.trial(ArmName.BASE, 1)
+    for name in ("a", "b"):
+        leave(trial.work("a"), name, trajectory(name))
+    (trial.work("a") / "a").rename(trial.folder / "a")
+    assert [result.instance_id for result in trial.adopt(trial.work("a"))] == ["b"]
+    assert list(trial.results()) == ["a", "b"]
+    assert list(json.loads((trial.folder / "preds.json").read_text())) == ["a", "b"]
+
+
+def test_only_what_is_not_finished_is_still_to_do(study: Study) -> None:
+    """Trial by trial, and within one the arms take turns."""
+    plan = Plan(arms=(ArmName.BASE, ArmName.BOTH), trials=2, batch=2)
+    for arm, number, name in ((ArmName.BASE, 1, "b"), (ArmName.BOTH, 2, "a")):
+        leave(study.trial(arm, number).folder, name, trajectory(name))
+    jobs = still_to_do(study, plan, "mini-extra", ["a", "b", "c", "d"], study.root)
+    assert [(job.trial, str(job.arm), job.instances) for job in jobs] == [
+        (1, "base", ("a", "c")),
+        (1, "both", ("a", "b")),
+        (1, "base", ("d",)),
+        (1, "both", ("c", "d")),
+        (2, "base", ("a", "b")),
+        (2, "both", ("b", "c")),
+        (2, "base", ("c", "d")),
+        (2, "both", ("d",)),
+    ]
+
+
+def test_what_ended_badly_can_be_taken_back(study: Study) -> None:
+    """It is put aside and to be done again; the predictions follow."""
+    trial = study.trial(ArmName.BASE, 1)
+    for name, ended in (("a", "Submitted"), ("b", "AuthenticationError")):
+        leave(trial.work("a"), name, trajectory(name, ended=ended))
+    trial.adopt(trial.work("a"))
+    assert trial.take_back("AuthenticationError") == 1
+    assert list(trial.results()) == ["a"]
+    assert list(json.loads((trial.folder / "preds.json").read_text())) == ["a"]
+    assert trial.take_back("AuthenticationError") == 0
+
+
+def test_a_folder_belongs_to_one_plan(study: Study) -> None:
+    """Another plan is refused, and the difference is named; the same one, spread otherwise, is welcome."""
+    study.claim(Plan(trials=2), VERSIONS)
+    study.claim(Plan(trials=2, workers=7), VERSIONS)
+    with pytest.raises(LedgerError) as caught:
+        study.claim(Plan(trials=3), VERSIONS)
+    assert caught.value.message == f"{study.root}: belongs to another plan: `trials` was 2 and is 3"
+
+
+def test_other_versions_are_refused_unless_asked_for(study: Study) -> None:
+    """Where they are mixed, both are recorded."""
+    study.claim(Plan(), VERSIONS)
+    newer = {**VERSIONS, "mini-swe-agent": "3"}
+    with pytest.raises(LedgerError) as caught:
+        study.claim(Plan(), newer)
+    assert caught.value.message == f"{study.root}: other versions: `mini-swe-agent` was '2' and is '3'"
+    study.claim(Plan(), newer, mixed=True)
+    recorded = study.recorded()
+    assert recorded is not None
+    assert (recorded.plan, recorded.digest, recorded.versions) == (Plan(), Plan().digest(), (VERSIONS, newer))
+
+
+def test_a_broken_record_of_the_plan_is_told(study: Study) -> None:
+    """Rather than taken for a new folder."""
+    study.root.mkdir()
+    (study.root / "plan.json").write_text("{")
+    with pytest.raises(LedgerError, match="expected the plan of an evaluation"):
+        study.claim(Plan(), VERSIONS)
+
+
+def test_an_evaluation_is_carried_out_by_one_process(study: Study) -> None:
+    """A second one is told so."""
+    with (
+        study.alone(),
+        pytest.raises(LedgerError, match="another `execledger eval run` is at work"),
+        Study(study.root).alone(),
+    ):
+        pass
+
+
+def test_a_jobs_folder_is_kept_by_the_process_that_works_there(tmp_path: Path) -> None:
+    """Although whoever started it has let go, the next one waits until that process has ended."""
+    with held(tmp_path / "work") as lock:
+        os.set_inheritable(lock, True)
+        worker = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(lock,))
+    entered = threading.Event()
+
+    def wait() -> None:
+        with held(tmp_path / "work"):
+            entered.set()
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    assert not entered.wait(0.2)
+    worker.communicate(b"\n")
+    waiting.join(60)
+    assert entered.is_set()

@@ -1,0 +1,214 @@
+"""The tables, for whatever was run: complete, ungraded, estimated, of one arm alone."""
+
+from __future__ import annotations
+
+from execledger.evaluate.arms import settings
+from execledger.evaluate.cells import Cell, Unit, changed, figure, p_value, write
+from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.rendering import Table
+from execledger.evaluate.tables import tables
+from tests.evaluate.rows import AGENT, experiment, row
+
+
+def made(rows: list[RunRow]) -> dict[str, Table]:
+    return {table.name: table for table in tables(rows)}
+
+
+def texts(table: Table) -> list[tuple[str, ...]]:
+    return [tuple(cell.text for cell in row) for row in table.rows]
+
+
+def own(table: Table) -> list[tuple[str, ...]]:
+    """The rows of the main table that are not published by others."""
+    return [row for row in texts(table) if "(published)" not in row[0]]
+
+
+def test_a_whole_experiment_has_the_papers_tables() -> None:
+    """One scaffold in four arms: main, efficiency and ablation, and the outcomes by name."""
+    assert list(made(experiment())) == ["main", "efficiency", "ablation", "outcomes"]
+
+
+def test_a_second_scaffold_and_trials_have_tables_of_their_own() -> None:
+    """Another agent stands in the second scaffold's table, and not in the efficiency table."""
+    codex = [row("a", arm, agent="codex 1", model="m") for arm in ("base", "both")]
+    found = made([*experiment(trials=2), *codex])
+    assert list(found) == ["main", "efficiency", "scaffold", "ablation", "outcomes", "trials"]
+    assert [section.title for section in found["scaffold"].sections] == ["codex 1, m: inform + govern, 1 instance"]
+    assert [section.title for section in found["efficiency"].sections] == [
+        f"{AGENT}, gpt-5-mini: inform + govern, 4 instances"
+    ]
+
+
+def test_the_main_table() -> None:
+    """One instance recovered, one regressed."""
+    assert own(made(experiment())["main"]) == [
+        ("Ledger", "2/4 → 2/4", "50.0 → 50.0", "+0.0", "-75.0 to +75.0", "0.0%", "1.000")
+    ]
+
+
+def test_the_efficiency_table() -> None:
+    """Every total and its change; a share changes by points, and what is undefined has no change or no interval."""
+    assert texts(made(experiment())["efficiency"]) == [
+        ("Total cost (USD)", "$2.00", "$0.80", "-60.0%", "-60.0% to -60.0%"),
+        ("Cost per resolved instance", "$1.000", "$0.400", "-60.0%", "-"),
+        ("Input tokens", "4.0M", "4.0M", "+0.0%", "+0.0% to +0.0%"),
+        ("  cached", "3.6M", "3.6M", "+0.0%", "+0.0% to +0.0%"),
+        ("  uncached", "400.0K", "400.0K", "+0.0%", "+0.0% to +0.0%"),
+        ("Cache-hit rate", "90.0%", "90.0%", "+0.0", "+0.0 to +0.0"),
+        ("Output tokens", "20.0K", "20.0K", "+0.0%", "+0.0% to +0.0%"),
+        ("Model calls", "40", "40", "+0.0%", "+0.0% to +0.0%"),
+        ("Executed commands", "36", "36", "+0.0%", "+0.0% to +0.0%"),
+        ("Redundant snippet re-reads", "8", "0", "-100.0%", "-100.0% to -100.0%"),
+        ("  of the very same range", "0", "0", "-", "-"),
+    ]
+
+
+def test_rows_that_are_zero_in_most_experiments_come_when_needed() -> None:
+    """Tokens written to a cache at a price, and what state views cost."""
+    rows = [row("a"), row("a", "both", tokens=Tokens(written=20_000), view_cost=0.25)]
+    shown = {text[0]: text[1:4] for text in texts(made(rows)["efficiency"])}
+    assert shown["  written"] == ("0", "20.0K", "-")
+    assert shown["  of this, state views"] == ("$0.00", "$0.25", "-")
+
+
+def test_the_ablation() -> None:
+    """Each arm with its totals, over the instances that every arm has."""
+    rows = [*experiment(), row("extra", resolved=True)]
+    table = made(rows)["ablation"]
+    assert texts(table) == [
+        ("base", "2/4", "50.0", "40", "4.0M", "90.0%", "$2.00"),
+        ("+ Ledger (inform only)", "2/4", "50.0", "40", "4.0M", "90.0%", "$1.20"),
+        ("+ Ledger (govern only)", "2/4", "50.0", "40", "4.0M", "90.0%", "$1.60"),
+        ("+ Ledger (inform + govern)", "2/4", "50.0", "40", "4.0M", "90.0%", "$0.80"),
+    ]
+    assert table.notes == ("1 of 5 instances lack a run in some arm; a comparison leaves them out",)
+
+
+def test_outcomes_are_listed_by_name() -> None:
+    """Recovered and regressed instances of each arm and trial."""
+    table = made([it for it in experiment() if it.arm in ("base", "both")])["outcomes"]
+    assert texts(table) == [
+        ("inform + govern", "1", "recovered", "1", "b"),
+        ("inform + govern", "1", "regressed", "1", "c"),
+        ("inform + govern", "1", "resolved in both", "1", "-"),
+        ("inform + govern", "1", "resolved in neither", "1", "-"),
+    ]
+    assert table.rows[0][4].value == ("b",)
+
+
+def test_trials_are_shown_with_their_spread() -> None:
+    """Each trial's figure, the mean, and the standard deviation."""
+    table = made([it for it in experiment(trials=2) if it.arm == "both"])["trials"]
+    assert texts(table) == [
+        ("inform + govern", "Pass@1", "50.0%; 25.0%", "37.5%", "17.7%"),
+        ("inform + govern", "Total cost (USD)", "$0.80; $1.60", "$1.20", "$0.57"),
+        ("inform + govern", "Input tokens", "4.0M; 4.0M", "4.0M", "0"),
+        ("inform + govern", "Model calls", "40; 40", "40", "0"),
+        ("inform + govern", "Redundant snippet re-reads", "0; 0", "0", "0"),
+    ]
+
+
+def test_uneven_trials_are_not_compared() -> None:
+    """A trial that lacks an instance has a smaller total for that reason alone."""
+    rows = [it for it in experiment(trials=2) if (it.trial, it.instance) != (2, "d")]
+    assert "trials" not in made(rows)
+
+
+def test_what_nobody_graded_stays_unknown() -> None:
+    """Without a grade the resolution is unknown, never 0, and all else is still told."""
+    rows = [row(name, arm, resolved=None) for arm in ("base", "both") for name in "ab"]
+    found = made(rows)
+    assert own(found["main"]) == [("Ledger", "unknown → unknown", "unknown → unknown", "-", "-", "-", "-")]
+    shown = {text[0]: text[1:] for text in texts(found["efficiency"])}
+    assert shown["Cost per resolved instance"] == ("unknown", "unknown", "-", "-")
+    assert shown["Total cost (USD)"] == ("$1.00", "$1.00", "+0.0%", "+0.0% to +0.0%")
+    assert "the resolution of every run is unknown" in found["main"].notes
+    assert "outcomes" not in found
+    unknown = [cell for table in found.values() for line in table.rows for cell in line if cell.text == "unknown"]
+    assert {cell.value for cell in unknown} == {None}
+
+
+def test_a_run_that_nobody_graded_among_others_is_counted() -> None:
+    """It is left out on both sides, and the note says so."""
+    rows = [*experiment(), row("e", resolved=True), row("e", "both", resolved=None)]
+    found = made(rows)["main"]
+    assert own(found)[0][1] == "2/4 → 2/4"
+    assert "the resolution of 1 of 18 runs is unknown: they count neither as resolved nor as unresolved" in found.notes
+
+
+def test_an_estimate_is_marked() -> None:
+    """Figures that rest on estimated tokens, their changes as well, bear a tilde; counts do not."""
+    rows = [row("a"), row("a", "both", estimated=True, cost=0.25)]
+    table = made(rows)["efficiency"]
+    shown = {text[0]: text[1:4] for text in texts(table)}
+    assert shown["Total cost (USD)"] == ("$0.50", "~$0.25", "~-50.0%")
+    assert shown["Model calls"] == ("10", "10", "+0.0%")
+    assert "~ marks figures that rest on estimated tokens, not on the provider's count" in table.notes
+
+
+def test_tokens_and_cost_that_are_not_known_are_told() -> None:
+    """An instance without tokens is left out of what needs them, and the note says where."""
+    rows = [row("a"), row("b"), row("a", "both"), row("b", "both", tokens=None, cost=None)]
+    table = made(rows)["efficiency"]
+    shown = {text[0]: text[1:4] for text in texts(table)}
+    assert shown["Input tokens"] == ("1.0M", "1.0M", "+0.0%")
+    assert shown["Model calls"] == ("20", "20", "+0.0%")
+    assert table.notes[1:] == (
+        "cost unknown for some instances, which are left out there: 1 in inform + govern",
+        "tokens unknown for some instances, which are left out there: 1 in inform + govern",
+    )
+
+
+def test_the_base_alone_is_reported_too() -> None:
+    """Runs from elsewhere have no arm with Ledger: their side is empty, and nothing is compared."""
+    found = made([row("a", resolved=True), row("b")])
+    assert list(found) == ["main", "efficiency"]
+    assert own(found["main"]) == [("base", "1/2", "50.0", "-", "-", "-", "-")]
+    assert texts(found["efficiency"])[0] == ("Total cost (USD)", "$1.00", "-", "-", "-")
+    assert [section.title for section in found["efficiency"].sections] == [f"{AGENT}, gpt-5-mini: 2 instances"]
+    assert found["efficiency"].notes == ()
+
+
+def test_an_arm_without_a_base_is_reported_too() -> None:
+    """Its figures are told, and nothing is compared."""
+    found = made([row("a", "both", resolved=True), row("b", "both")])
+    assert own(found["main"]) == [("Ledger", "- → 1/2", "- → 50.0", "-", "-", "-", "-")]
+    assert texts(found["efficiency"])[0] == ("Total cost (USD)", "-", "$1.00", "-", "-")
+
+
+def test_false_reuses_and_faults_are_told() -> None:
+    """What must be zero is named where it is not."""
+    notes = made([row("a"), row("a", "both", false_reuses=2, faults=1)])["main"].notes
+    assert notes[-2:] == ("2 false reuses", "1 faults of Ledger's own")
+
+
+def test_a_remark_about_one_setting_names_it() -> None:
+    """With several settings, a remark that does not hold for all says which it is about."""
+    rows = [row("a"), row("a", agent="codex 1", model="m", resolved=None)]
+    assert made(rows)["main"].notes[-1] == "codex 1, m: the resolution of every run is unknown"
+
+
+def test_no_rows_make_no_tables() -> None:
+    """Nothing is made up from nothing."""
+    assert tables([]) == ()
+    assert settings([]) == ()
+
+
+def test_figures_are_written_as_the_paper_does() -> None:
+    """Dollars, tokens and shares, small and large; a mean that is not whole has one decimal."""
+    written = {
+        "$23.60": write(23.6, Unit.MONEY),
+        "$1,234.50": write(1234.5, Unit.MONEY),
+        "$0.00004": write(0.00004, Unit.MONEY),
+        "$0.084": write(0.08399, Unit.SMALL_MONEY),
+        "131.7M": write(131_700_000, Unit.TOKENS),
+        "12.3K": write(12_345, Unit.TOKENS),
+        "999": write(999, Unit.TOKENS),
+        "10,171": write(10_171, Unit.COUNT),
+        "10.5": write(10.5, Unit.COUNT),
+        "73.4%": write(0.734, Unit.SHARE),
+    }
+    assert list(written) == list(written.values())
+    assert figure(None, Unit.MONEY) == Cell("unknown")
+    assert changed(-0.00001) == Cell("+0.0%", -0.00001)
+    assert p_value([0.0004, 0.04]) == Cell("<0.001; 0.040", (0.0004, 0.04))
