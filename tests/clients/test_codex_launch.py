@@ -293,9 +293,10 @@ def test_switches_say_what_is_done(
     assert (ended.status, server.faults) == (0, []), ended.err
     assert [bool(view(one)) for one in server.requests] == [False, seen, seen]
     assert [reference(text) for text in results(server.requests[-1])] == ["", kind]
+    kept = home.repository / "../kept"
     assert ended.err.splitlines()[-2:] == [
         f"Ledger: {said}",
-        "Ledger: journals are in ../kept; `execledger stats ../kept` adds them up",
+        f"Ledger: journals are in {kept}; `execledger stats {kept}` adds them up",
     ]
     assert len([*(home.repository.parent / "kept").glob("*.jsonl")]) == 1
 
@@ -364,7 +365,7 @@ def test_a_signal_has_the_effect_that_it_has_without_ledger(
         ends.append((ended.status, unnamed(ended.out), started.left()))
     assert ends[1] == ends[0]
     assert (ends[1][0] != 0, ends[1][2]) == (True, False)
-    assert "Ledger: 1 commands, 0 not run, 0 elided, 0 nudged" in ended.err
+    assert "Ledger: 1 command, 0 not run, 0 elided, 0 nudged" in ended.err
 
 
 def test_the_death_of_codex_is_ours(current: Path, home: CodexHome) -> None:
@@ -374,7 +375,7 @@ def test_the_death_of_codex_is_ours(current: Path, home: CodexHome) -> None:
         started = Started([*LAUNCHER, "--", *plain(current)], home)
         ended = started.end()
     assert (ended.status, started.left()) == (-signal.SIGKILL, False)
-    assert ended.err.splitlines()[-2] == "Ledger: 1 commands, 0 not run, 0 elided, 0 nudged"
+    assert ended.err.splitlines()[-2] == "Ledger: 1 command, 0 not run, 0 elided, 0 nudged"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process of its parent's death")
@@ -423,7 +424,7 @@ def test_mistakes_are_named_before_anything_starts(current: Path, home: CodexHom
     cases = [
         (["--upstream", "model.example", "--", str(current)], "'model.example' can't be sent on to"),
         (["--placement", "inside", "--", str(current)], "--placement: found with codex"),
-        (["--", str(missing)], f"{missing}: not found on the path\nhint: npm install -g @openai/codex"),
+        (["--", str(missing)], f"{missing}: found no program there, expected one that can be started"),
         (["--", str(current), "--oss", "exec", "Mend it."], "codex --oss: found a local server"),
         (["--", str(current), "-c", "model_provider=none"], f"{home.settings}: found no base_url to change"),
     ]

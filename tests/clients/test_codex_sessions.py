@@ -54,7 +54,8 @@ def test_a_restarted_proxy_goes_on_where_the_first_was(preset: str, binary: Path
         f"{told}cat {INVENTORY}",
         f"{told}cat {TESTS}",
     ]
-    assert view(stage.requests[4]) == view(stage.requests[3]) != ""
+    # What was read before the pause may have changed: only the published rules call it current.
+    assert view(stage.requests[4]).replace("possibly stale, ", "") == view(stage.requests[3]) != ""
     assert stage.counts[0] == 7, "the three of the first proxy, met again in the history, and one more"
 
 

@@ -73,7 +73,7 @@ def test_a_restarted_proxy_shows_the_same(tmp_path: Path, preset: str) -> None:
     for session, thread in (("s", "t"), ("forked", "u")):
         second = Talk(new_passage(EditStore(store), preset=preset), session, thread, first.items)
         second.numbers = first.numbers
-        assert second.request() == first.sent[-1]
+        assert second.request()[:-1] == first.sent[-1][:-1]
         second.turn(CAT)
         assert second.grows()
 
@@ -263,7 +263,7 @@ def test_who_asks_is_told_by_the_request() -> None:
     side = asked({"session-id": "s", "x-codex-turn-metadata": '{"request_kind":"compaction"}'}, "", "")
     assert not side.turn
     assert asked({}, "key", "You are performing a CONTEXT CHECKPOINT COMPACTION now") == Asked(
-        "key", "key", turn=False, agent="codex"
+        "key", "key", turn=False, agent="codex", named=False
     )
 
 
@@ -294,4 +294,191 @@ def test_a_side_request_begins_no_session() -> None:
     """A title that is asked for on a thread of its own leaves no journal behind."""
     talk = Talk(new_passage(), "title", "title")
     assert talk.request(turn=False) == talk.items
-    assert (len(talk.passage.book), talk.passage.book.summaries) == (0, [])
+    assert (len(talk.passage.book), list(talk.passage.book.summaries)) == (0, [])
+
+
+def test_a_call_that_never_gets_a_result_may_have_run() -> None:
+    """A write that was proposed and vanished from the history counts as one that nothing is known of."""
+    for how in ({"sealed": True}, {"preset": "paper"}):
+        talk = Talk(new_passage(**how))
+        talk.turn(CAT)
+        talk.propose("sed -i s/x/y/ a.py")
+        talk.request()
+        assert NOT_RUN not in talk.turn(CAT)[0]
+
+
+def test_a_write_that_begins_while_a_model_is_thinking_counts() -> None:
+    """Whether others write is asked for each call, not once for an answer."""
+    passage = new_passage(sealed=True)
+    parent, child = Talk(passage, "s", "parent"), Talk(passage, "s", "child", opening("Edit."))
+    parent.turn(CAT)
+    child.request()
+    assert parent.last is not None
+    answer = passage.answer(parent.last, 200, {"content-type": "text/event-stream"})
+    assert answer is not None
+    child.propose("sed -i s/x/y/ a.py")
+    call = {"type": "function_call", "name": "exec_command", "arguments": json.dumps({"cmd": CAT}), "call_id": "late"}
+    event = {"type": "response.output_item.done", "output_index": 0, "item": call}
+    assert b"[ledger:" not in answer.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
+
+
+def test_a_side_request_leaves_a_write_under_way() -> None:
+    """A title or a compaction that a thread asks for meanwhile does not end its command."""
+    passage = new_passage(sealed=True)
+    parent, child = Talk(passage, "s", "parent"), Talk(passage, "s", "child", opening("Edit."))
+    parent.turn(CAT)
+    child.request()
+    child.propose("sed -i s/x/y/ a.py")
+    child.request(turn=False)
+    assert NOT_RUN not in parent.turn(CAT)[0]
+
+
+def test_a_history_that_nobody_saw_happen_proves_nothing(tmp_path: Path) -> None:
+    """A resumed session in a sealed place: what was read before the pause may have changed."""
+    store = tmp_path / "edits"
+    first = Talk(new_passage(EditStore(store), sealed=True))
+    first.turn(CAT)
+    second = Talk(new_passage(EditStore(store), sealed=True), items=first.items)
+    second.numbers = 10
+    second.request()
+    assert "a.py: whole, 40 lines (possibly stale, in context)" in second.view
+    assert RAN in second.turn(CAT)[0]
+
+
+def test_writes_of_one_session_end_the_seal_of_another() -> None:
+    """Two sessions of one proxy share a machine, and no longer have it to themselves."""
+    passage = new_passage(sealed=True)
+    one, two = Talk(passage, "one", "one"), Talk(passage, "two", "two")
+    one.turn(CAT)
+    two.turn("echo x >> a.py")
+    assert NOT_RUN not in one.turn(CAT)[0]
+
+
+def test_equal_calls_of_two_threads_are_two_calls() -> None:
+    """A sub-agent that does the very same as another did it once more."""
+    passage = new_passage(sealed=True)
+    main, one, two = (Talk(passage, "s", name, opening(name)) for name in ("main", "one", "two"))
+    one.turn("echo x >> a.py")
+    main.turn(CAT)
+    two.turn("echo x >> a.py")
+    assert NOT_RUN not in main.turn(CAT)[0]
+
+
+def test_a_call_that_cannot_be_read_may_do_anything() -> None:
+    """What only the provider understands is a call of unknown effects."""
+    talk = Talk(new_passage(sealed=True))
+    talk.turn(CAT)
+    for item in ({"type": "apply_patch_call", "operation": {}}, {"type": "function_call", "arguments": 7}):
+        call = {**item, "call_id": f"odd {len(talk.items)}"}
+        talk.items = [*talk.items, call, {"type": "function_call_output", "call_id": call["call_id"], "output": "done"}]
+        talk.request()
+        assert NOT_RUN not in talk.turn(CAT)[0]
+
+
+def test_each_answer_is_judged_by_its_own_request() -> None:
+    """Another request of the same thread in between changes nothing for the one under way."""
+    passage = new_passage(preset="paper")
+    talk = Talk(passage)
+    talk.turn(CAT)
+    early = Talk(passage, items=opening())
+    early.request()
+    talk.request()
+    assert json.loads(early.propose(CAT)[0]["arguments"])["cmd"] == CAT
+
+
+def test_nameless_conversations_that_begin_alike_keep_apart() -> None:
+    """What one was shown is not what the other was shown."""
+    passage = new_passage(preset="paper")
+    one, two = Talk(passage, "", "", opening("Same.")), Talk(passage, "", "", opening("Same."))
+    one.turn(CAT)
+    two.numbers = 50
+    two.turn(OTHER)
+    assert NOT_RUN not in two.turn(CAT)[0]
+    assert one.grows() and two.grows()
+
+
+@pytest.mark.parametrize("output", [[{"type": "input_image", "image_url": "data:a"}], None, 7, {"a": 1}, ["x"]])
+def test_what_is_not_only_text_is_left_alone(output: object) -> None:
+    """An image, or anything else, that comes twice is shown twice, and so is one that has changed."""
+    talk = Talk(new_passage())
+    for number in range(3):
+        call = {"type": "function_call", "name": "view_image", "arguments": '{"path":"a.png"}', "call_id": f"i{number}"}
+        talk.request()
+        assert talk.last is not None
+        answer = talk.passage.answer(talk.last, 200, {"content-type": "text/event-stream"})
+        assert answer is not None
+        answer.feed(b"data: " + json.dumps({"type": "response.output_item.done", "item": call}).encode() + b"\n\n")
+        result = {"type": "function_call_output", "call_id": f"i{number}", "output": output}
+        talk.items = [*talk.items, call, result]
+    assert [item for item in talk.request() if item["type"] == "function_call_output"] == [
+        item for item in talk.items if item["type"] == "function_call_output"
+    ]
+
+
+def test_two_calls_with_one_id_get_each_their_own_result() -> None:
+    """The first result belongs to the first call."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.request()
+    calls = [{**call, "call_id": "same"} for call in talk.propose(CAT, OTHER)]
+    talk.answer(calls)
+    talk.request()
+    assert "row 1 of" in talk.turn(OTHER)[0] or NOT_RUN in talk.results(talk.sent[-1])[-1]
+    assert "b.py" in talk.view and "a.py" in talk.view
+
+
+def test_nothing_is_referred_to_that_does_not_stand_in_the_request() -> None:
+    """A history without the read, or a shim that was copied elsewhere, gets no reference to it."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    talk.turn(CAT)
+    trimmed = Talk(talk.passage, items=[*opening(), *talk.items[6:]])
+    shown = trimmed.request()
+    assert not any("stands above" in one for one in trimmed.results(shown))
+    assert [item["arguments"] for item in shown if item["type"] == "function_call"] == [json.dumps({"cmd": CAT})]
+
+
+def test_the_text_of_a_result_is_kept_nowhere(tmp_path: Path) -> None:
+    """A remark is kept, and what it stands behind is not."""
+    talk = Talk(new_passage(EditStore(tmp_path / "edits"), journals=None))
+    talk.run = lambda command: "5 passed with password=swordfish1\n"
+    talk.turn("pytest tests")
+    assert "[Ledger: the same test" in talk.turn("pytest tests")[0]
+    assert not any(b"swordfish1" in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_half_a_character_is_no_reason_to_forget() -> None:
+    """A request that strict readers refuse is restored all the same."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    talk.turn(CAT)
+    talk.items = [*talk.items, message("user", "half \ud800 a character")]
+    shown = talk.request()
+    assert [NOT_RUN in one for one in talk.results(shown)] == [False, True]
+
+
+def test_a_place_that_the_user_quotes_is_not_where_commands_start() -> None:
+    """Only Codex's own message tells where it is."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn("cat /other/a.py")
+    quoted = "Document this: <environment_context><cwd>/other</cwd></environment_context>"
+    talk.items = [*talk.items, message("user", quoted)]
+    talk.request()
+    assert NOT_RUN not in talk.turn(CAT)[0]
+
+
+def test_a_result_that_is_far_too_long_is_not_looked_into() -> None:
+    """It is shown as it is, and nothing is claimed of it."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.run = lambda command: TEXT * 300
+    talk.turn(CAT)
+    assert NOT_RUN not in talk.turn(CAT)[0]
+    assert talk.grows()
+
+
+def test_a_request_that_offers_no_tools_is_no_turn() -> None:
+    """A compaction with words of the user's own is known by what the model may not do."""
+    talk = Talk(new_passage())
+    talk.turn(CAT)
+    body = json.dumps({"model": "m", "input": talk.items, "tools": [], "stream": True}).encode()
+    sent = talk.passage.request("POST", "/v1/responses", talk.headers, body)
+    assert (sent.body, sent.followed) == (body, None)

@@ -10,9 +10,7 @@ from execledger.core.decisions import Allow, Fingerprint, Reuse, Shown
 from execledger.proxy.edits import CallEdit, EditStore, ResultEdit
 
 CALL = CallEdit("m1", ToolCall("t", "{}"), ToolCall("t", "shim"), Reuse("repeat", ("fact",), (0,)), "[text]", ("c0",))
-RESULT = ResultEdit(
-    "c1", ("head", "reference"), Allow("new"), Shown("reference", "r", result=Fingerprint("d", "s", 9, 1)), ("c0",)
-)
+RESULT = ResultEdit("c1", Allow("new"), Shown("reference", "r", result=Fingerprint("d", "s", 9, 1)), ("c0",))
 
 
 def test_edits_outlive_the_store(tmp_path: Path) -> None:
@@ -31,7 +29,7 @@ def test_an_edit_never_changes() -> None:
     """What was remembered first stays, and what is of another kind is not found."""
     store = EditStore(None)
     store.add(RESULT)
-    store.add(ResultEdit("c1", ("other",), Allow("new"), Shown("remark", "x")))
+    store.add(ResultEdit("c1", Allow("new"), Shown("remark", "x")))
     assert store.result("c1") == RESULT
     assert store.call("c1") is None
     assert store.result("unknown") is None

@@ -64,7 +64,8 @@ def test_items_are_read_for_what_they_are() -> None:
     }
     assert {item: DIALECT.item(data) for item, data in read.items()} == {item: item for item in read}
     assert DIALECT.item(raw(type="reasoning", encrypted_content="x")) == Item("model")
-    assert DIALECT.item(raw(**call, encrypted_function_args="x")).kind == "model"
+    assert DIALECT.item(raw(**call, encrypted_function_args="x")) == Item("call", "c", ToolCall("function", ""))
+    assert DIALECT.item(raw(type="shell_call", call_id="c")) == Item("call", "c", ToolCall("shell", ""))
     assert DIALECT.item(raw(type="from_the_future")) == Item("context")
 
 
@@ -149,3 +150,26 @@ def test_a_call_that_only_the_provider_can_read_is_let_through() -> None:
     stream = DIALECT.stream(lambda call_id, call: ToolCall("t", "shim"))
     secret = event("response.output_item.done", output_index=1, item={**ITEM, "encrypted_function_args": "x"})
     assert stream.feed(secret) == secret
+
+
+def test_no_event_is_lost_or_overtaken() -> None:
+    """Calls without a place of their own, an answer that breaks off, an event that can't be read: all come in order."""
+    keyless = [
+        event("response.output_item.added", item={**ITEM, "call_id": name, "arguments": ""}) for name in ("a", "b")
+    ]
+    for stream_events in (
+        [*keyless, event("response.output_item.done", item={**ITEM, "call_id": "b"})],
+        [*CALL_EVENTS[:2], event("response.incomplete", response={"output": [ITEM]})],
+        [*CALL_EVENTS[:2], event("response.failed", response=None)],
+        [*CALL_EVENTS[:2], b'event: x\ndata: {"type":"response.output_item.done","item":{"call_id":7}}\n\n'],
+    ):
+        stream = DIALECT.stream(lambda call_id, call: None)
+        sent = b"".join(stream.feed(one) for one in stream_events) + stream.end()
+        assert sent == b"".join(stream_events)
+
+
+def test_an_answer_without_usage_is_still_an_answer() -> None:
+    """It counts as a model call of which nothing else is known."""
+    stream = DIALECT.stream(lambda call_id, call: None)
+    stream.feed(event("response.completed", response={"id": "r", "output": []}))
+    assert stream.tokens == Tokens()

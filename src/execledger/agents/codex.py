@@ -16,7 +16,7 @@ from execledger.agents.codex_outputs import observation_of, referenced, remarked
 from execledger.agents.codex_requests import asked, cwd_of, task_of
 from execledger.agents.codex_scripts import SCRIPT_TOOL, Script, Shows, read_script
 from execledger.agents.tool_calls import ToolCall
-from execledger.core.actions import Action, Aside, Call, Command, Patch, Run, Search
+from execledger.core.actions import Action, Aside, Call, Command, Patch, Run
 
 __all__ = [
     "action_of",
@@ -33,11 +33,12 @@ __all__ = [
 PATCH_TOOL = "apply_patch"
 """The tool that takes a patch, as free text or as the argument ``input``."""
 ASIDES = frozenset(
-    "view_image update_plan request_user_input get_goal create_goal update_goal tool_search web_search".split()
+    "view_image update_plan request_user_input get_goal create_goal update_goal tool_search web_search "
+    "wait_agent".split()
 )
-"""Tools that touch no file of the workspace."""
+"""Tools that touch no file of the workspace; a sub-agent that is waited for tells of its own calls."""
 LOOKS = frozenset(("read_file", "list_dir", "grep_files"))
-"""Tools of some versions that look at files in a form of their own."""
+"""Tools of some versions that look at files in a form of their own: they change nothing, and nothing is claimed."""
 MAX_WORDS = 160
 """Characters of the words in a shim."""
 
@@ -89,9 +90,8 @@ def _structured(call: ToolCall) -> Call:
     if call.name == PATCH_TOOL:
         given = _Patch(call.text) if call.custom else arguments(call.text, _Patch)
         return Run() if given is None else Patch(given.input)
-    if call.name in ASIDES or shim_mark(call) is not None:
-        return Aside()
-    return Search() if call.name in LOOKS else Run()
+    name = call.name.removeprefix("multi_agent_v1.").removeprefix("collaboration.")
+    return Aside() if name in ASIDES or name in LOOKS or shim_mark(call) is not None else Run()
 
 
 def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:

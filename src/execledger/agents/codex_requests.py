@@ -18,6 +18,8 @@ _COMPACTION = "You are performing a CONTEXT CHECKPOINT COMPACTION"
 """How the request for a summary begins, in the versions that don't say so otherwise."""
 _VERSION = re.compile(r"codex[\w-]*/(\d[\w.+-]*)")
 _CWD = re.compile(r"<cwd>(.*?)</cwd>", re.DOTALL)
+_PLACE = re.compile(r"\s*(?:# AGENTS\.md instructions.*?</INSTRUCTIONS>\s*)?<environment_context>", re.DOTALL)
+"""How the message begins in which Codex tells where it is; words of the user that quote one do not."""
 _TAGGED = re.compile(r"\s*<(?:\w+_(?:context|instructions|notification|mode|command)|turn_aborted|permissions|skill)\b")
 """The tags of Codex's own messages; a task in a tag of its own is a task."""
 _EDITOR = "## My request for Codex:"
@@ -35,11 +37,12 @@ class _Metadata(Struct):
 
 def asked(headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
     """Who asks: from the request's headers, its cache key, and the text of its last item if a user says it."""
-    session = _first(headers, _SESSION) or cache_key
+    named = _first(headers, _SESSION)
+    session = named or cache_key
     thread = _first(headers, _THREAD) or session
     version = _VERSION.search(headers.get("user-agent", ""))
     turn = _asks_to_act(headers.get(_METADATA, "")) and not last.startswith(_COMPACTION)
-    return Asked(session, thread, turn, f"codex {version[1]}" if version else "codex")
+    return Asked(session, thread, turn, f"codex {version[1]}" if version else "codex", named=bool(named))
 
 
 def task_of(text: str) -> str:
@@ -50,7 +53,7 @@ def task_of(text: str) -> str:
 
 def cwd_of(text: str) -> str | None:
     """Where commands start from here on, if this message is one that tells."""
-    match = _CWD.search(text) if "<environment_context>" in text else None
+    match = _CWD.search(text) if _PLACE.match(text) else None
     return match[1].strip() or None if match else None
 
 

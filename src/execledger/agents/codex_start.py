@@ -46,8 +46,6 @@ class Launch(Struct, frozen=True, kw_only=True):
 
     rules: Rules
     """What Ledger does."""
-    journal: str = ""
-    """Where the journals go, if not as ever."""
     upstream: str = ""
     """The server to send on to; "" is the one that the user's configuration names."""
     direct: bool = False
@@ -75,12 +73,21 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
             settings["model_catalog_json"] = str(direct_tools(program, Path(folder)))
         command = [program, *overridden(arguments, settings)]
         child = subprocess.Popen(command, env=_environment(chosen, proxy.url), preexec_fn=_ends_with(os.getpid()))
+        # Without us it would find nobody to talk to.
+        stack.callback(_put_an_end_to, child)
         _pass_signals(child)
         with proxy:
             status = child.wait()
-    for line in (*dict.fromkeys(told), *sentences(proxy.summaries, launch.journal)):
+    for line in (*dict.fromkeys(told), *sentences(proxy.summaries)):
         print(line, file=sys.stderr)
     return status if status >= 0 else _end_by(-status)
+
+
+def _put_an_end_to(child: subprocess.Popen[bytes]) -> None:
+    """End an agent that is still there, as it is only when something has gone wrong with us."""
+    if child.poll() is None:
+        child.terminate()
+        child.wait()
 
 
 def _version(program: str) -> Version:

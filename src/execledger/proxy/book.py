@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from execledger import __version__
 from execledger.agents.adapter import Adapter, Asked
-from execledger.agents.chronicle import Chronicle
 from execledger.agents.session import Session
 from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
@@ -20,10 +19,13 @@ from execledger.journal.summary import RunSummary
 from execledger.proxy.conversation import Conversation
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
+from execledger.proxy.later import LateChronicle, Later, at_once
 from execledger.proxy.workspace import Workspace
 
 MAX_SESSIONS = 1024
 """Sessions that are kept in memory; one that was let go is rebuilt from its next request and the stored edits."""
+MAX_SUMMARIES = 10_000
+"""Sessions that a standing proxy can sum up at its end; the journals know them all."""
 IDLE_SECONDS = 3600.0
 """How long a session may say nothing before it is taken to have ended."""
 
@@ -55,15 +57,19 @@ class _Open(Struct):
 class Book:
     """The sessions, the one used last at the end."""
 
-    def __init__(self, rules: Rules, dialect: Dialect, adapter: Adapter, store: EditStore) -> None:
-        """No session yet."""
-        self.summaries: list[RunSummary] = []
-        """What the sessions came to, in the order of their beginning."""
+    def __init__(
+        self, rules: Rules, dialect: Dialect, adapter: Adapter, store: EditStore, later: Later = at_once
+    ) -> None:
+        """No session yet; journals are written when ``later`` says."""
+        self.summaries: deque[RunSummary] = deque(maxlen=MAX_SUMMARIES)
+        """What the last sessions came to, in the order of their beginning."""
         self._rules = rules
         self._dialect = dialect
         self._adapter = adapter
         self._store = store
+        self._later = later
         self._sessions: OrderedDict[str, _Open] = OrderedDict()
+        self._writers: set[str] = set()
 
     def __len__(self) -> int:
         """How many sessions are kept in memory."""
@@ -82,12 +88,13 @@ class Book:
             session = self._sessions[asked.session] = _Open(self._begun(asked, request), {})
         session.used = now
         self._sessions.move_to_end(asked.session)
-        conversation = session.threads.get(asked.thread)
+        thread = asked.thread if asked.named else _continued(session, asked.thread, request)
+        conversation = session.threads.get(thread)
         if conversation is None:
-            session.workspace.session.ledger.begin(asked.thread, self._task(request))
-            conversation = session.threads[asked.thread] = Conversation(
+            session.workspace.session.ledger.begin(thread, self._task(request))
+            conversation = session.threads[thread] = Conversation(
                 session.workspace,
-                asked.thread,
+                thread,
                 self._dialect,
                 self._adapter,
                 self._store,
@@ -123,7 +130,7 @@ class Book:
         agent = asked.agent.partition(" ")[0] or "agent"
         name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
         rules = self._rules
-        chronicle = Chronicle(rules.journals, name, rules.tell)
+        chronicle = LateChronicle(rules.journals, name, rules.tell, self._later)
         session = Session(rules.policy, task, chronicle, rules.tell)
         self.summaries.append(chronicle.summary)
         chronicle.note(
@@ -137,7 +144,13 @@ class Book:
                 sealed=rules.sealed,
             )
         )
-        return Workspace(session)
+        return Workspace(session, asked.session, self._writers)
+
+
+def _continued(session: _Open, name: str, request: Request) -> str:
+    """The conversation that a request without a name goes on with; one that fits none is a new one."""
+    going_on = (thread for thread, known in session.threads.items() if known.continues(request))
+    return next(going_on, f"{name}/{len(session.threads)}")
 
 
 def _end(opened: _Open) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import zlib
 from typing import Protocol
 
 import zstandard
 
-MAX_BODY = 512_000_000
-"""Bytes that a request may unpack to: above any history, below any machine's memory."""
+MAX_BODY = 128_000_000
+"""Bytes that a request may unpack to: far above any history, below any machine's memory."""
 
 
 class Unpacker(Protocol):
@@ -19,15 +21,27 @@ class Unpacker(Protocol):
         ...
 
 
+class _Members:
+    """Undoes gzip, which may be several packed one behind the other."""
+
+    def __init__(self) -> None:
+        self._tool = zlib.decompressobj(wbits=31)
+
+    def decompress(self, data: bytes, /) -> bytes:
+        plain = [self._tool.decompress(data)]
+        while rest := self._tool.unused_data:
+            self._tool = zlib.decompressobj(wbits=31)
+            plain.append(self._tool.decompress(rest))
+        return b"".join(plain)
+
+
 def unpacker(coding: str) -> Unpacker | None:
     """What undoes ``coding``; None if nothing here does."""
     name = coding.strip().lower()
     if name in ("gzip", "x-gzip"):
-        return zlib.decompressobj(wbits=31)
-    if name == "deflate":
-        return zlib.decompressobj()
+        return _Members()
     if name == "zstd":
-        return zstandard.ZstdDecompressor().decompressobj()
+        return zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
     return None
 
 
@@ -39,11 +53,11 @@ def unpacked(body: bytes, coding: str) -> bytes | None:
         if coding.strip().lower() == "zstd":
             with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
                 plain = reader.read(MAX_BODY + 1)
-        elif (tool := unpacker(coding)) is not None:
-            assert isinstance(tool, type(zlib.decompressobj()))
-            plain = tool.decompress(body, MAX_BODY + 1)
+        elif coding.strip().lower() in ("gzip", "x-gzip"):
+            with gzip.GzipFile(fileobj=io.BytesIO(body)) as file:
+                plain = file.read(MAX_BODY + 1)
         else:
             return None
-    except (zlib.error, zstandard.ZstdError):
+    except (zlib.error, zstandard.ZstdError, EOFError, OSError):
         return None
     return plain if len(plain) <= MAX_BODY else None

@@ -13,9 +13,12 @@ from msgspec.structs import replace
 
 from execledger.agents.adapter import Adapter
 from execledger.agents.tool_calls import ToolCall
-from execledger.core.actions import Action
+from execledger.core.actions import Action, Observation
 from execledger.core.batch import Batch
 from execledger.core.decisions import Allow, Decision, Shown, Step
+from execledger.core.fingerprint import digest
+from execledger.core.policy import Preset
+from execledger.core.records import Effects
 from execledger.core.redact import redact
 from execledger.proxy.answer import Answer
 from execledger.proxy.coding import Unpacker
@@ -24,6 +27,10 @@ from execledger.proxy.edits import CallEdit, EditStore, ResultEdit
 from execledger.proxy.history import Answered, History, Watched
 from execledger.proxy.workspace import Workspace
 
+MAX_RESULT = 400_000
+"""Characters of a result that is looked into; a longer one, as agents hardly show any, would keep others waiting."""
+UNFINISHED = Allow("unfinished", ("it was proposed, and no result came back",))
+"""The decision about a call that may have run, and of which nothing was heard again."""
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
 """The decision about a call that is met in a history, answered already."""
 
@@ -43,6 +50,19 @@ class _Proposed(Struct, frozen=True):
     """How many commands that may write had run by then."""
     concurrent: bool
     """Something that may write stood before it in the same turn, or was under way elsewhere."""
+    writes: bool
+    """It may write itself."""
+
+
+class Turn(Struct, frozen=True):
+    """One request as the model is asked it, and what its answer is judged by."""
+
+    items: list[bytes]
+    """The items, as they are sent on."""
+    visible: Container[int]
+    """The steps whose results stand in it."""
+    cwd: str | None
+    """Where the next command starts."""
 
 
 class Conversation:
@@ -57,29 +77,51 @@ class Conversation:
         self._dialect = dialect
         self._adapter = adapter
         self._store = store
-        self._sealed = sealed
+        self._may_be_sealed = sealed
         self._history = History(dialect, adapter, store)
-        self._visible: Container[int] = range(0)
         self._proposed: dict[str, _Proposed] = {}
+
+    @property
+    def _sealed(self) -> bool:
+        """Nothing but this session's own commands can write."""
+        return self._may_be_sealed and not self._workspace.others_write()
+
+    def continues(self, request: Request) -> bool:
+        """The request begins with everything that is known of this conversation."""
+        return self._history.continues(request.items)
 
     # Inform
 
-    def informed(self, request: Request, *, turn: bool) -> list[bytes] | None:
-        """The items of a request as the model is to be shown them; None if Ledger is off for this session."""
-        return self._workspace.session.guarded("inform", lambda: self._informed(request, turn), None)
+    def informed(self, request: Request, *, turn: bool) -> Turn | None:
+        """The request as the model is to be asked it; None if Ledger is off for this session."""
+        asking = self._workspace.session.guarded("inform", lambda: self._informed(request, turn), None)
+        if asking is None:
+            # From here on nobody knows what this session writes.
+            self._workspace.write(self._thread)
+        return asking
 
-    def _informed(self, request: Request, turn: bool) -> list[bytes]:
+    def _informed(self, request: Request, turn: bool) -> Turn:
         """The history as the model is to be shown it, with the state view at its end."""
+        workspace = self._workspace
         items = self._history.follow(request.items, self._watch, turn=turn)
-        self._workspace.writing.discard(self._thread)
-        self._visible = self._workspace.visible(self._thread, self._history.steps)
-        if not turn or not self._workspace.session.ledger.calls(self._thread):
-            return items
-        self._workspace.turn += 1
-        # What was proposed before and has no result by now never gets one.
-        self._proposed.clear()
-        view = self._workspace.session.view(self._sealed, self._visible, self._thread)
-        return [*items, self._dialect.tail(view)] if view else items
+        if turn:
+            self._give_up()
+            workspace.turn += 1
+        visible = workspace.visible(self._thread, self._history.steps)
+        if turn and workspace.session.ledger.calls(self._thread):
+            view = workspace.session.view(self._sealed, visible, self._thread)
+            items = [*items, self._dialect.tail(view)] if view else items
+        return Turn(items, visible, self._history.cwd)
+
+    def _give_up(self) -> None:
+        """What was proposed before and has no result by now never gets one; it may have run all the same."""
+        left, self._proposed = self._proposed, {}
+        workspace = self._workspace
+        workspace.writing.discard(self._thread)
+        for call_id, proposed in left.items():
+            if proposed.writes and not workspace.session.suppresses(proposed.decision):
+                lost = Step(proposed.action, UNFINISHED, Observation(timed_out=True), Shown("full"))
+                workspace.record(lost, digest(self._history.chain, call_id, "unfinished"), self._sealed, self._since)
 
     # Compare and record
 
@@ -96,92 +138,100 @@ class Conversation:
             action = proposed.action
         else:
             action = self._adapter.action_of(answered.call, answered.cwd, self._thread)
-        source = workspace.source(answered.chain)
-        # A result is judged once, by whoever saw it proposed: all others show it as they find it.
-        judge = answered.fresh and proposed is not None and source is None
-        completed = self._completed(answered, action, proposed, judge=judge)
-        edit = self._result_edit(answered, completed) if answered.edit is None else None
+        # Who saw it proposed here did not inherit it, whatever another thread has been through.
+        source = workspace.source(answered.chain) if proposed is None else None
+        completed, edit = self._completed(answered, action, proposed)
         completed = replace(completed, concurrent=self._concurrent(answered, proposed), inherits=source)
-        since = min(self._history.steps, default=len(workspace.session.ledger))
-        return Watched(workspace.record(completed, answered.chain, self._sealed, since), edit)
+        return Watched(workspace.record(completed, answered.chain, self._sealed, self._since), edit)
 
-    def _completed(self, answered: Answered, action: Action, proposed: _Proposed | None, *, judge: bool) -> Step:
+    @property
+    def _since(self) -> int:
+        """The first step that stands in view."""
+        return self._history.steps[0] if self._history.steps else len(self._workspace.session.ledger)
+
+    def _completed(
+        self, answered: Answered, action: Action, proposed: _Proposed | None
+    ) -> tuple[Step, ResultEdit | None]:
         """The step; how it is shown comes from its edit, or from comparing it with what is visible."""
-        observation = self._adapter.observation_of(answered.call, answered.parts)
-        edit = answered.edit
+        parts, edit = answered.parts, answered.edit
+        known = parts is not None and sum(map(len, parts)) <= MAX_RESULT
+        observation = Observation(truncated=True)
+        if parts is not None and known:
+            observation = self._adapter.observation_of(answered.call, parts)
         if isinstance(edit, CallEdit):
-            targets = self._workspace.steps_of(edit.targets)
-            shown = Shown("reference", edit.reference, targets)
-            status = observation.exit_status
-            return Step(action, edit.decision, replace(observation, output=edit.reference, exit_status=status), shown)
+            shown = Shown("reference", edit.reference, self._workspace.steps_of(self._thread, edit.targets))
+            return Step(action, edit.decision, replace(observation, output=edit.reference), shown), None
         if isinstance(edit, ResultEdit):
-            shown = replace(edit.shown, refers_to=self._workspace.steps_of(edit.targets), compared_to=())
+            shown = replace(edit.shown, refers_to=self._workspace.steps_of(self._thread, edit.targets))
             output = shown.text if shown.kind == "reference" else observation.output
-            return Step(action, edit.decision, replace(observation, output=output), shown)
+            return Step(action, edit.decision, replace(observation, output=output), shown), None
         decision = proposed.decision if proposed is not None else UNSEEN
-        if not judge:
-            return Step(action, decision, observation, Shown("full"))
-        visible = self._workspace.visible(self._thread, self._history.steps)
-        completed = self._workspace.session.complete(action, decision, observation, visible)
-        if completed.shown.text != redact(completed.shown.text):
-            # Edits are kept for ever, and nothing secret is.
-            return Step(action, decision, observation, replace(completed.shown, kind="full", text="", refers_to=()))
-        return completed
+        full = Step(action, decision, observation, Shown("full"))
+        if not known or not answered.fresh or proposed is None:
+            # A result is judged once, by whoever saw it proposed: all others show it as they find it.
+            return full, None
+        return self._judged_result(answered, full)
 
-    def _result_edit(self, answered: Answered, step: Step) -> ResultEdit | None:
-        """The edit that shows a result as the step says; kept before anybody sees it."""
+    def _judged_result(self, answered: Answered, full: Step) -> tuple[Step, ResultEdit | None]:
+        """A result that the model has not seen: the step, and the edit that shows it, kept before anybody sees it."""
+        workspace = self._workspace
+        visible = workspace.visible(self._thread, self._history.steps)
+        step = workspace.session.complete(full.action, full.decision, full.observation, visible)
         shown = step.shown
         if shown.kind == "full":
-            return None
-        show = self._adapter.referenced if shown.kind == "reference" else self._adapter.remarked
-        parts = show(answered.call, answered.parts, shown.text)
-        targets = self._workspace.chains_of(shown.refers_to)
-        edit = ResultEdit(answered.chain, parts, step.decision, replace(shown, refers_to=(), compared_to=()), targets)
-        self._store.add(edit)
-        return edit
+            return step, None
+        targets = workspace.chains_of(shown.refers_to)
+        edit = ResultEdit(answered.chain, step.decision, replace(shown, refers_to=(), compared_to=()), targets)
+        # Edits are kept for ever, and nothing secret is.
+        if redact(shown.text) == shown.text and self._store.add(edit):
+            return step, edit
+        return replace(full, shown=replace(shown, kind="full", text="", refers_to=())), None
 
     def _concurrent(self, answered: Answered, proposed: _Proposed | None) -> bool:
-        """Something that may write may have run beside it."""
-        if proposed is None:
-            return not answered.alone
-        return proposed.concurrent or proposed.clock != self._workspace.session.ledger.clock
+        """Something that may write may have run beside it, or behind it, without our knowing."""
+        if proposed is not None:
+            return proposed.concurrent or proposed.clock != self._workspace.session.ledger.clock
+        # What was not seen to happen proves nothing; the published rules take a recorded history as it stands.
+        verified = self._workspace.session.policy.preset is Preset.VERIFIED
+        return verified or not answered.alone or self._workspace.turn > 0
 
     # Govern
 
-    def answer(self, unpack: Unpacker | None = None) -> Answer:
-        """An editor for the answer to the last request."""
+    def answer(self, turn: Turn, unpack: Unpacker | None = None) -> Answer:
+        """An editor for the answer to a request."""
         workspace = self._workspace
-        batch = Batch(workspace.session.ledger, self._visible, self._sealed, workspace.busy(self._thread))
+        batch = Batch(workspace.session.ledger, turn.visible, self._sealed)
 
         def propose(call_id: str, call: ToolCall) -> ToolCall | None:
-            return workspace.session.guarded("govern", lambda: self._judged(batch, call_id, call), None)
+            return workspace.session.guarded("govern", lambda: self._judged(turn, batch, call_id, call), None)
 
         return Answer(self._dialect.stream(propose), workspace.session, unpack)
 
-    def _judged(self, batch: Batch, call_id: str, call: ToolCall) -> ToolCall | None:
+    def _judged(self, turn: Turn, batch: Batch, call_id: str, call: ToolCall) -> ToolCall | None:
         """Judge a proposed call; the shim that takes its place, if it is not to run."""
         workspace = self._workspace
-        cwd = self._history.cwd
-        action = self._adapter.action_of(call, cwd, self._thread)
-        concurrent = batch.pending
+        action = self._adapter.action_of(call, turn.cwd, self._thread)
+        # Asked for each call: an answer takes its time, and others go on meanwhile.
+        batch.pending = concurrent = batch.pending or workspace.busy(self._thread)
         decision = batch.decide(action)
-        if batch.pending:
-            workspace.writing.add(self._thread)
-        edit = self._call_edit(action, decision, call) if workspace.session.suppresses(decision) else None
+        record = workspace.session.ledger.classify(action)
+        writes = record.effects is not Effects.NONE or record.background
+        if writes:
+            workspace.write(self._thread)
+        edit = self._call_edit(turn, action, decision, call) if workspace.session.suppresses(decision) else None
         if edit is None and workspace.session.suppresses(decision):
             decision = Allow("no-shim", ("nothing without effects can take its place",))
-        self._proposed[call_id] = _Proposed(call, cwd, action, decision, workspace.session.ledger.clock, concurrent)
+        clock = workspace.session.ledger.clock
+        self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, concurrent, writes)
         return None if edit is None else edit.shim
 
-    def _call_edit(self, action: Action, decision: Decision, call: ToolCall) -> CallEdit | None:
+    def _call_edit(self, turn: Turn, action: Action, decision: Decision, call: ToolCall) -> CallEdit | None:
         """The edit that keeps a call from running; kept before the client hears of it."""
-        shown = self._workspace.session.complete(action, decision, None, self._visible).shown
+        shown = self._workspace.session.complete(action, decision, None, turn.visible).shown
         mark = secrets.token_hex(8)
         words = f"Instead of {action.command}. Its output still stands above, unchanged."
         shim = self._adapter.shim_of(call, mark, words)
         if shim is None or any(redact(text) != text for text in (call.text, shown.text)):
             return None
-        targets = self._workspace.chains_of(shown.refers_to)
-        edit = CallEdit(mark, call, shim, decision, shown.text, targets)
-        self._store.add(edit)
-        return edit
+        edit = CallEdit(mark, call, shim, decision, shown.text, self._workspace.chains_of(shown.refers_to))
+        return edit if self._store.add(edit) else None

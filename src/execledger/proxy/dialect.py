@@ -52,6 +52,16 @@ class Request(Protocol):
     items: Sequence[bytes]
     """The conversation, item by item, each as its own JSON text."""
 
+    @property
+    def offers_tools(self) -> bool:
+        """The model may call tools; a request for a summary or a title offers none."""
+        ...
+
+    @property
+    def cache_key(self) -> str:
+        """What the client wants the prompt to be cached under; "" if it does not say."""
+        ...
+
     def field(self, name: str) -> str:
         """A field of the request that is a text; "" if it is not there."""
         ...
@@ -78,6 +88,11 @@ class CallStream(Protocol):
 
 class Dialect(Protocol):
     """One wire format."""
+
+    turns: str
+    """How the path ends where a model is asked to act."""
+    paths: tuple[str, ...]
+    """How the paths end whose requests hold a conversation."""
 
     def split(self, body: bytes) -> Request | None:
         """The request; None if it is of a shape that is passed on untouched."""

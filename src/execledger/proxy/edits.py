@@ -18,8 +18,8 @@ from msgspec import Struct
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.decisions import Decision, Shown
 
-BUSY_SECONDS = 2.0
-"""How long another process may keep us from writing; after that it is a fault, and the call is allowed."""
+BUSY_SECONDS = 0.5
+"""How long another process may keep us from writing; after that the edit is not made, and the call is allowed."""
 
 
 class CallEdit(Struct, frozen=True, tag="call"):
@@ -43,13 +43,11 @@ class ResultEdit(Struct, frozen=True, tag="result"):
     """A result that is shown otherwise than it came."""
 
     chain: str
-    """Everything called and answered up to this result."""
-    parts: tuple[str, ...]
-    """What the model is shown."""
+    """Everything called and answered up to this result; with the result itself, it makes what is shown."""
     decision: Decision
     """What was decided before it ran."""
     shown: Shown
-    """How it is shown; what it refers to stands in ``targets``."""
+    """How it is shown, with the words of the reference or remark; what it refers to stands in ``targets``."""
     targets: tuple[str, ...] = ()
     """The chains of the results that it refers to."""
 
@@ -73,10 +71,14 @@ class EditStore:
         self._file.execute("PRAGMA synchronous=NORMAL")
         self._file.execute("CREATE TABLE IF NOT EXISTS edits (key TEXT PRIMARY KEY, edit BLOB NOT NULL) WITHOUT ROWID")
 
-    def add(self, edit: Edit) -> None:
-        """Remember an edit; one that is already known stays as it is."""
+    def add(self, edit: Edit) -> bool:
+        """Remember an edit, and whether that could be done; one that is already known stays as it is."""
         key = edit.mark if isinstance(edit, CallEdit) else edit.chain
-        self._file.execute("INSERT OR IGNORE INTO edits VALUES (?, ?)", (key, msgspec.json.encode(edit)))
+        try:
+            self._file.execute("INSERT OR IGNORE INTO edits VALUES (?, ?)", (key, msgspec.json.encode(edit)))
+        except sqlite3.Error:
+            return False
+        return True
 
     def call(self, mark: str) -> CallEdit | None:
         """The edit whose shim has this mark."""

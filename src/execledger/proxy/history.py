@@ -8,12 +8,14 @@ the stored edits and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 
 from msgspec import Struct
 
 from execledger.agents.adapter import Adapter
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.fingerprint import digest
+from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.dialect import Dialect, Item
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 
@@ -25,8 +27,8 @@ class Answered(Struct, frozen=True):
     """Which call it is."""
     call: ToolCall
     """What the model asked for."""
-    parts: tuple[str, ...]
-    """What the client answered."""
+    parts: tuple[str, ...] | None
+    """What the client answered; None if that is not only text."""
     chain: str
     """Everything called and answered up to here."""
     cwd: str | None
@@ -57,8 +59,6 @@ class _Known(Struct):
 
     mark: int
     """The hash of its bytes as the client sends them: keyed by Python for this process, and compared within it."""
-    kind: str
-    """What it is."""
     chain: str
     """Everything called and answered up to it."""
     cwd: str | None
@@ -69,6 +69,10 @@ class _Known(Struct):
     """Which call it is."""
     call: ToolCall | None = None
     """What the model asked for."""
+    open: bool = False
+    """It is a call without a result so far."""
+    answers: _Known | None = None
+    """The call that it is the result of."""
     edit: CallEdit | None = None
     """The call is a shim: its edit."""
     step: int | None = None
@@ -84,28 +88,41 @@ class History:
         self._adapter = adapter
         self._store = store
         self._known: list[_Known] = []
-
-    @property
-    def steps(self) -> list[int]:
+        self.steps: list[int] = []
         """The steps whose results stand in the last request, in its order."""
-        return [known.step for known in self._known if known.step is not None]
 
     @property
     def cwd(self) -> str | None:
         """Where the next command starts."""
         return self._known[-1].cwd if self._known else None
 
+    @property
+    def chain(self) -> str:
+        """Everything called and answered so far."""
+        return self._known[-1].chain if self._known else ""
+
+    def continues(self, items: Sequence[bytes]) -> bool:
+        """The items begin with everything that is known."""
+        return len(items) >= len(self._known) and self._common(_marks(items)) == len(self._known)
+
     def follow(self, items: Sequence[bytes], watch: Watch | None = None, *, turn: bool = True) -> list[bytes]:
         """The items as the model is to be shown them; ``watch`` is told of each answered call that is new."""
-        marks = [hash(bytes(raw)) for raw in items]
+        marks = _marks(items)
         same = self._common(marks)
-        del self._known[same:]
+        if same < len(self._known):
+            for gone in self._known[same:]:
+                if gone.answers is not None:
+                    gone.answers.open = True
+            del self._known[same:]
+            self.steps = [known.step for known in self._known if known.step is not None]
         read = [self._dialect.item(raw) for raw in items[same:]]
         # What stands behind the model's last own item, it has not seen yet.
         last = max((at for at, item in enumerate(read) if item.kind in ("call", "model")), default=-1)
         for at, item in enumerate(read):
             raw, mark = items[same + at], marks[same + at]
-            self._known.append(self._take(raw, mark, item, watch, fresh=turn and at > last))
+            known = self._take(raw, mark, item, watch, fresh=turn and at > last)
+            self._known.append(known)
+            self.steps += [] if known.step is None else [known.step]
         return [raw if known.edited is None else known.edited for raw, known in zip(items, self._known, strict=True)]
 
     def _common(self, marks: list[int]) -> int:
@@ -116,8 +133,7 @@ class History:
 
     def _take(self, raw: bytes, mark: int, item: Item, watch: Watch | None, *, fresh: bool) -> _Known:
         """Take in one new item."""
-        chain = self._known[-1].chain if self._known else ""
-        known = _Known(mark, item.kind, chain, self.cwd)
+        known = _Known(mark, self.chain, self.cwd)
         if item.kind == "call" and item.call is not None:
             self._take_call(known, raw, item)
         elif item.kind == "result":
@@ -128,7 +144,7 @@ class History:
 
     def _take_call(self, known: _Known, raw: bytes, item: Item) -> None:
         """A call; a shim that we wrote, byte for byte, becomes again what the model asked for."""
-        known.call_id, known.call = item.call_id, item.call
+        known.call_id, known.call, known.open = item.call_id, item.call, True
         shim_mark = self._adapter.shim_mark(item.call) if item.call is not None else None
         edit = self._store.call(shim_mark) if shim_mark else None
         if edit is not None and edit.shim == item.call:
@@ -137,18 +153,44 @@ class History:
 
     def _take_result(self, known: _Known, raw: bytes, item: Item, watch: Watch | None, *, fresh: bool) -> None:
         """A result; the call that it answers stands before it."""
-        asked = next((one for one in reversed(self._known) if one.call_id == item.call_id and one.call), None)
+        asked = self._asked(item.call_id)
         if asked is None or asked.call is None:
             return
-        parts = item.parts or ()
-        known.chain = digest(known.chain, item.call_id, asked.call.name, asked.call.text, *parts)
+        asked.open, known.answers = False, asked
+        # What is not only text is told apart by its bytes.
+        answer = item.parts if item.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
+        known.chain = digest(known.chain, item.call_id, asked.call.name, asked.call.text, *answer)
         edit: Edit | None = asked.edit or self._store.result(known.chain)
         if watch is not None:
             # A call of the same turn, or anything else of the model's, would stand between the two.
             alone = self._known[-1] is asked
-            told = Answered(item.call_id, asked.call, parts, known.chain, asked.cwd, fresh, alone, edit)
+            told = Answered(item.call_id, asked.call, item.parts, known.chain, asked.cwd, fresh, alone, edit)
             watched = watch(told)
             known.step, edit = watched.step, edit or watched.edit
         if edit is not None:
-            shown = (edit.reference,) if isinstance(edit, CallEdit) else edit.parts
-            known.edited = self._dialect.with_parts(raw, shown)
+            shown = self._shown(edit, asked.call, item.parts)
+            known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
+
+    def _asked(self, call_id: str) -> _Known | None:
+        """The call that a result answers: of several with one id, the first that has none."""
+        found: _Known | None = None
+        for known in reversed(self._known):
+            if known.open and known.call_id == call_id:
+                found = known
+            elif not known.open and found is not None:
+                break
+        return found
+
+    def _shown(self, edit: Edit, call: ToolCall, parts: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """What stands for a result; None if it is shown as it came. Nothing is referred to that does not stand here."""
+        here = all(any(known.chain == target for known in self._known) for target in edit.targets)
+        if isinstance(edit, CallEdit):
+            return (edit.reference if here else NOT_ANSWERED,)
+        if parts is None or not here:
+            return None
+        show = self._adapter.referenced if edit.shown.kind == "reference" else self._adapter.remarked
+        return show(call, parts, edit.shown.text)
+
+
+def _marks(items: Sequence[bytes]) -> list[int]:
+    return [hash(bytes(raw)) for raw in items]

@@ -13,21 +13,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.agents.adapter import Adapter
+from execledger.agents.session import told
 from execledger.core.fingerprint import digest
 from execledger.proxy.answer import Answer
 from execledger.proxy.book import Book
 from execledger.proxy.coding import unpacked, unpacker
-from execledger.proxy.conversation import Conversation
+from execledger.proxy.conversation import Conversation, Turn
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
 
-TURNS = "/responses"
-"""The path where a model is asked to act."""
 OPENING = 3
 """Items at the beginning of a conversation by which it is known, where it has no name."""
-CONVERSATIONS = (TURNS, f"{TURNS}/compact")
-"""The paths whose requests hold a conversation."""
 
 
 class Sent(Struct):
@@ -37,8 +34,8 @@ class Sent(Struct):
     """What is sent on."""
     plain: bool = False
     """The body was read, and is no longer packed."""
-    conversation: Conversation | None = None
-    """The conversation whose next calls are judged; None if nothing is."""
+    followed: tuple[Conversation, Turn] | None = None
+    """The conversation whose next calls are judged, and what by; None if nothing is."""
 
 
 class Passage:
@@ -67,7 +64,7 @@ class Passage:
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
         """What is sent on for a request."""
-        if self._pass_through or method != "POST" or not path.endswith(CONVERSATIONS):
+        if self._pass_through or method != "POST" or not path.endswith(self._dialect.paths):
             return Sent(body)
         for way in (self._informed, self._restored):
             try:
@@ -80,14 +77,15 @@ class Passage:
 
     def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> Answer | None:
         """What edits the answer to a request; None if it passes as it is."""
-        if sent.conversation is None or status != 200:
+        if sent.followed is None or status != 200:
             return None
+        conversation, turn = sent.followed
         try:
             if not headers.get("content-type", "").startswith("text/event-stream"):
                 return None
             coding = headers.get("content-encoding", "")
             unpack = unpacker(coding) if coding else None
-            return sent.conversation.answer(unpack) if unpack is not None or not coding else None
+            return conversation.answer(turn, unpack) if unpack is not None or not coding else None
         except Exception as error:
             self._fault("an answer", error)
             return None
@@ -99,20 +97,21 @@ class Passage:
             return None
         last = self._dialect.item(request.items[-1]) if request.items else None
         said = last.text if last is not None and last.kind in ("user", "context") else ""
-        asked = self._adapter.asked(headers, request.field("prompt_cache_key"), said)
+        asked = self._adapter.asked(headers, request.cache_key, said)
         if not asked.session:
             # A client that does not name its conversations is known by how they begin.
             opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.items[:OPENING]))
-            asked = replace(asked, session=opening, thread=opening)
-        turn = asked.turn and path.endswith(TURNS)
+            asked = replace(asked, session=opening, thread=opening, named=False)
+        turn = asked.turn and request.offers_tools and path.endswith(self._dialect.turns)
         if not turn and asked.session not in self.book:
             # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.
             return self._restored(path, headers, body)
         conversation = self.book.conversation(asked, request)
-        items = conversation.informed(request, turn=turn)
-        if items is None:
+        asking = conversation.informed(request, turn=turn)
+        if asking is None:
             return self._restored(path, headers, body)
-        return Sent(_body(request, items), plain=True, conversation=conversation if turn else None)
+        followed = (conversation, asking) if turn else None
+        return Sent(_body(request, asking.items), plain=True, followed=followed)
 
     def _restored(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
         """The request with the stored edits, and no state."""
@@ -129,7 +128,7 @@ class Passage:
     def _fault(self, where: str, error: Exception) -> None:
         self.faults += 1
         with suppress(Exception):
-            self._tell(f"Ledger left {where} alone, after a fault of its own: {error!r}")
+            self._tell(f"Ledger left {where} alone, after a fault of its own: {told(error)}")
 
 
 def _body(request: Request, items: Sequence[bytes]) -> bytes:

@@ -24,9 +24,11 @@ PREFIX = "/v1"
 """What stands for the upstream's base address in the addresses that agents ask for."""
 CONNECT_SECONDS, SILENCE_SECONDS = 30.0, 900.0
 """How long the upstream may take to be reached, and to say nothing: longer than any client waits."""
+MAX_HEADER = 262_144
+"""Bytes of one header: agents put what they know about a turn into one."""
 HOP_BY_HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
-    "upgrade host content-length".split()
+    "upgrade host content-length expect".split()
 )
 """Headers that belong to one connection, and are made anew for the next."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
@@ -60,7 +62,12 @@ class Relay:
         # that has its own authorization would be refused wherever a ``.netrc`` has another.
         proxy = _way_out(URL(self._upstream))
         self._client = ClientSession(
-            connector=TCPConnector(limit=0), timeout=timeout, auto_decompress=False, proxy=proxy
+            connector=TCPConnector(limit=0),
+            timeout=timeout,
+            auto_decompress=False,
+            proxy=proxy,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
         )
         yield
         await self._client.close()
@@ -68,6 +75,8 @@ class Relay:
 
     async def _health(self, request: web.Request) -> web.Response:
         """What a script asks to know that we are here."""
+        if not _is_ours(request):
+            return _error(403, "found a foreign host, expected a name of this machine")
         return web.json_response(
             {
                 "status": "ok",
@@ -80,15 +89,15 @@ class Relay:
 
     async def _relay(self, request: web.Request) -> web.StreamResponse:
         """Pass one request on, and its answer back."""
-        if request.host.rsplit(":", 1)[0] not in LOOPBACK and request.host not in LOOPBACK:
-            return _error(403, f"found the host {request.host!r}, expected a name of this machine")
+        if not _is_ours(request):
+            return _error(403, "found a foreign host, expected a name of this machine")
         if request.headers.get("upgrade", "").lower() == "websocket":
             # Codex takes any other answer for a failure, and this one for what it is.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
         sent = await self._taken(request)
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
-        address = URL(self._upstream + request.raw_path.removeprefix(PREFIX), encoded=True)
+        address = URL(self._upstream + request.rel_url.raw_path_qs.removeprefix(PREFIX), encoded=True)
         assert self._client is not None
         try:
             async with self._client.request(
@@ -160,6 +169,12 @@ async def _body(request: web.Request) -> bytes:
 def _way_out(upstream: URL) -> str | None:
     """The web proxy that the environment names for an address; None if there is none."""
     return None if proxy_bypass(upstream.host or "") else getproxies().get(upstream.scheme)
+
+
+def _is_ours(request: web.Request) -> bool:
+    """The client calls us by a name of this machine."""
+    host = request.host.lower()
+    return host in LOOPBACK or host.rsplit(":", 1)[0] in LOOPBACK
 
 
 def _end_to_end(headers: Mapping[str, str], without: Iterable[str] = ()) -> CIMultiDict[str]:

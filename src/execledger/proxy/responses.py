@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,10 @@ _ITEMS = msgspec.json.Decoder(list[Raw])
 _TEXT = msgspec.json.Decoder(str)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 _ENCODE = msgspec.json.Encoder().encode
+_HALF = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""An escape that stands for half a character, without its other half."""
 
 
 class _Wire(WireCall):
@@ -40,6 +45,16 @@ class ResponsesRequest:
         self.items = items
         self._fields = fields
 
+    @property
+    def offers_tools(self) -> bool:
+        """The model may call tools; where the list is missing, they stand among the items."""
+        return bytes(self._fields.get("tools", b"")).replace(b" ", b"") != b"[]"
+
+    @property
+    def cache_key(self) -> str:
+        """What the client wants the prompt to be cached under."""
+        return self.field("prompt_cache_key")
+
     def field(self, name: str) -> str:
         """A field that is a text; "" if it is not there."""
         try:
@@ -60,19 +75,19 @@ class ResponsesRequest:
 class Responses:
     """The dialect that Codex speaks."""
 
+    turns = "/responses"
+    paths: tuple[str, ...] = ("/responses", "/responses/compact")
+
     def split(self, body: bytes) -> ResponsesRequest | None:
         """The request; None if its input is no list of items."""
-        try:
-            fields = _FIELDS.decode(body)
-            return ResponsesRequest(body, fields, _ITEMS.decode(fields["input"]))
-        except (KeyError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return None
+        # Half a character, which some clients write, is no reason to leave out what was shown before.
+        return _split(body) or _split(_HALF.sub(rb"\\ufffd", body))
 
     def item(self, raw: bytes) -> Item:
         """Read one item; what is not understood is context."""
         try:
-            wire = _WIRE.decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            wire = _WIRE.decode(_text(raw))
+        except (msgspec.MsgspecError, RecursionError):
             return Item("context")
         if wire.type.endswith("_output"):
             return Item("result", wire.call_id or "", parts=_parts(wire.output))
@@ -88,13 +103,13 @@ class Responses:
 
     def with_call(self, raw: bytes, call: ToolCall) -> bytes:
         """The item with another call in it."""
-        item = _OBJECT.decode(raw)
+        item = _OBJECT.decode(_text(raw))
         put_call(item, call)
         return _ENCODE(item)
 
     def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
         """The item with another result in it, in the shape that its own had."""
-        item = _OBJECT.decode(raw)
+        item = _OBJECT.decode(_text(raw))
         plain = isinstance(item.get("output"), str)
         output = "".join(parts) if plain else [{"type": "input_text", "text": part} for part in parts]
         return _ENCODE({**item, "output": output})
@@ -109,9 +124,28 @@ class Responses:
         return ResponsesStream(propose)
 
 
+def _split(body: bytes) -> ResponsesRequest | None:
+    """The request; None if it can't be read."""
+    try:
+        fields = _FIELDS.decode(body)
+        return ResponsesRequest(body, fields, _ITEMS.decode(fields["input"]))
+    except (KeyError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def _listed(items: Sequence[bytes]) -> list[bytes]:
     """The items, with commas between them."""
     return [piece for item in items for piece in (b",", item)][1:]
+
+
+def _text(raw: bytes) -> bytes:
+    """An item with bytes that are no text replaced."""
+    data = bytes(raw)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").encode()
+    return data
 
 
 def _parts(value: Raw) -> tuple[str, ...] | None:

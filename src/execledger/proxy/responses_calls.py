@@ -36,17 +36,24 @@ class WireCall(Struct):
 
 
 def call_of(item: WireCall) -> ToolCall | None:
-    """The tool call in an item; None if it is something else, or not to be read."""
+    """The tool call that the client is to answer; of one that can't be read, only that it is one is known."""
+    if not item.call_id or not item.type.endswith("_call"):
+        return None
     name = ".".join(part for part in (item.namespace, item.name) if part)
     if item.type == "local_shell_call":
-        return ToolCall("local_shell", bytes(item.action).decode())
-    if item.type not in ASKED or bytes(item.encrypted_function_args) not in _ABSENT:
-        return None
-    custom = item.type == "custom_tool_call"
-    try:
-        return ToolCall(name, msgspec.json.decode(item.input if custom else item.arguments, type=str), custom)
-    except msgspec.MsgspecError:
-        return None
+        return ToolCall("local_shell", bytes(item.action).decode("utf-8", "replace"))
+    if editable(item):
+        custom = item.type == "custom_tool_call"
+        try:
+            return ToolCall(name, msgspec.json.decode(item.input if custom else item.arguments, type=str), custom)
+        except msgspec.MsgspecError:
+            pass
+    return ToolCall(item.type.removesuffix("_call"), "")
+
+
+def editable(item: WireCall) -> bool:
+    """Another call can be put in its place: nothing in it is the provider's alone."""
+    return item.type in ASKED and bytes(item.encrypted_function_args) in _ABSENT
 
 
 def put_call(item: dict[str, Any], call: ToolCall) -> None:

@@ -13,11 +13,13 @@ from msgspec import Struct, field
 
 from execledger.agents.tool_calls import ToolCall
 from execledger.proxy.dialect import Propose, Tokens
-from execledger.proxy.responses_calls import ASKED, WireCall, call_of, put_call
+from execledger.proxy.responses_calls import ASKED, WireCall, call_of, editable, put_call
 from execledger.proxy.sse import data_of, with_data
 
 MAX_HELD = 4_000_000
 """Bytes of one call that are held at most: a larger call is let through unjudged."""
+ENDS = (b"response.completed", b"response.incomplete", b"response.failed")
+"""The events that end an answer."""
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -61,27 +63,33 @@ class ResponsesStream:
         self.tokens: Tokens | None = None
         self._propose = propose
         self._held: dict[int | None, _Held] = {}
+        self._large: set[int | None] = set()
         self._swapped: dict[str, ToolCall] = {}
 
     def feed(self, event: bytes) -> bytes:
         """What may be sent on now."""
-        if b"_call" not in event and b"response.completed" not in event:
+        plain = b"_call" not in event and not any(end in event for end in ENDS)
+        if plain and not (self._held and b"output_item" in event):
             return event
         try:
             read = _EVENT.decode(data_of(event))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return event
-        if read.type == "response.completed":
-            return self._completed(event, read)
-        if read.type == "response.output_item.added" and read.item is not None and read.item.type in ASKED:
-            self._held[read.output_index] = _Held()
-        held = self._held.get(read.output_index)
-        if read.type == "response.output_item.done" and read.item is not None and read.item.type in ASKED:
-            sent = self._done(event, read.item, held)
+            # What it belongs to can't be told, so that nothing may stay behind it.
+            return self.end() + event
+        if read.type.encode() in ENDS:
+            return self.end() + self._completed(event, read)
+        call = call_of(read.item) if read.item is not None else None
+        if call is not None and read.item is not None and read.type == "response.output_item.done":
+            sent = self._done(event, read.item, call, read.output_index)
             # Let go of only now: after a fault, ``end`` still has it.
             self._held.pop(read.output_index, None)
             return sent
-        return event if held is None else self._hold(event, read, held)
+        before = b""
+        if call is not None and read.type == "response.output_item.added":
+            before = self._let_go(read.output_index)
+            self._held[read.output_index] = _Held()
+        held = self._held.get(read.output_index)
+        return before + (event if held is None else self._hold(event, read, held))
 
     def end(self) -> bytes:
         """What was still held, as it came."""
@@ -89,35 +97,39 @@ class ResponsesStream:
         self._held.clear()
         return rest
 
+    def _let_go(self, index: int | None) -> bytes:
+        """What was held of one call, as it came."""
+        held = self._held.pop(index, None)
+        return b"" if held is None else b"".join(held.events)
+
     def _hold(self, event: bytes, read: _Event, held: _Held) -> bytes:
         held.events.append(event)
         held.size += len(event)
         if held.size <= MAX_HELD:
             return b""
-        del self._held[read.output_index]
-        return b"".join(held.events)
+        self._large.add(read.output_index)
+        return self._let_go(read.output_index)
 
-    def _done(self, event: bytes, item: WireCall, held: _Held | None) -> bytes:
+    def _done(self, event: bytes, item: WireCall, call: ToolCall, index: int | None) -> bytes:
         """A complete call: judged, and sent on with what was held of it."""
+        held = self._held.get(index)
         before = held.events if held is not None else []
-        call = call_of(item)
-        swap = self._propose(item.call_id, call) if call is not None and item.call_id else None
-        if swap is None or not item.call_id:
+        swap = self._propose(item.call_id or "", call)
+        if swap is None or not editable(item) or index in self._large:
             return b"".join((*before, event))
-        self._swapped[item.call_id] = swap
+        self._swapped[item.call_id or ""] = swap
         return b"".join((*_edited(before, swap), _with_item(event, swap)))
 
     def _completed(self, event: bytes, read: _Event) -> bytes:
         """The last event: it tells the usage, and repeats every item."""
-        usage = read.response.usage if read.response is not None else None
-        if usage is not None:
-            cached = (usage.input_tokens_details or {}).get("cached_tokens")
-            known = cached if isinstance(cached, int) else None
-            self.tokens = Tokens(usage.input_tokens, known, usage.output_tokens)
+        usage = (read.response.usage if read.response is not None else None) or _Usage()
+        cached = (usage.input_tokens_details or {}).get("cached_tokens")
+        known = cached if isinstance(cached, int) else None
+        self.tokens = Tokens(usage.input_tokens, known, usage.output_tokens)
         if not self._swapped:
             return event
         data = _DECODE(data_of(event))
-        for item in data["response"].get("output") or ():
+        for item in (data.get("response") or {}).get("output") or ():
             if item.get("call_id") in self._swapped and item.get("type") in ASKED:
                 put_call(item, self._swapped[item["call_id"]])
         return with_data(event, _ENCODE(data))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
 import signal
 import socket
 import sqlite3
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -22,15 +25,21 @@ from execledger.journal.summary import RunSummary
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
-from execledger.proxy.relay import PREFIX, Relay
+from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
 from execledger.proxy.responses import Responses
 
 HOST = "127.0.0.1"
 """Where the proxy listens: keys pass through it, so nowhere else."""
 BACKLOG = 1024
 """Connections that may wait to be taken: many agents can start at once."""
+READ_BYTES = 1_048_576
+"""How much of a request is taken at a time: most histories in one piece."""
+JOURNAL_SECONDS = 0.01
+"""How long the journal waits: by then the request is on its way, and its agent waits for the model."""
 STOP_SECONDS = 2.0
 """How long streams may go on when the proxy is told to stop."""
+
+_SILENT = logging.Logger("execledger.proxy", logging.CRITICAL + 1)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -57,7 +66,7 @@ class Proxy:
         self._socket = _listening(settings.port)
         self.port: int = self._socket.getsockname()[1]
         """The port that it listens on."""
-        self.summaries: list[RunSummary] = []
+        self.summaries: Sequence[RunSummary] = ()
         """What the sessions came to."""
         self._settings = settings
         self._loop = asyncio.new_event_loop()
@@ -103,15 +112,21 @@ class Proxy:
         _allow_many_files()
         settings, dialect = self._settings, Responses()
         store = _opened(settings)
-        book = Book(settings.rules, dialect, codex, store)
+        later = partial(self._loop.call_later, JOURNAL_SECONDS)
+        book = Book(settings.rules, dialect, codex, store, later)
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
         relay = Relay(settings.upstream, Passage(book, dialect, codex, store, pass_through=through, tell=tell))
         runner = web.AppRunner(
             relay.application(),
             access_log=None,
+            # What is wrong with a request is told to whoever sent it; a log would quote its keys.
+            logger=_SILENT,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
             handler_cancellation=True,
             auto_decompress=False,
+            read_bufsize=READ_BYTES,
             shutdown_timeout=STOP_SECONDS,
         )
         await runner.setup()

@@ -10,13 +10,18 @@ from collections.abc import Container, Iterable
 from execledger.agents.session import Session
 from execledger.core.decisions import Step
 
+MANY = 2
+"""Writers that have to be known: with so many, for each of them there is another."""
+
 
 class Workspace:
     """The ledger of one session."""
 
-    def __init__(self, session: Session) -> None:
-        """An empty workspace."""
+    def __init__(self, session: Session, name: str, writers: set[str]) -> None:
+        """An empty workspace; ``writers`` names those that may have written, and all workspaces of a proxy share it."""
         self.session = session
+        self._name = name
+        self._writers = writers
         self.writing: set[str] = set()
         """The conversations that have a call under way that may write."""
         self.turn = 0
@@ -25,6 +30,16 @@ class Workspace:
         self._sources: dict[str, int] = {}
         self._chains: list[str] = []
         self._threads: dict[str, list[int]] = {}
+
+    def write(self, thread: str) -> None:
+        """A conversation of this workspace has been told of a call that may write."""
+        self.writing.add(thread)
+        if len(self._writers) < MANY:
+            self._writers.add(self._name)
+
+    def others_write(self) -> bool:
+        """Another session of the same proxy may have written."""
+        return bool(self._writers - {self._name})
 
     def busy(self, thread: str) -> bool:
         """Another conversation has a call under way that may write."""
@@ -38,9 +53,10 @@ class Workspace:
         """The step of any conversation at this point of a history that it shares with others."""
         return self._sources.get(chain)
 
-    def steps_of(self, chains: Iterable[str]) -> tuple[int, ...]:
-        """The steps at these points, as far as they are known."""
-        return tuple(self._sources[chain] for chain in chains if chain in self._sources)
+    def steps_of(self, thread: str, chains: Iterable[str]) -> tuple[int, ...]:
+        """The steps at these points, as far as they are known; the thread's own before those that it was born with."""
+        found = (self._steps.get((thread, chain), self._sources.get(chain)) for chain in chains)
+        return tuple(step for step in found if step is not None)
 
     def chains_of(self, steps: Iterable[int]) -> tuple[str, ...]:
         """The points of the history at which these steps stand."""
