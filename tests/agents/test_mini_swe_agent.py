@@ -8,21 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from execledger.agents.chronicle import Chronicle
 from execledger.agents.mini_messages import Follower, Message, text_of
-from execledger.agents.session import NOT_ANSWERED, Session
+from execledger.agents.session import Session
+from execledger.cli.main import group
 from execledger.core.policy import Policy
+from execledger.core.references import NOT_ANSWERED
+from execledger.errors import LedgerError
 from execledger.journal.reader import read_journal, rebuild
+from execledger.journal.summary import sentences
+from execledger.replay import replay
 from execledger.testing.workshop import COMMANDS, TASK, make_repository
+from execledger.trajectories import read_run
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 
 from minisweagent.agents.default import DefaultAgent
+from minisweagent.environments.docker import DockerEnvironmentConfig
 from minisweagent.environments.local import LocalEnvironment
 from minisweagent.models.test_models import DeterministicToolcallModel, make_toolcall_output
 
-from execledger.agents.mini_swe_agent import LedgerModel
+from execledger.agents.mini_swe_agent import RUNS, LedgerModel
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +58,7 @@ class Recording(DeterministicToolcallModel):  # type: ignore[misc]
 
 
 class Contained(LocalEnvironment):  # type: ignore[misc]
-    """A local environment that calls itself a container and keeps what it ran."""
+    """A local environment that has the configuration of a container and keeps what it ran."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -62,7 +70,8 @@ class Contained(LocalEnvironment):  # type: ignore[misc]
         return output
 
     def get_template_vars(self, **kwargs: Any) -> Message:
-        return {**super().get_template_vars(**kwargs), "image": "the test's own"}
+        container = DockerEnvironmentConfig(image="the test's own", executable="docker", cwd=self.config.cwd)
+        return {**container.model_dump(), **kwargs}
 
 
 def turn(number: int, *commands: str) -> Message:
@@ -224,3 +233,72 @@ def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path: Path, monkeypa
     agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS))
     ledger = agent.model.serialize()["info"]["ledger"]
     assert (ledger["journal"], ledger["counts"]["faults"], ledger["counts"]["suppressed"]) == (None, 0, 1)
+    assert sentences(RUNS[-1:])[1:] == ["Ledger: the journal of 1 run could not be written to its end"]
+
+
+def test_the_agents_variables_do_not_make_a_container(tmp_path: Path) -> None:
+    """What is handed to the agent stands beside its environment's own settings, and seals nothing."""
+    make_repository(tmp_path)
+    read = "cat warehouse/inventory.py"
+    inner = Recording(outputs=[turn(number, command) for number, command in enumerate([read, read, SUBMIT])])
+    settings = {"system_template": "s", "instance_template": "{{task}}"}
+    agent = DefaultAgent(LedgerModel.wrap(inner), LocalEnvironment(cwd=str(tmp_path)), **settings)
+    agent.run(TASK, image="the user's own word")
+    answer = observations(agent)[1]["extra"]["ledger"]
+    assert (answer["decision"]["type"], answer["shown"]["kind"], answer["sealed"]) == ("nudge", "reference", False)
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"preset": "foo"}, "model.ledger.preset: found 'foo', expected paper or verified"),
+        ({"placement": "above"}, "model.ledger.placement: found 'above', expected auto, message or inside"),
+        ({"inform": True, "shadow": "maybe"}, "model.ledger.shadow: found 'maybe', expected true or false"),
+        ({"journal": 7}, "model.ledger.journal: found 7, expected a text"),
+        ({"view_budget": 5}, "model.ledger.view_budget: no such option, found with the value 5\nhint: known: inner_"),
+        (
+            "off",
+            "model.ledger: found 'off', expected a block of options\nhint: its keys are: inner_",
+        ),
+        (False, "model.ledger: found False, expected a block of options"),
+    ],
+)
+def test_a_bad_option_is_named(block: Any, said: str) -> None:
+    """The key, its value, and what is allowed."""
+    with pytest.raises(LedgerError) as caught:
+        LedgerModel(ledger=block, model_name="scripted", outputs=[])
+    assert str(caught.value).startswith(said)
+
+
+def why(path: Path, index: int) -> dict[str, list[str]]:
+    """What is said about a call, by the word that each line begins with, but for the name of the file."""
+    said: dict[str, list[str]] = {}
+    shown = CliRunner().invoke(group, ["why", str(path), str(index)], catch_exceptions=False).output
+    for line in shown.splitlines()[1:]:
+        said.setdefault(line.partition(":")[0], []).append(line)
+    return said
+
+
+@pytest.mark.parametrize("options", [{}, {"preset": "paper"}, {"shadow": True}, {"govern": False}])
+def test_a_trajectory_tells_what_the_journal_tells(tmp_path: Path, journals: Path, options: dict[str, Any]) -> None:
+    """Every decision with its proof, the view before it, and the policy; this version decides and shows the same."""
+    agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS), **options)
+    saved = tmp_path / "mini.traj.json"
+    agent.save(saved)
+    (kept,) = journals.glob("*.ledger.jsonl")
+    ours, theirs = ([why(path, index) for index in range(len(COMMANDS))] for path in (saved, kept))
+    assert {line for told in ours for line in told.pop("today")} == {"today:     the same"}
+    assert ours == [{name: lines for name, lines in told.items() if name != "today"} for told in theirs]
+    assert read_run("run", saved.read_bytes()).policy == read_run("run", kept.read_bytes()).policy
+
+
+@pytest.mark.parametrize("options", [{}, {"preset": "paper"}])
+def test_a_run_of_ones_own_replays_to_the_same_decisions(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Each result is known as it was, or not at all: no reuse is called false, and what was shown is shown again."""
+    agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS), **options)
+    recorded = read_run("run", json.dumps(agent.serialize()).encode())
+    steps = [one.governed.step for one in recorded.steps if one.governed is not None]
+    calls = list(replay(recorded))
+    assert [(one.decision, one.shown.text) for one in calls] == [(one.decision, one.shown.text) for one in steps]
+    assert (len(calls), [one.index for one in calls if one.false]) == (len(COMMANDS), [])
+    assert "reference" in {one.shown.kind for one in steps}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from execledger.agents.mini_messages import Message, text_of
-from execledger.agents.session import NOT_ANSWERED
+from execledger.core.references import NOT_ANSWERED
 from execledger.testing.sabotage import CallSite, call_sites, sabotaged
 from execledger.testing.workshop import TASK, make_repository
 
@@ -95,7 +95,7 @@ class Played(Contained):
         return dict(result)
 
     def get_template_vars(self, **kwargs: Any) -> Message:
-        return {"cwd": self.config.cwd, "image": "the test's own", "mode": "yolo"}
+        return super().get_template_vars(mode="yolo")
 
 
 class Outcome(NamedTuple):
@@ -304,3 +304,14 @@ def test_nothing_of_ours_is_called_before_the_first_request() -> None:
         LedgerModel(ledger=inner, model_name="scripted", outputs=[]).format_message(role="user", content="")
 
     assert call_sites(make) == {}
+
+
+def test_the_cache_marker_stays_in_the_models_own_configuration(tmp_path: Path) -> None:
+    """It is ours to set while the model is asked; in the trajectory and behind the run it is the user's."""
+    inner = Marking(outputs=[turn(0, "ls"), turn(1, "touch patch.txt"), turn(2, *SUBMIT)])
+    environment = Contained(cwd=str(tmp_path))
+    agent = DefaultAgent(LedgerModel.wrap(inner), environment, system_template="s", instance_template="t")
+    agent.run(TASK)
+    config = agent.serialize()["info"]["config"]["model"]
+    assert (config["set_cache_control"], inner.config.set_cache_control) == ("default_end", "default_end")
+    assert [VIEW in text_of(request[-1]) for request in inner.requests] == [True] * 3

@@ -79,6 +79,28 @@ def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
     assert (called.status, called.err.splitlines()[0]) == (2, "execledger: vim: no agent that Ledger can run")
 
 
+def test_a_program_that_is_not_there_is_named(execledger: Execledger, tmp_path: Path) -> None:
+    """By the path that was given; a bare name was looked for on the path."""
+    called = execledger("run", "--", tmp_path / "mini")
+    said = f"execledger: {tmp_path / 'mini'}: found no program there, expected one that can be started\n"
+    assert called == (2, "", said)
+
+
+@needs_mini
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("preset=foo", "model.ledger.preset: found 'foo', expected paper or verified"),
+        ("view_budget=5", "model.ledger.view_budget: no such option, found with the value 5"),
+    ],
+)
+def test_a_bad_option_in_the_agents_configuration_is_named_before_it_starts(option: str, said: str) -> None:
+    """The launcher reads the block that the agent would hand to Ledger."""
+    with pytest.raises(LedgerError) as caught:
+        injected("mini", ["-c", "mini.yaml", "-c", f"model.ledger.{option}"], {})
+    assert caught.value.message == said
+
+
 def test_runners_are_told_from_tools() -> None:
     """Only what runs an agent gets Ledger's options."""
     lines: tuple[tuple[str, list[str]], ...] = (

@@ -10,11 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from execledger.cli.main import group
+from execledger.cli.stats import add_up
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.journal import Ended, Event
 from execledger.journal.events import Counts
 from execledger.testing.sessions import simulate
+from execledger.trajectories import Source
 from tests.journal.runs import events_of, plain_step, retold, start, summed, written
 
 RUN: list[Event] = [
@@ -105,6 +107,28 @@ def test_the_state_folder_is_the_default(tmp_path: Path) -> None:
     """Without a folder the journals of the state folder are read."""
     written(tmp_path, RUN)
     assert stats("--json", environment={"EXECLEDGER_JOURNAL": str(tmp_path)}).exit_code == 0
+
+
+def test_before_the_first_run_there_is_nothing_to_add_up(tmp_path: Path) -> None:
+    """The usual folder is not there yet, or empty: that is no error."""
+    for folder in (tmp_path, tmp_path / "no"):
+        place = {"EXECLEDGER_JOURNAL": str(folder)}
+        result = stats(environment=place)
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr == f"execledger: no runs yet in {folder}\n"
+        assert msgspec.json.decode(stats("--json", environment=place).stdout)["runs"] == 0
+
+
+def test_a_file_that_does_not_fit_into_memory_does_not_stop_the_others(tmp_path: Path) -> None:
+    """Whether that shows when it is read or when it is taken apart."""
+    whole = Source("small", written(tmp_path, RUN).read_bytes)
+
+    class Huge(bytes):
+        def find(self, *_: object) -> int:
+            raise MemoryError
+
+    totals = add_up(iter([Source("big", lambda: Huge(b"{}")), whole]))
+    assert (totals.runs, totals.named) == (1, ["big: does not fit into memory"])
 
 
 def test_no_journal_is_an_error(tmp_path: Path) -> None:

@@ -130,6 +130,39 @@ def test_a_broken_run_is_named_with_the_reason(execledger: Execledger, run: str)
     assert (called.status, called.out, called.err.startswith("execledger: broken.json: ")) == (2, "", True)
 
 
+def test_a_journal_of_a_newer_version_has_one_hint(execledger: Execledger, run: str) -> None:
+    """What to do about it, and nothing else."""
+    Path("newer.ledger.jsonl").write_text('{"event":"start","version":2}\n')
+    assert execledger("why", "newer.ledger.jsonl", 0) == (
+        2,
+        "",
+        "execledger: newer.ledger.jsonl: found a journal of version 2, expected at most 1\n"
+        "hint: a newer execledger reads it\n",
+    )
+
+
+def test_what_is_wrong_with_a_journal_is_said(execledger: Execledger, run: str) -> None:
+    """On standard error; what can be told is told."""
+    name = journal(Policy(), (READ,), (PART,), (PART,))
+    with Path(name).open("r+b") as file:
+        file.truncate(Path(name).stat().st_size - 9)
+    called = execledger("why", name, 1)
+    assert (called.status, called.err) == (0, "execledger: live.ledger.jsonl: the last line is torn\n")
+    assert said(called.out, "decision") == ["decision:  reuse, by the rule `covered-read`"]
+
+
+def test_a_step_that_refers_to_nothing_is_not_explained(execledger: Execledger, run: str) -> None:
+    """It is damage, and said to be so, and no step behind it can be asked for."""
+    name = journal(Policy(), (READ,), (PART,))
+    Path(name).write_bytes(Path(name).read_bytes().replace(b'"refers_to":[0]', b'"refers_to":[99]'))
+    called = execledger("why", name, 1)
+    assert (called.status, called.out) == (2, "")
+    assert called.err.splitlines() == [
+        "execledger: live.ledger.jsonl: lines that are no events: 1",
+        "execledger: live.ledger.jsonl: call 1 was asked for, found 1 calls, counted from 0",
+    ]
+
+
 def journal(policy: Policy, *turns: tuple[tuple[str, str], ...]) -> str:
     """A journal in the current folder, as an adapter writes it: a view before each turn, then what it called."""
     ledger = Ledger("Please fix the sum.", policy)

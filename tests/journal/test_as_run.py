@@ -59,7 +59,7 @@ def test_a_journal_is_a_recorded_run() -> None:
     names = ("one", "execledger-journal", "an agent 2", "some/model", TASK)
     run = Run(*names, True, 2, steps, policy=Policy(shadow=True))
     assert as_run(events) == run
-    assert as_run([*events, Ended(counts=Counts(), model_calls=7)]) == replace(run, turns=7)
+    assert as_run([*events, Ended(counts=Counts(proposed=2), model_calls=7)]) == replace(run, turns=7)
 
 
 def test_a_call_has_the_view_that_was_read_before_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Nudge, Reuse, Shown
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
@@ -44,6 +46,30 @@ def test_damage_in_the_middle_hides_what_needs_it() -> None:
     run = read_journal("damaged", lines(WHOLE[:1]) + b"\0\0\0\n" + lines([plain_step(1), plain_step(2)]))
     assert (run.steps, run.trouble) == ((), Trouble(damaged=1, lost=2))
     assert run.trouble.sentences() == ("lines that are no events: 1", "steps behind a gap: 2")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"decision": Reuse("whole-read", (), (1,))},
+        {"decision": Nudge("loop", (), (-1,))},
+        {"shown": Shown("reference", "x", (9,))},
+        {"shown": Shown("full", compared="same", compared_to=(9,))},
+        {"inherits": 9},
+    ],
+)
+def test_a_step_that_refers_to_none_before_it_is_damage(change: dict[str, Any]) -> None:
+    """Nothing behind it can be made sense of."""
+    wrong = replace(plain_step(1), step=replace(plain_step(1).step, **change))
+    run = read_journal("damaged", lines([start(), plain_step(0), wrong, plain_step(2)]))
+    assert (run.steps, run.trouble) == ((plain_step(0),), Trouble(damaged=1, lost=1))
+
+
+def test_an_end_that_counts_other_steps_is_reported() -> None:
+    """Whole lines may be missing, or stand there twice."""
+    for steps in ([plain_step(0)], [plain_step(0), plain_step(1), plain_step(2)]):
+        run = read_journal("gappy", lines([start(), *steps, Ended(counts=Counts(proposed=2))]))
+        assert run.trouble.sentences() == ("the end counts another number of steps than there are",)
 
 
 def test_unknown_events_and_fields_are_skipped() -> None:

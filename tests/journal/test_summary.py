@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from execledger.core.policy import Policy
@@ -11,7 +12,7 @@ from execledger.journal import Ended, Event, FaultCaught, RunSummary, ViewRender
 from execledger.journal.events import Counts
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
-from execledger.journal.summary import MAX_NAMES, Totals
+from execledger.journal.summary import MAX_NAMES, Totals, sentences
 from execledger.testing.sessions import simulate
 from tests.journal.runs import events_of, plain_step, retold, start, summed
 
@@ -81,7 +82,7 @@ def test_totals_add_up_what_is_told() -> None:
         runs_with_cost=1,
         torn=1,
         incomplete=1,
-        named=["c: the last line is torn; the end counts more steps than there are"],
+        named=["c: the last line is torn; the end counts another number of steps than there are"],
     )
 
 
@@ -101,3 +102,25 @@ def test_journals_go_to_the_platforms_state_folder() -> None:
     relative = {"XDG_STATE_HOME": "s", "HOME": "/h"}
     assert journal_folder(relative, "linux") == Path("/h/.local/state/execledger/journals")
     assert journal_folder(relative, "darwin") == Path("/h/Library/Application Support/execledger/journals")
+
+
+def test_the_closing_lines_say_where_journals_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where they are: one that could not be written is said to be so."""
+    monkeypatch.setenv("EXECLEDGER_JOURNAL", "/j")
+    one = Counts(proposed=1, ran=1)
+    usual, elsewhere = (RunSummary(counts=one, journal=f"{folder}/a.ledger.jsonl") for folder in ("/j", "/my j"))
+    lost, silent = RunSummary(counts=Counts(proposed=2), unwritten=True), RunSummary(counts=Counts(faults=1))
+    done = "0 not run, 0 elided, 0 nudged"
+    unwritten = "Ledger: the journal of 1 run could not be written to its end"
+    assert sentences([]) == []
+    assert sentences([usual]) == [
+        f"Ledger: 1 command, {done}",
+        "Ledger: journals are in /j; `execledger stats` adds them up",
+    ]
+    assert sentences([lost]) == [f"Ledger: 2 commands, {done}", unwritten]
+    assert sentences([silent]) == [f"Ledger: 0 commands, {done}; 1 fault"]
+    assert sentences([lost, elsewhere]) == [
+        f"Ledger: 2 runs, 3 commands, {done}; 0 faults",
+        "Ledger: journals are in /my j; `execledger stats '/my j'` adds them up",
+        unwritten,
+    ]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from execledger.errors import LedgerError, UnreadableRun
-from execledger.trajectories import find_runs
+from execledger.trajectories import Source, find, find_runs
+from execledger.trajectories.decoding import MAX_BYTES
 
 
 def found(*paths: Path) -> list[tuple[str, bytes]]:
@@ -113,6 +115,40 @@ def test_a_file_that_went_away_is_unreadable(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(UnreadableRun, match=r"a\.json: the file can't be read: No such file or directory"):
         source.read()
+
+
+@pytest.mark.parametrize("name", ["big.json", "big.jsonl"])
+def test_a_file_that_is_too_large_for_a_run_is_named_and_not_read(tmp_path: Path, name: str) -> None:
+    """It says how large it is, and what comes after it is read."""
+    (tmp_path / name).write_bytes(b"{\n")
+    os.truncate(tmp_path / name, MAX_BYTES + 1)
+    (tmp_path / "small.json").write_bytes(b"1")
+    big, small = find_runs([str(tmp_path)])
+    assert small.read() == b"1"
+    with pytest.raises(UnreadableRun) as caught:
+        big.read()
+    found = "found 1,000,000,001 bytes, expected at most 1,000,000,000 in one recorded run"
+    assert str(caught.value) == f"{tmp_path / name}: {found}"
+
+
+def test_a_member_that_is_too_large_is_named_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The members after it are read."""
+    monkeypatch.setattr(find, "MAX_BYTES", 10)
+    pack(tmp_path / "x.tar", ("a.json", b"1" * 11), ("b.json", b"2"))
+    big, small = find_runs([str(tmp_path)])
+    assert small.read() == b"2"
+    with pytest.raises(UnreadableRun, match=r"x\.tar!a\.json: found 11 bytes, expected at most 10 "):
+        big.read()
+
+
+def test_what_does_not_fit_into_memory_is_unreadable() -> None:
+    """It is the file's trouble, and not that of the others."""
+
+    def load() -> bytes:
+        raise MemoryError
+
+    with pytest.raises(UnreadableRun, match="big: does not fit into memory"):
+        Source("big", load).read()
 
 
 LINES = b'{"instance_id": "a__b-1", "history": []}\n\n{"instance_id": "a__b-1", "history": []}\n{"history": [}\n'

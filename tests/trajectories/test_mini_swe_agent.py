@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
+from execledger.core.fingerprint import fingerprint
+from execledger.core.policy import Policy, Preset
+from execledger.core.references import NOT_ANSWERED
 from execledger.trajectories import Recorded, Run, read_run
-from execledger.trajectories.recording import ModelCall
+from execledger.trajectories.mini_ledger import Answer
+from execledger.trajectories.recording import Governed, ModelCall
 from tests.trajectories.samples import DOCKER, HEAD, Message, answer, encoded, reply, said, tagged, trajectory, turn
 
 
@@ -186,6 +192,8 @@ def test_a_result_without_fields_is_read_from_its_text() -> None:
         ({}, "minisweagent.environments.singularity.SingularityEnvironment", True),
         ({"environment_class": "swerex_modal"}, None, True),
         ({"image": "x", "run_args": ["--rm", "-v", "/home/me:/repo"]}, "docker", False),
+        ({"image": "x", "run_args": ["-itv", "/home/me:/repo"]}, "docker", False),
+        ({"image": "x", "run_args": ["--rm", "--network", "none"]}, "docker", True),
         ({"cwd": ""}, "minisweagent.environments.local.LocalEnvironment", False),
         (None, None, False),
     ],
@@ -206,3 +214,92 @@ def test_a_pattern_that_is_no_plain_fence_is_not_taken_over(pattern: str) -> Non
     answered = {"role": "user", "content": "<returncode>0</returncode>\n<output>\na.py\n</output>"}
     run = read_run("r", encoded(trajectory("mini-swe-agent-1", [reply, answered], config)))
     assert [one.action.command for one in run.steps] == ["ls"]
+
+
+TEXT, REFERENCE, REMARK = "one\ntwo\nthree\n", "[Ledger: it stands above.]", "[Ledger: the same again.]"
+FIRST = Answer(0, Allow("new"), Shown("full"), "/repo", sealed=True)
+ELIDED = Shown("reference", REFERENCE, (0,), "same", (0,), fingerprint(Observation(TEXT, exit_status=0), steady=False))
+
+
+def noted(message: Message, answer: object) -> Message:
+    """A result beside which Ledger wrote something."""
+    message["extra"]["ledger"] = msgspec.to_builtins(answer)
+    return message
+
+
+def governed(message: Message, decision: Decision, shown: Shown, step: int = 1) -> Recorded:
+    """The second call of a run that Ledger took part in; its result is ``message``."""
+    answered = noted(message, Answer(step, decision, shown, "/repo", sealed=True))
+    messages = [turn("cat a"), noted(answer("cat a", TEXT), FIRST), turn("cat b"), answered]
+    return steps("mini-swe-agent-1.1", messages)[1]
+
+
+def as_made(decision: Decision, shown: Shown, output: str, truth: Observation) -> Recorded:
+    """That call as it should be read: what Ledger made of it, and what is known of its result."""
+    action = Action("cat b", "/repo")
+    step = Step(action, decision, Observation(output, exit_status=0), shown)
+    return Recorded(action, truth, 1, Governed(step, True, 0, None))
+
+
+def test_what_a_suppressed_call_would_have_returned_is_not_known() -> None:
+    """Its reference is no output, though the agent recorded it as one."""
+    decision, shown = Reuse("whole-read", (), (0,)), Shown("reference", REFERENCE, (0,))
+    unknown = Observation(exit_status=0, truncated=True)
+    expected = as_made(decision, shown, REFERENCE, unknown)
+    assert governed(answer("cat b", REFERENCE), decision, shown) == expected
+
+
+def test_an_output_that_was_elided_is_the_recorded_one() -> None:
+    """It stands beside the reference; what is not the output that was elided tells nothing."""
+    shown_instead = {"content": tagged(REFERENCE)}
+    found = governed({**answer("cat b", TEXT), **shown_instead}, Allow("new"), ELIDED)
+    assert found == as_made(Allow("new"), ELIDED, REFERENCE, Observation(TEXT, exit_status=0))
+    other = governed({**answer("cat b", "other"), **shown_instead}, Allow("new"), ELIDED)
+    assert other.observation == Observation(exit_status=0, truncated=True)
+
+
+@pytest.mark.parametrize("template", [tagged, lambda output: f"It said: {output}."])
+def test_a_remark_is_no_output(template: Any) -> None:
+    """It is taken off, also where the marks of the template are not known."""
+    decision, shown = Nudge("loop", (), (0,)), Shown("remark", REMARK, (0,))
+    found = governed({**answer("cat b", "x\n"), "content": template("x\n") + "\n" + REMARK}, decision, shown)
+    assert found == as_made(decision, shown, "x\n", Observation("x\n", exit_status=0))
+    unmarked = {**answer("cat b", "y"), "content": "It said: x\n" + REMARK}
+    assert governed(unmarked, decision, shown).observation == Observation("It said: x", exit_status=0, truncated=True)
+
+
+def test_a_shadow_run_shows_what_came() -> None:
+    """What would have been suppressed ran."""
+    decision, shown = Reuse("whole-read", (), (0,)), Shown("full", instead="reference")
+    assert governed(answer("cat b", TEXT), decision, shown).observation == Observation(TEXT, exit_status=0)
+
+
+def test_a_call_that_ledger_could_not_answer_has_no_output() -> None:
+    """The fixed text that asks to repeat it is none."""
+    found = steps("mini-swe-agent-1.1", [turn("cat a"), answer("cat a", NOT_ANSWERED)])
+    assert found == (recorded("cat a", truncated=True),)
+
+
+def test_notes_that_do_not_fit_the_run_are_not_followed() -> None:
+    """Where Ledger counted otherwise, or refers to what is not there, it is left out; so is what is no note of ours."""
+    beyond = Reuse("whole-read", (), (7,))
+    assert governed(answer("cat b", TEXT), Allow("new"), Shown("full"), step=2).governed is None
+    assert governed(answer("cat b", TEXT), beyond, Shown("reference", REFERENCE, (7,))).governed is None
+    foreign = [turn("ls"), noted(answer("ls", "a.py\n"), ["something", "else"])]
+    assert steps("mini-swe-agent-1.1", foreign) == (recorded("ls", "a.py\n"),)
+
+
+@pytest.mark.parametrize(
+    ("note", "policy"),
+    [
+        ({"policy": {"preset": "paper", "later": 1}}, Policy(preset=Preset.PAPER)),
+        ({"policy": {"preset": "later"}}, None),
+        ({"policy": "a digest"}, None),
+        ("something else", None),
+    ],
+)
+def test_the_policy_of_the_run(note: object, policy: Policy | None) -> None:
+    """It is known where the trajectory tells it, without what this version does not know."""
+    whole = trajectory("mini-swe-agent-1.1", [turn("ls"), answer("ls", "a.py\n")])
+    whole["info"]["ledger"] = note
+    assert read_run("r", encoded(whole)).policy == policy

@@ -54,13 +54,19 @@ class Chronicle:
         if folder is not None:
             try:
                 self._journal = Journal.create(folder, name)
+                self.summary.journal = str(self._journal.path)
             except JournalError as error:
-                tell(str(error))
+                self._unwritten(error)
 
     @property
     def journal(self) -> str | None:
         """The journal's file."""
         return None if self._journal is None else str(self._journal.path)
+
+    def _unwritten(self, error: JournalError) -> None:
+        """Say what went wrong with the journal: its writer does so once."""
+        self.summary.journal, self.summary.unwritten = None, True
+        self._tell(str(error))
 
     def note(self, event: Event) -> None:
         """Take in one event."""
@@ -69,7 +75,7 @@ class Chronicle:
             try:
                 self._journal.append(replace(event, at=time.time()))
             except JournalError as error:
-                self._tell(str(error))
+                self._unwritten(error)
 
     def fault(self, where: str, error: BaseException) -> None:
         """Note a fault of ours."""

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
 
 from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Decision, Shown, Step
+from execledger.core.decisions import Allow, Shown, Step
+from execledger.trajectories.mini_ledger import Answer, answer_of
 from execledger.trajectories.rendered import shown as shown_in
 
 Message: TypeAlias = dict[str, Any]
@@ -26,19 +26,6 @@ NOT_EXECUTED = {"output": "", "returncode": -1, "exception_info": "action was no
 """The agent's own words for an action without a result: it did not run, or was interrupted, or ended the run."""
 REJECTED, NEW_TASK = "UserRejection", "UserNewTask"
 """How the agent calls the ends of a step that were no interruption of a command: nothing ran, or the last one ended."""
-
-
-class Answer(Struct, frozen=True):
-    """What we note beside an observation: with the message it makes a step."""
-
-    step: int
-    """Which step of the run it is."""
-    decision: Decision
-    """What was decided."""
-    shown: Shown
-    """How the result was shown."""
-    cwd: str | None = None
-    """Where the command ran, as far as we knew."""
 
 
 def text_of(message: Message) -> str:
@@ -92,30 +79,13 @@ def noted(message: Message, answer: Answer) -> None:
     message.setdefault("extra", {})["ledger"] = msgspec.to_builtins(answer)
 
 
-def answer_of(message: Message) -> Answer | None:
-    """What we wrote beside an observation; None if there is nothing, or nothing that we can read."""
-    note = (message.get("extra") or {}).get("ledger")
-    try:
-        return msgspec.convert(note, Answer) if note is not None else None
-    except msgspec.ValidationError:
-        return None
-
-
 def step_of(action: Action, message: Message, answer: Answer | None) -> Step:
     """The completed step that an action and its observation make."""
     if answer is None:
         return Step(action, UNGOVERNED, observation_of(message), Shown("full"))
-    shown = answer.shown
-    if shown.kind == "reference":
-        status = message["extra"].get("returncode")
-        observation = Observation(shown.text, exit_status=status if isinstance(status, int) else None)
-    elif shown.kind == "remark":
-        bare = {**message, "content": text_of(message).removesuffix(shown.text).removesuffix("\n")}
-        bare.pop("output", None)
-        observation = observation_of(bare)
-    else:
-        observation = observation_of(message)
-    return Step(action, answer.decision, observation, shown)
+    bare = {**message, "content": answer.bare(text_of(message))}
+    bare.pop("output", None)
+    return answer.completed(action, observation_of(bare))
 
 
 class Follower:
@@ -160,7 +130,7 @@ class Follower:
         self._place = note
 
     def _observed(self, message: Message) -> None:
-        answer = answer_of(message)
+        answer = answer_of((message.get("extra") or {}).get("ledger"))
         if answer is None and is_padding(message):
             return
         key = message.get("tool_call_id") or message.get("call_id")

@@ -14,6 +14,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
+from execledger.agents.mini_options import options_of
+from execledger.errors import LedgerError
 from execledger.journal.summary import sentences
 
 MODEL = "execledger.agents.mini_swe_agent.LedgerModel"
@@ -66,7 +68,9 @@ def injected(runner: str, arguments: list[str], options: dict[str, Any]) -> list
     # Any -c drops the default file, so it has to be named.
     added = [] if asked.given else [word for spec in asked.specs for word in ("-c", spec)]
     settings = {f"ledger.{name}": value for name, value in options.items()}
-    inner = asked.model_class or configured_class(asked.specs)
+    model = configured_model(asked.specs)
+    options_of(model.get("ledger"))
+    inner = asked.model_class or str(model.get("model_class") or "")
     if inner != MODEL:
         settings = {"model_class": MODEL, "ledger.inner_model_class": inner, **settings}
     for name, value in settings.items():
@@ -75,21 +79,19 @@ def injected(runner: str, arguments: list[str], options: dict[str, Any]) -> list
     return [*arguments, *added, *(("--model-class", MODEL) if asked.model_class else ())]
 
 
-def configured_class(specs: list[str]) -> str:
-    """The model class that the user's configuration names; empty if it names none."""
+def configured_model(specs: list[str]) -> dict[str, Any]:
+    """What the user's configuration says about the model."""
     from minisweagent.config import get_config_from_spec
+    from minisweagent.utils.serialize import recursive_merge
 
-    inner = ""
-    for spec in specs:
-        model = (get_config_from_spec(spec) or {}).get("model") or {}
-        inner = model.get("model_class") or inner
-    return str(inner)
+    whole = recursive_merge(*((get_config_from_spec(spec) or {}) for spec in specs))
+    return whole.get("model") or {}
 
 
-def tell_summary(journal: str) -> None:
-    """Say on standard error what Ledger did in this process; ``journal`` is where its journals went, if not as ever."""
+def tell_summary() -> None:
+    """Say on standard error what Ledger did in this process."""
     adapter = sys.modules.get("execledger.agents.mini_swe_agent")
-    for sentence in sentences(adapter.RUNS, journal) if adapter is not None else ():
+    for sentence in sentences(adapter.RUNS) if adapter is not None else ():
         print(sentence, file=sys.stderr)
 
 
@@ -100,7 +102,10 @@ def main() -> None:
     if runner is not None:
         try:
             arguments = injected(runner, arguments, options)
-            atexit.register(tell_summary, options.get("journal", ""))
+            atexit.register(tell_summary)
+        except LedgerError as error:
+            print(f"execledger: {error}", file=sys.stderr)
+            sys.exit(2)
         except Exception as error:
             # A file that is missing, say: the agent meets the same, and reports it in its own way.
             print(f"Ledger: not in this run, since the agent's configuration can't be read: {error}", file=sys.stderr)

@@ -25,7 +25,6 @@ from execledger import __version__
 from execledger.agents.chronicle import Chronicle
 from execledger.agents.mini_messages import (
     NOT_EXECUTED,
-    Answer,
     Follower,
     Message,
     append_text,
@@ -33,14 +32,16 @@ from execledger.agents.mini_messages import (
     observation_of,
     text_of,
 )
-from execledger.agents.mini_options import Options, agent_version, is_off
-from execledger.agents.session import NOT_ANSWERED, Session
+from execledger.agents.mini_options import Options, agent_version, is_off, options_of
+from execledger.agents.mini_sealed import sealed
+from execledger.agents.session import Session
 from execledger.core.actions import Action
 from execledger.core.decisions import Decision, Step
-from execledger.core.fingerprint import digest
 from execledger.core.plain import printable
+from execledger.core.references import NOT_ANSWERED
 from execledger.journal.events import Counts, Started, policy_fields
 from execledger.journal.summary import RunSummary
+from execledger.trajectories.mini_ledger import Answer
 
 logger = logging.getLogger("minisweagent.ledger")
 
@@ -72,7 +73,11 @@ class LedgerModel:
         """Wrap the model that ``model_config`` describes; ``ledger`` holds the options."""
         from minisweagent.models import get_model
 
-        self._options = msgspec.convert(ledger or {}, Options, strict=False)
+        try:
+            self._options = msgspec.convert({} if ledger is None else ledger, Options, strict=False)
+        except msgspec.ValidationError:
+            # In the ordinary course nothing of ours is called that could fail; here it says what is wrong.
+            self._options = options_of(ledger)
         self.inner: Any = get_model(config={**model_config, "model_class": self._options.inner_model_class})
 
     @classmethod
@@ -107,9 +112,7 @@ class LedgerModel:
             )
         )
         cache = getattr(config, "set_cache_control", None)
-        if config is not None and isinstance(cache, str):
-            # The marker for prompt caches belongs on the last message that stays, so we set it ourselves.
-            config.set_cache_control, self._cache = None, cache
+        self._cache = cache if isinstance(cache, str) else None
         logger.info("Ledger %s is active (preset %s)", __version__, session.policy.preset.value)
 
     @property
@@ -125,8 +128,6 @@ class LedgerModel:
         if self._on:
             self._on = False
             try:
-                if self._cache is not None:
-                    self.inner.config.set_cache_control = self._cache
                 self._session.fault(where, error)
             except Exception:
                 # There is no run to tell, or not even that is possible.
@@ -141,13 +142,21 @@ class LedgerModel:
 
     def query(self, messages: list[Message], **kwargs: Any) -> Message:
         """Inform, ask the inner model, govern what it proposes."""
-        request = messages
+        request, cache = messages, None
         if self._on:
             try:
-                request = self._informed(messages)
+                informed = self._informed(messages)
+                if self._cache is not None and informed is not messages:
+                    # The marker stands in it already, on the last message that stays.
+                    self.inner.config.set_cache_control, cache = None, self._cache
+                request = informed
             except BaseException as error:
                 self._fault("inform", error)
-        message: Message = self.inner.query(request, **kwargs)
+        try:
+            message: Message = self.inner.query(request, **kwargs)
+        finally:
+            if cache is not None:
+                self.inner.config.set_cache_control = cache
         if self._on:
             try:
                 return self._governed(message)
@@ -202,7 +211,7 @@ class LedgerModel:
             self._follower.follow(self._messages)
         return {
             "version": __version__,
-            "policy": digest(session.policy.digest_text()),
+            "policy": policy_fields(session.policy),
             "preset": session.policy.preset.value,
             "state": session.ledger.digest,
             "journal": session.chronicle.journal,
@@ -362,7 +371,7 @@ class LedgerModel:
         for at, (message, step) in enumerate(zip(rendered, steps, strict=False)):
             if step is None:
                 continue
-            noted(message, Answer(len(self._session.ledger), step.decision, step.shown, self._cwd))
+            noted(message, Answer(len(self._session.ledger), step.decision, step.shown, self._cwd, self._sealed))
             raw = str(merged[at].get("output") or "")
             if at in elided:
                 message["extra"]["raw_output"] = raw
@@ -403,10 +412,8 @@ class LedgerModel:
 
     @property
     def _sealed(self) -> bool:
-        """Commands run in a container of the agent's own that the host does not share files with."""
-        arguments = self._variables.get("run_args") or []
-        shared = any(str(one).startswith(("-v", "--volume", "--mount")) for one in arguments)
-        return bool(self._variables.get("image")) and not shared
+        """Commands run in a container of the agent's own that shares no files, once an observation has told."""
+        return sealed(self._variables)
 
 
 def _with_text(message: Message, text: str) -> Message:

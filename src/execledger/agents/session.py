@@ -7,6 +7,7 @@ the agent calls its adapter, is counted, and turns Ledger off for the rest of th
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from contextlib import suppress
 from typing import TypeVar
 
 from execledger.agents.chronicle import Chronicle
@@ -15,15 +16,13 @@ from execledger.core.batch import Batch
 from execledger.core.decisions import Decision, Reuse, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
+from execledger.core.redact import redact
 from execledger.core.rereads import reread
 from execledger.core.step import complete
 from execledger.journal.events import ViewRendered, recorded
 from execledger.symbols.steps import edited_symbols
 
 T = TypeVar("T")
-
-NOT_ANSWERED = "[Ledger: this command was not run. Please repeat it.]"
-"""The answer to a suppressed command whose reference can't be given any more."""
 
 
 class Session:
@@ -57,10 +56,11 @@ class Session:
         self.active = False
         try:
             self.chronicle.fault(where, error)
-            self._tell(f"Ledger is off for the rest of this run, after a fault of its own in {where}: {error!r}")
         except Exception:
             # Not even saying so may stop the agent.
             self.chronicle.summary.counts.faults += 1
+        with suppress(Exception):
+            self._tell(f"Ledger is off for the rest of this run, after a fault of its own in {where}: {told(error)}")
 
     def view(self, sealed: bool, visible: Container[int] | None = None, thread: str = "") -> str:
         """The state view for the next model call; "" if none is shown."""
@@ -90,3 +90,8 @@ class Session:
         again = reread(self.ledger, step.action)
         self.ledger.record(step)
         self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, reread=again))
+
+
+def told(error: BaseException) -> str:
+    """An error for a user's eyes: its kind and its words, without what it may quote."""
+    return f"{type(error).__name__}: {redact(str(error))[:200]}"

@@ -35,5 +35,5 @@ def command(upstream: str, port: int, sealed: bool, pass_through: bool, switches
         click.echo(proxy.url)
         sys.stdout.flush()
         stopped.wait()
-    for sentence in sentences(proxy.summaries, switches.journal or ""):
+    for sentence in sentences(proxy.summaries):
         click.echo(sentence, err=True)

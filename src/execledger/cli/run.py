@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from pathlib import Path
 
 import click
 
 from execledger.agents.mini_options import is_off
+from execledger.agents.programs import find_program
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.errors import LedgerError
 
@@ -32,6 +31,8 @@ AGENTS = {
 @click.option("--sealed", is_flag=True, help="codex: it has this machine to itself, as in a container.")
 @click.option("--direct-tools", is_flag=True, help="codex: have tools called directly, not by scripts of the model.")
 @click.option("--pass-through", is_flag=True, help="codex: change nothing, not a byte.")
+@click.option("--view", is_flag=True, help="Show the run in the browser while it goes on.")
+@click.option("--no-browser", is_flag=True, help="With --view: only say where the run is shown.")
 @click.argument("agent", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGUMENTS]...")
 def command(
     switches: Switches,
@@ -40,6 +41,8 @@ def command(
     sealed: bool,
     direct_tools: bool,
     pass_through: bool,
+    view: bool,
+    no_browser: bool,
     agent: tuple[str, ...],
 ) -> int:
     """Start AGENT (mini, mini-extra swebench, codex exec, ...) with Ledger around it.
@@ -53,6 +56,10 @@ def command(
     program = find_program(name, kind)
     if is_off():
         os.execv(program, [program, *arguments])
+    if view:
+        from execledger.cli.view import view_beside
+
+        view_beside(switches.journals(), browser=not no_browser)
     if kind == "codex":
         refuse(kind, {"--placement": placement})
         rules = proxy_rules(switches, sealed)
@@ -61,7 +68,6 @@ def command(
 
         launch = Launch(
             rules=rules,
-            journal=switches.journal or "",
             upstream=upstream or "",
             direct=direct_tools,
             pass_through=pass_through,
@@ -80,12 +86,3 @@ def refuse(kind: str, given: dict[str, object]) -> None:
     for option, value in given.items():
         if value:
             raise LedgerError(f"{option}: found with {kind}, expected with another agent", hint="execledger run --help")
-
-
-def find_program(name: str, extra: str) -> str:
-    """The agent's program: on the path, or beside our own Python."""
-    found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
-    if found is None:
-        how = "npm install -g @openai/codex" if extra == "codex" else "pip install 'execledger[mini]'"
-        raise LedgerError(f"{name}: not found on the path", hint=how)
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import click
@@ -13,6 +14,7 @@ from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble, read_events
 from execledger.journal.summary import MAX_NAMES, RunSummary, Totals
+from execledger.trajectories.decoding import TOO_LARGE
 from execledger.trajectories.find import Source, find_runs
 from execledger.trajectories.journal import is_journal
 
@@ -23,17 +25,20 @@ from execledger.trajectories.journal import is_journal
 def command(paths: tuple[str, ...], as_json: bool) -> None:
     """Add up the journals in DIR (files, folders, archives); by default those in the state folder."""
     given = paths or (str(journal_folder()),)
-    totals = add_up(find_runs(given))
+    # Before the first run, the folder that we would make is not there.
+    totals = add_up(find_runs(given) if paths or os.path.exists(given[0]) else iter(()))
     for sentence in totals.named:
         click.echo(f"execledger: {sentence}", err=True)
     if len(totals.named) == MAX_NAMES:
         click.echo("execledger: more files with trouble are counted, but not named", err=True)
-    if not totals.runs:
+    if not totals.runs and (paths or totals.unread):
         raise LedgerError(f"no journal was read at {', '.join(given)}")
     if as_json:
         click.echo(msgspec.json.encode(totals).decode())
-    else:
+    elif totals.runs:
         Console(highlight=False).print(_table(totals))
+    else:
+        click.echo(f"execledger: no runs yet in {given[0]}", err=True)
 
 
 def add_up(sources: Iterator[Source]) -> Totals:
@@ -49,6 +54,8 @@ def add_up(sources: Iterator[Source]) -> Totals:
                 run.add(event)
         except UnreadableRun as error:
             totals.skip(str(error))
+        except MemoryError:
+            totals.skip(f"{source.name}: {TOO_LARGE}")
         else:
             totals.add(source.name, run, trouble)
     return totals

@@ -1,7 +1,7 @@
 """``execledger why``: one decision of a recorded run, with its proof.
 
-Where Ledger took part in the run and kept a journal, that is the decision that was made then, and whether this version
-would decide otherwise. Of any other run it is the decision that a replay makes.
+Where Ledger took part in the run, and a journal or the agent's own record tells what it did, that is the decision that
+was made then, and whether this version would decide otherwise. Of any other run it is the decision that a replay makes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from execledger.replay import new_ledger, replay
 from execledger.trajectories import Run
 from execledger.trajectories.recording import Governed, Recorded
 
-BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished"})
+BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished", "no-shim"})
 """Rules of the adapters, which follow from what no journal holds: they are not judged again."""
 
 
@@ -52,6 +52,8 @@ def command(run: str, index: int, preset: str | None, policy_file: str | None) -
     """
     recorded = _find(run)
     policy = chosen_policy(preset, policy_file)
+    if recorded.trouble:
+        click.echo(f"execledger: {recorded.name}: {'; '.join(recorded.trouble)}", err=True)
     if index >= len(recorded.steps):
         raise LedgerError(f"{run}: call {index} was asked for, found {len(recorded.steps)} calls, counted from 0")
     governed = recorded.steps[index].governed
@@ -82,13 +84,19 @@ def _live(run: Run, index: int, governed: Governed) -> Told:
     turn = asked.turn, asked.action.thread
     # The calls of one turn are decided before any of them runs.
     first = next(at for at, one in enumerate(run.steps) if (one.turn, one.action.thread) == turn)
+    before = [one.governed.step for one in run.steps[:first] if one.governed is not None]
     ledger = new_ledger(run)
-    for one in run.steps[:first]:
-        if one.governed is not None:
-            ledger.record(one.governed.step)
-    today = _today(ledger, asked, governed, range(governed.since, first))
+    for step in before:
+        ledger.record(step)
+    view, today = governed.view, "not judged again, what Ledger made of a call before it is not recorded"
+    if len(before) == first:
+        visible = range(governed.since, first)
+        today = _today(ledger, asked, governed, visible)
+        if view is None:
+            view = "" if ledger.policy.shadow else ledger.inform(visible, governed.sealed, asked.action.thread).text
     step = governed.step
-    return Told(ledger.classify(asked.action), step.decision, step.shown, governed.view, today)
+    view = "the state view before it was not kept" if view is None else view
+    return Told(ledger.classify(asked.action), step.decision, step.shown, view, today)
 
 
 def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) -> str:
@@ -122,9 +130,10 @@ def _find(name: str) -> Run:
     if len(found) > 1:
         raise LedgerError(f"{name}: found more than one recorded run there", hint=f"name one, such as {found[0].name}")
     if not found:
-        raise LedgerError(
-            "\n".join(unreadable) or f"{name}: no such recorded run", hint="RUN is a file, or archive!member"
-        )
+        # What is said of a file that can't be read has a hint of its own, where there is one to give.
+        if unreadable:
+            raise LedgerError("\n".join(unreadable))
+        raise LedgerError(f"{name}: no such recorded run", hint="RUN is a file, or archive!member")
     return found[0]
 
 

@@ -113,6 +113,11 @@ class Observation(Struct, frozen=True):
         return not (self.failed or self.timed_out) and self.exit_status in (0, None)
 
     @property
+    def untold(self) -> bool:
+        """Nothing is known of the output: a recorded run does not hold it."""
+        return self.truncated and not self.output
+
+    @property
     def pieces(self) -> tuple[str, ...]:
         """The contiguous runs of output that the model was shown; none where what was left out is not known."""
         if self.cut is not None:

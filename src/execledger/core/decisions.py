@@ -97,3 +97,9 @@ class Step(Struct, frozen=True, omit_defaults=True):
     withheld: tuple[tuple[int, str], ...] = ()
     """Lines of the file that ``observation`` does not hold as they were shown, because a journal keeps no secrets:
     their places among all that it holds, and their digests."""
+
+    def stands_at(self, index: int) -> bool:
+        """It may be step ``index`` of a run: whatever it refers to lies before that."""
+        inherited = () if self.inherits is None else (self.inherits,)
+        referred = (*self.decision.refers_to, *self.shown.refers_to, *self.shown.compared_to, *inherited)
+        return all(0 <= step < index for step in referred)

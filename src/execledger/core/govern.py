@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.core.actions import Action
+from execledger.core.actions import Action, Aside
 from execledger.core.coverage import cover
 from execledger.core.decisions import Allow, Decision, Nudge, Reuse
 from execledger.core.faults_seen import names
@@ -206,7 +206,8 @@ def repeated_test(case: Case) -> Decision | None:
 
 def loop(case: Case) -> Decision | None:
     """A command without effects, repeated within a short window."""
-    if case.record.effects is not Effects.NONE or case.record.category is Category.TEST:
+    aside = isinstance(case.action.call, Aside)
+    if case.record.effects is not Effects.NONE or case.record.category is Category.TEST or aside:
         return None
     return _nudge(case, "loop", case.ledger.policy.repeat_window)
 

@@ -227,6 +227,8 @@ class Ledger:
             self._note_error(at, step.observation, record)
         if here:
             self._count(at, step, record)
+        elif step.shown.kind == "reference":
+            self.references.append((at, record))
         self._chain = digest(
             self._chain,
             redact(step.action.command),

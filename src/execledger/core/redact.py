@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     rf"|{_START}(?:hf_|npm_)[A-Za-z0-9]{{16,}}"
     r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{12,}|pypi-AgE[\w-]{16,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{8,}"
-    rf"|{_START}(?:gsk_|xai-|dop_v1_|glsa_)[A-Za-z0-9_]{{20,}}|{_START}ya29\.[\w-]{{20,}}"
+    rf"|{_START}(?:gsk_|xai-|dop_v1_|glsa_|r8_|hvs\.|xapp-|ATATT|AGE-SECRET-KEY-)[A-Za-z0-9_-]{{20,}}|{_START}ya29\.[\w-]{{20,}}"
     rf"|{_START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}|(?<=hooks\.slack\.com/services/)[\w/]{{16,}}"
     # A JSON web token; a start within its own letters would make the search quadratic.
     rf"|(?:(?<![\w-])|{_ESCAPE})eyJ[\w-]{{6,}}+\.[\w-]{{4,}}+(?:\.[\w-]*+)?"
@@ -111,7 +111,7 @@ def _values(*patterns: re.Pattern[str]) -> Callable[[str], str]:
 
 _TOKEN_MARKERS = tuple(
     "sk- k_live_ k_test_ hf_ npm_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- pypi-age akia asia aiza xox eyj"
-    " gsk_ xai- dop_v1_ glsa_ ya29. sg. hooks.slack.com".split()
+    " gsk_ xai- dop_v1_ glsa_ r8_ hvs. xapp- atatt age-secret ya29. sg. hooks.slack.com".split()
 )
 _NAME_MARKERS = tuple(
     "apikey api_key api-key accesskey access_key access-key accountkey account_key account-key secret passw passphrase"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MARK = "[Ledger: "
 """How every reference and remark begins."""
+NOT_ANSWERED = f"{MARK}this command was not run. Please repeat it.]"
+"""The answer to a suppressed command whose reference can't be given any more."""
 
 
 def span(lines: Lines) -> str:

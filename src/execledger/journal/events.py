@@ -25,7 +25,7 @@ class Counts(Struct, kw_only=True):
     """What happened in a run, in numbers."""
 
     proposed: int = 0
-    """Commands that the agent proposed."""
+    """Commands that the agent proposed, but for one that ended the run: it brings no result."""
     ran: int = 0
     """Those that ran."""
     suppressed: int = 0
@@ -91,8 +91,7 @@ class Started(_Event, frozen=True, kw_only=True, tag="start"):
 
     def known_policy(self) -> Policy:
         """The policy, without fields that this version does not know."""
-        known = {name: value for name, value in self.policy.items() if name in Policy.__struct_fields__}
-        return convert(known, Policy)
+        return known_policy(self.policy)
 
 
 class ViewRendered(_Event, frozen=True, kw_only=True, tag="view"):
@@ -164,6 +163,11 @@ def policy_fields(policy: Policy) -> dict[str, str | int | float | bool]:
     """A policy as the start of a journal holds it."""
     fields: dict[str, str | int | float | bool] = to_builtins(policy)
     return fields
+
+
+def known_policy(fields: dict[str, str | int | float | bool]) -> Policy:
+    """The policy that such fields tell, without those that this version does not know."""
+    return convert({name: value for name, value in fields.items() if name in Policy.__struct_fields__}, Policy)
 
 
 def recorded(

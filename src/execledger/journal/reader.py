@@ -27,13 +27,15 @@ class Trouble(Struct):
     torn: bool = False
     """The last line is not whole: the writer was killed, or had no room."""
     damaged: int = 0
-    """Other lines that are no events."""
+    """Other lines that are no events, or steps that refer to what does not stand before them."""
     lost: int = 0
     """Steps that stand behind a gap: without the steps before them they mean nothing."""
     unknown_events: int = 0
     """Events of a kind that this version does not know."""
     unknown_fields: int = 0
     """Fields of known events that this version does not know."""
+    miscounted: bool = False
+    """The end counts another number of steps than there are."""
 
     def sentences(self) -> tuple[str, ...]:
         """The trouble in words."""
@@ -43,6 +45,7 @@ class Trouble(Struct):
             f"steps behind a gap: {self.lost}": self.lost,
             f"events of an unknown kind: {self.unknown_events}": self.unknown_events,
             f"unknown fields: {self.unknown_fields}": self.unknown_fields,
+            "the end counts another number of steps than there are": self.miscounted,
         }
         return tuple(sentence for sentence, holds in said.items() if holds)
 
@@ -101,10 +104,13 @@ def read_events(name: str, data: bytes, trouble: Trouble) -> Iterator[Event]:
             trouble.damaged += not torn and bool(line.strip())
             continue
         trouble.unknown_fields += decoded.unknown_fields
-        if decoded.event is None:
+        event = decoded.event
+        if event is None:
             trouble.unknown_events += 1
+        elif isinstance(event, StepRecorded) and not event.step.stands_at(event.index):
+            trouble.damaged += 1
         else:
-            yield decoded.event
+            yield event
 
 
 def _start(name: str, line: bytes) -> Started:
@@ -133,14 +139,16 @@ def read_journal(name: str, data: bytes) -> JournalRun:
     all_steps = [event for event in events if isinstance(event, StepRecorded)]
     steps = [step for position, step in enumerate(all_steps) if step.index == position]
     gap = next((position for position, step in enumerate(all_steps) if step.index != position), len(all_steps))
+    ended = next((event for event in reversed(events) if isinstance(event, Ended)), None)
     trouble.lost = len(all_steps) - gap
+    trouble.miscounted = ended is not None and ended.counts.proposed != len(all_steps)
     return JournalRun(
         name=name,
         start=start,
         steps=tuple(steps[:gap]),
         views=tuple(event for event in events if isinstance(event, ViewRendered)),
         faults=tuple(event for event in events if isinstance(event, FaultCaught)),
-        ended=next((event for event in reversed(events) if isinstance(event, Ended)), None),
+        ended=ended,
         trouble=trouble,
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from execledger.core.decisions import Reuse
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
@@ -27,6 +29,10 @@ class RunSummary(Struct):
     """Model calls that proposed a command."""
     end: Ended | None = None
     """How it ended, if that was recorded."""
+    journal: str | None = None
+    """While it happens: the file that its journal goes to; None if there is none, or it can't be written any more."""
+    unwritten: bool = False
+    """While it happens: its journal could not be written, or not to its end."""
 
     def add(self, event: Event) -> None:
         """Take in one event."""
@@ -52,7 +58,7 @@ class RunSummary(Struct):
 
     @property
     def incomplete(self) -> bool:
-        """The end counts steps that are not there."""
+        """The end counts another number of steps than there are."""
         return self.end is not None and self.end.counts.proposed != self.counts.proposed
 
     def sentence(self) -> str:
@@ -61,8 +67,8 @@ class RunSummary(Struct):
         done = f"{counts.suppressed} not run, {counts.elided} elided, {counts.nudged} nudged"
         if self.shadow:
             done = f"shadow: {counts.shadow_reuses} would not have run, {counts.shadow_wrong} of them wrongly"
-        faults = f"; {counts.faults} fault{'s' if counts.faults != 1 else ''}" if counts.faults else ""
-        return f"Ledger: {counts.proposed} commands, {done}{faults}"
+        faults = f"; {_many(counts.faults, 'fault')}" if counts.faults else ""
+        return f"Ledger: {_many(counts.proposed, 'command')}, {done}{faults}"
 
     def _step(self, event: StepRecorded) -> None:
         counts, decision, shown = self.counts, event.step.decision, event.step.shown
@@ -89,21 +95,28 @@ class RunSummary(Struct):
             counts.shadow_nudges += shown.instead == "remark"
 
 
-def sentences(runs: Sequence[RunSummary], journal: str = "") -> list[str]:
-    """What Ledger did in one process, for its end; ``journal`` is where its journals went, if not as ever."""
+def sentences(runs: Sequence[RunSummary]) -> list[str]:
+    """What Ledger did in one process, for its end, and where the journals of its runs are."""
     if not runs:
         return []
     counts = [run.counts for run in runs]
     many = (
-        f"Ledger: {len(runs)} runs, {sum(one.proposed for one in counts)} commands, "
+        f"Ledger: {len(runs)} runs, {_many(sum(one.proposed for one in counts), 'command')}, "
         f"{sum(one.suppressed for one in counts)} not run, {sum(one.elided for one in counts)} elided, "
-        f"{sum(one.nudged for one in counts)} nudged; {sum(one.faults for one in counts)} faults"
+        f"{sum(one.nudged for one in counts)} nudged; {_many(sum(one.faults for one in counts), 'fault')}"
     )
     told = [runs[0].sentence() if len(runs) == 1 else many]
-    if journal != "off":
-        stats = shlex.join(["execledger", "stats", *([journal] if journal else [])])
-        told.append(f"Ledger: journals are in {journal or journal_folder()}; `{stats}` adds them up")
+    for folder in sorted({os.path.dirname(run.journal) for run in runs if run.journal}):
+        stats = shlex.join(["execledger", "stats", *([folder] if folder != str(journal_folder()) else [])])
+        told.append(f"Ledger: journals are in {folder}; `{stats}` adds them up")
+    if unwritten := sum(run.unwritten for run in runs):
+        told.append(f"Ledger: the journal of {_many(unwritten, 'run')} could not be written to its end")
     return told
+
+
+def _many(count: int, what: str) -> str:
+    """A number of things."""
+    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 class Totals(Struct):
@@ -153,7 +166,7 @@ class Totals(Struct):
             self._add_usage(run.end)
         self.torn += trouble.torn
         self.incomplete += run.incomplete or bool(trouble.damaged or trouble.lost)
-        said = (*trouble.sentences(), *(("the end counts more steps than there are",) if run.incomplete else ()))
+        said = replace(trouble, miscounted=run.incomplete).sentences()
         if said:
             self.note(f"{name}: {'; '.join(said)}")
 

@@ -14,6 +14,10 @@ import msgspec
 from execledger.errors import UnreadableRun
 
 T = TypeVar("T")
+MAX_BYTES = 1_000_000_000
+"""Bytes of a file that is taken for one run: runs are far smaller, and what is read stands in memory as a whole."""
+TOO_LARGE = "does not fit into memory"
+"""What is said of a file that is too much for this machine."""
 FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Takes an object apart into its fields, none of which is looked at."""
 

@@ -14,17 +14,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from msgspec import Struct
 
 from execledger.errors import LedgerError, UnreadableRun
+from execledger.trajectories.decoding import MAX_BYTES, TOO_LARGE
 from execledger.trajectories.many import instances
 
 _RUNS = (".json", ".jsonl", ".traj")
 _ARCHIVES = (".tar", ".tar.xz", ".tar.gz", ".txz", ".tgz")
 _NOT_RUNS = frozenset(
     "preds.json all_preds.jsonl predictions.json predictions.jsonl report.json metadata.json base_state.json"
-    " sessions-index.json".split()
+    " sessions-index.json plan.json resolved.json".split()
 )
 """What agents and batch runners leave beside their runs."""
 _COPIES = "event_cache"
@@ -49,6 +51,8 @@ class Source(Struct, frozen=True):
             return self.load()
         except OSError as error:
             raise UnreadableRun(self.name, f"the file can't be read: {error.strerror or error}") from error
+        except MemoryError as error:
+            raise UnreadableRun(self.name, TOO_LARGE) from error
 
 
 def find_runs(paths: Iterable[str]) -> Iterator[Source]:
@@ -71,7 +75,19 @@ def _sources(path: str) -> Iterator[Source]:
     elif path.endswith(".jsonl"):
         yield from _in_lines(path)
     else:
-        yield Source(path, Path(path).read_bytes)
+        yield Source(path, partial(_whole, path))
+
+
+def _whole(path: str) -> bytes:
+    """A file's content, unless it is too large for a run."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        return file.read() if size <= MAX_BYTES else _refuse(path, size)
+
+
+def _refuse(name: str, size: int) -> NoReturn:
+    """Nothing of it is read: one large foreign file should not stop the others."""
+    raise UnreadableRun(name, f"found {size:,} bytes, expected at most {MAX_BYTES:,} in one recorded run")
 
 
 def _in_lines(path: str) -> Iterator[Source]:
@@ -82,11 +98,11 @@ def _in_lines(path: str) -> Iterator[Source]:
             for name, start, size in instances(file):
                 one = False
                 yield Source(f"{path}!{name}", partial(_slice, path, start, size))
-    except OSError as error:
+    except (OSError, MemoryError) as error:
         yield _broken(path, error)
     else:
         if one:
-            yield Source(path, Path(path).read_bytes)
+            yield Source(path, partial(_whole, path))
 
 
 def _in_folder(folder: str) -> Iterator[Source]:
@@ -113,11 +129,16 @@ def _in_archive(path: str) -> Iterator[Source]:
         with tarfile.open(path, mode="r|*") as archive:
             for member in archive:
                 base = os.path.basename(member.name)
-                if member.isfile() and not base.startswith(".") and _may_be_run(base):
-                    file = archive.extractfile(member)
-                    assert file is not None, "a regular member has content"
-                    yield from _in_member(f"{path}!{member.name}", file.read())
-    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, zlib.error) as error:
+                if not member.isfile() or base.startswith(".") or not _may_be_run(base):
+                    continue
+                name = f"{path}!{member.name}"
+                if member.size > MAX_BYTES:
+                    yield Source(name, partial(_refuse, name, member.size))
+                    continue
+                file = archive.extractfile(member)
+                assert file is not None, "a regular member has content"
+                yield from _in_member(name, file.read())
+    except (OSError, EOFError, MemoryError, tarfile.TarError, lzma.LZMAError, zlib.error) as error:
         yield _broken(path, error)
 
 
@@ -163,6 +184,7 @@ def _broken(path: str, error: Exception) -> Source:
     """A source that gives the error when it is read, so that one broken archive does not hide what comes after it."""
 
     def load() -> bytes:
-        raise UnreadableRun(path, f"expected an archive or folder that can be read, found: {error}") from error
+        found = TOO_LARGE if isinstance(error, MemoryError) else str(error)
+        raise UnreadableRun(path, f"expected an archive or folder that can be read, found: {found}") from error
 
     return Source(path, load)

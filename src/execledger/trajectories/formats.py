@@ -10,7 +10,7 @@ from execledger.errors import UnreadableRun
 from execledger.trajectories.atif import is_interchange, read_interchange
 from execledger.trajectories.claude_code import is_transcript, read_transcript
 from execledger.trajectories.codex import Resolve, is_rollout, read_rollout
-from execledger.trajectories.decoding import FIELDS, decode, fields_of
+from execledger.trajectories.decoding import FIELDS, TOO_LARGE, decode, fields_of
 from execledger.trajectories.journal import is_journal, read_as_run
 from execledger.trajectories.mini_swe_agent import is_mini, read_list, read_trajectory
 from execledger.trajectories.openhands import is_instance, read_event_lines, read_event_list, read_instance
@@ -32,6 +32,8 @@ def read_run(source_name: str, data: bytes, resolve: Resolve | None = None) -> R
         return _read(source_name, data, resolve)
     except RecursionError as error:
         raise UnreadableRun(source_name, "found values nested too deeply, expected a recorded run") from error
+    except MemoryError as error:
+        raise UnreadableRun(source_name, TOO_LARGE) from error
 
 
 def _read(source_name: str, data: bytes, resolve: Resolve | None) -> Run:

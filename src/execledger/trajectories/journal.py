@@ -67,6 +67,7 @@ def read_as_run(name: str, data: bytes) -> Run:
         totals=_totals(ended) if ended is not None else None,
         instance=instance_of(f"{name}/{start.run}"),
         ended=ended.reason if ended is not None else "",
+        trouble=journal.trouble.sentences(),
         policy=start.known_policy(),
     )
 

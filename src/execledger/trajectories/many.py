@@ -9,13 +9,16 @@ from typing import BinaryIO
 from execledger.trajectories.decoding import fields_of
 from execledger.trajectories.openhands import is_instance
 
+_FIRST = 100_000_000
+"""Bytes of the first line that are looked at: a foreign file may be one line of any length."""
+
 
 def instances(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
     """Name, start and size of every run; none, and nothing is read, if the file is not of this kind.
 
     A line that can't be read is named by its number, and a name that comes again is numbered.
     """
-    first = fields_of(file.readline())
+    first = fields_of(file.readline(_FIRST))
     file.seek(0)
     if not is_instance(first):
         return

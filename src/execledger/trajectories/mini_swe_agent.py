@@ -14,10 +14,13 @@ from typing import Any
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
+from execledger.agents.mini_sealed import shares_nothing
 from execledger.core.actions import Action, Observation
+from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
 from execledger.trajectories.decoding import decode, fields_of, text_of
 from execledger.trajectories.instances import instance_of
+from execledger.trajectories.mini_ledger import answer_of, policy_of
 from execledger.trajectories.recording import ModelCall, Recorded, Run
 from execledger.trajectories.rendered import observed, shown
 from execledger.trajectories.usage import model_call, told
@@ -26,7 +29,6 @@ _FENCE = r"(?:[\w`<>/ -]|\\s[*+]|\\n|\n|\(\?:[\w|-]+\))*"
 _PLAIN_FENCE = re.compile(_FENCE + r"\(\.\*\?\)" + _FENCE)
 _FENCED = r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```"
 _CONTAINERS = re.compile("docker|podman|singularity|apptainer|modal|contree|bubblewrap", re.IGNORECASE)
-_MOUNT = re.compile(r"-v|--volume|--mount")
 
 
 class _Call(Struct, frozen=True):
@@ -47,6 +49,7 @@ class _Extra(Struct, frozen=True):
     interrupt_type: str | None = None
     response: Raw = Raw()
     cost: Any = None
+    ledger: Any = None
 
 
 _NOTHING = _Extra()
@@ -97,6 +100,7 @@ class _Info(Struct, frozen=True):
     exit_status: str | None = None
     model_stats: _Stats | None = None
     config: _Config | None = None
+    ledger: Any = None
 
 
 _MESSAGES = Decoder(list[_Message])
@@ -140,6 +144,7 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
         steps = tuple(_called(messages, cwd))
     else:
         steps = tuple(_typed(messages, cwd, _action_pattern(config.agent)))
+    sealed = [one.governed.sealed for one in steps if one.governed is not None]
     answers = [message for message in messages if _is_model_call(message)]
     cost = model_call(None, info.model_stats.instance_cost).cost if info.model_stats else None
     return Run(
@@ -148,13 +153,14 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
         agent=f"mini-swe-agent {info.mini_version or ''}".rstrip(),
         model=(config.model.model_name or "") if config.model else "",
         task=next((text_of(message.content) for message in messages if message.role == "user"), ""),
-        container=_is_container(config),
+        container=all(sealed) if sealed else _is_container(config),
         turns=len(answers),
         steps=steps,
         model_calls=told(list(map(_took, answers))),
         totals=ModelCall(cost=cost) if cost is not None else None,
         instance=instance,
         ended=info.exit_status or "",
+        policy=policy_of(info.ledger),
     )
 
 
@@ -167,7 +173,7 @@ def _took(message: _Message) -> ModelCall:
 
 def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
     """The steps of version 2: actions and results stand apart from the text."""
-    turn, waiting = -1, list[_Call]()
+    turn, index, waiting = -1, 0, list[_Call]()
     for message in messages:
         extra = message.extra or _NOTHING
         turn += _is_model_call(message)
@@ -176,7 +182,8 @@ def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
             waiting = list(extra.actions or ())
         elif call := _answered(message, waiting):
             waiting.remove(call)
-            yield Recorded(Action(call.command, cwd), _observation(message, call.command), max(turn, 0))
+            yield _recorded(message, Action(call.command, cwd), max(turn, 0), index)
+            index += 1
 
 
 def _answered(message: _Message, waiting: list[_Call]) -> _Call | None:
@@ -189,9 +196,21 @@ def _answered(message: _Message, waiting: list[_Call]) -> _Call | None:
     return next(fitting, None)
 
 
-def _observation(message: _Message, command: str) -> Observation:
-    """The result that a message of version 2 shows."""
+def _recorded(message: _Message, action: Action, turn: int, index: int) -> Recorded:
+    """The call that a message of version 2 answers; where Ledger did, with what is known of the true result."""
     extra, text = message.extra or _NOTHING, text_of(message.content) or text_of(message.output)
+    answer = answer_of(extra.ledger)
+    if answer is None:
+        return Recorded(action, _observation(extra, text, action.command), turn)
+    action = Action(action.command, answer.cwd)
+    shown = _observation(extra, answer.bare(text), action.command)
+    return Recorded(action, answer.result(shown, extra.raw_output), turn, answer.governed(action, shown, index))
+
+
+def _observation(extra: _Extra, text: str, command: str) -> Observation:
+    """The result that a message of version 2 shows."""
+    if extra.raw_output == NOT_ANSWERED:
+        return Observation(exit_status=extra.returncode, truncated=True)
     if extra.returncode is None:
         return observed(text, command) or Observation(text, truncated=True)
     output, cut, truncated = shown(text, extra.raw_output)
@@ -244,9 +263,9 @@ def _action_pattern(agent: _Agent | None) -> re.Pattern[str]:
 
 
 def _is_container(config: _Config) -> bool:
-    """The environment is a container, and nothing of the host is mounted into it as far as its configuration tells."""
+    """The environment is a container, and shares nothing with the host as far as its configuration tells."""
     environment = config.environment or _Environment()
-    if any(_MOUNT.match(argument) for argument in environment.run_args or ()):
+    if not shares_nothing(environment.run_args or ()):
         return False
     names = f"{config.environment_type or ''} {environment.environment_class or ''}"
     return bool(environment.image or _CONTAINERS.search(names))

@@ -18,8 +18,8 @@ class Governed(Struct, frozen=True):
     """Nothing but the agent's own commands could write when it was decided."""
     since: int
     """The first step whose result was still visible when it was decided."""
-    view: str
-    """The state view that the model read before it; "" if there was none."""
+    view: str | None
+    """The state view that the model read before it; "" if there was none, None where it was not kept."""
 
 
 class Recorded(Struct, frozen=True):
@@ -83,6 +83,8 @@ class Run(Struct, frozen=True):
     """How the run ended, in the agent's own word, where the run tells."""
     parallel: bool = False
     """The calls of one turn may have run side by side."""
+    trouble: tuple[str, ...] = ()
+    """What was not as it should be in its file, though the run could be read."""
     policy: Policy | None = None
     """The policy that Ledger followed; None where it took no part in the run, or did not record it."""
 
