@@ -13,11 +13,13 @@ from execledger.errors import LedgerError
 
 VERBS = {
     "demo": ("execledger.cli.demo", "Show what Ledger does: live with a scripted model, or on a recorded run."),
+    "eval": ("execledger.cli.eval", "Run the paper's experiment, grade it, and report on any recorded runs."),
     "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
     "proxy": ("execledger.cli.proxy", "Stand between agents and their model, for any number of agents at once."),
     "replay": ("execledger.cli.replay", "Replay recorded runs and measure every decision against what was recorded."),
     "run": ("execledger.cli.run", "Start an unmodified agent with Ledger around it."),
     "stats": ("execledger.cli.stats", "Add up what many runs came to, from their journals."),
+    "view": ("execledger.cli.view", "Show runs in the browser, live or recorded, or in one file."),
     "why": ("execledger.cli.why", "Print one decision of a recorded run, with its proof and the state view."),
 }
 """Each verb's module, and one line for the list of verbs."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import resource
-import signal
-import socket
 import sqlite3
-import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 from aiohttp import web
 from msgspec import Struct
@@ -27,11 +22,8 @@ from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
 from execledger.proxy.responses import Responses
+from execledger.serving import Serving
 
-HOST = "127.0.0.1"
-"""Where the proxy listens: keys pass through it, so nowhere else."""
-BACKLOG = 1024
-"""Connections that may wait to be taken: many agents can start at once."""
 READ_BYTES = 1_048_576
 """How much of a request is taken at a time: most histories in one piece."""
 JOURNAL_SECONDS = 0.01
@@ -57,58 +49,34 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Change nothing, not a byte."""
 
 
-class Proxy:
-    """Serves while it is entered."""
+class Proxy(Serving):
+    """Serves while it is entered; its port is taken before, so that an agent can be told of it."""
 
     def __init__(self, settings: Settings) -> None:
-        """A proxy whose port is taken, so that an agent can be told of it, and that is not running yet."""
+        """A proxy that is not running yet."""
         _check(settings.upstream)
-        self._socket = _listening(settings.port)
-        self.port: int = self._socket.getsockname()[1]
-        """The port that it listens on."""
+        super().__init__(
+            settings.port,
+            self._built,
+            # What is wrong with a request is told to whoever sent it; a log would quote its keys.
+            logger=_SILENT,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
+            auto_decompress=False,
+            read_bufsize=READ_BYTES,
+            shutdown_timeout=STOP_SECONDS,
+        )
         self.summaries: Sequence[RunSummary] = ()
         """What the sessions came to."""
         self._settings = settings
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._stop = asyncio.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="execledger-proxy", daemon=True)
 
     @property
     def url(self) -> str:
         """The base address that an agent is given."""
-        return f"http://{HOST}:{self.port}{PREFIX}"
+        return super().url.rstrip("/") + PREFIX
 
-    def __enter__(self) -> Proxy:
-        """Start to serve."""
-        self._thread.start()
-        self._ready.wait()
-        if self._failure is not None:
-            self._thread.join()
-            raise self._failure
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop, and let go of everything."""
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-
-    def _run(self) -> None:
-        # Signals are the main thread's: one that was delivered here would not wake it.
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
-            self._loop.run_until_complete(self._serve())
-        except Exception as error:
-            self._failure = error
-        finally:
-            self._ready.set()
-            self._loop.close()
-
-    async def _serve(self) -> None:
-        """Serve until told to stop."""
+    def _built(self) -> web.Application:
+        """The relay with everything behind it."""
         _allow_many_files()
         settings, dialect = self._settings, Responses()
         store = _opened(settings)
@@ -117,26 +85,15 @@ class Proxy:
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
         relay = Relay(settings.upstream, Passage(book, dialect, codex, store, pass_through=through, tell=tell))
-        runner = web.AppRunner(
-            relay.application(),
-            access_log=None,
-            # What is wrong with a request is told to whoever sent it; a log would quote its keys.
-            logger=_SILENT,
-            max_line_size=MAX_HEADER,
-            max_field_size=MAX_HEADER,
-            handler_cancellation=True,
-            auto_decompress=False,
-            read_bufsize=READ_BYTES,
-            shutdown_timeout=STOP_SECONDS,
-        )
-        await runner.setup()
-        try:
-            await web.SockSite(runner, self._socket, backlog=BACKLOG).start()
-            self._ready.set()
-            await self._stop.wait()
-        finally:
-            await runner.cleanup()
-            store.close()
+        app = relay.application()
+        app.cleanup_ctx.append(partial(_closing, store))
+        return app
+
+
+async def _closing(store: EditStore, _: web.Application) -> AsyncIterator[None]:
+    """Let go of the store at the end."""
+    yield
+    store.close()
 
 
 def _check(upstream: str) -> None:
@@ -157,19 +114,6 @@ def _opened(settings: Settings) -> EditStore:
     except (OSError, sqlite3.Error) as error:
         settings.rules.tell(f"Ledger can't keep its edits in {settings.edits}, a later run won't know them: {error}")
         return EditStore(None)
-
-
-def _listening(port: int) -> socket.socket:
-    """A socket on loopback, and nowhere else."""
-    taken = socket.socket()
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        taken.bind((HOST, port))
-        taken.listen(BACKLOG)
-    except (OSError, OverflowError) as error:
-        taken.close()
-        raise LedgerError(f"port {port} can't be listened on: {getattr(error, 'strerror', None) or error}") from error
-    return taken
 
 
 def _allow_many_files() -> None:

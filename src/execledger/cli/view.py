@@ -1,0 +1,92 @@
+"""``execledger view``: a page over recorded runs and running agents."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from execledger.cli.runs import chosen_policy, policy_options, shim_resolver
+from execledger.core.policy import Policy
+from execledger.errors import LedgerError
+from execledger.journal.folder import journal_folder
+
+
+@click.command("view")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port on loopback; a free one if left out.")
+@click.option("--no-browser", is_flag=True, help="Open no browser.")
+@click.option("--export", "target", metavar="FILE.html", help="Write one file that needs no server, and end.")
+@policy_options
+def command(
+    paths: tuple[str, ...],
+    port: int,
+    no_browser: bool,
+    target: str | None,
+    preset: str | None,
+    policy_file: str | None,
+) -> None:
+    """Show runs in the browser: files, folders, archives; by default the journals in the state folder.
+
+    A journal shows what Ledger did; any other run, or a journal under a policy that is given, what it would do.
+    """
+    given = paths or (str(journal_folder()),)
+    policy = chosen_policy(preset, policy_file)
+    for path in given:
+        if not os.path.exists(path):
+            raise LedgerError(f"{path}: found nothing there", hint="`execledger run -- mini ...` writes a journal")
+    if target is not None:
+        write(given, target, policy)
+    else:
+        serve(given, port, policy, browser=not no_browser)
+
+
+def write(paths: tuple[str, ...], target: str, policy: Policy | None) -> None:
+    """Write runs into one file."""
+    from execledger.viewer.export import export
+
+    def tell(reason: str) -> None:
+        click.echo(f"execledger: not read: {reason}", err=True)
+
+    runs = export(paths, Path(target), policy, shim_resolver(), tell)
+    click.echo(f"{target}: {runs} run{'s' if runs != 1 else ''}", err=True)
+
+
+def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: bool) -> None:
+    """Show runs until told to stop."""
+    require_server()
+    from execledger.viewer.browser import open_browser
+    from execledger.viewer.server import Settings, Viewer
+
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    with Viewer(Settings(paths=paths, policy=policy, port=port, resolver=shim_resolver)) as viewer:
+        click.echo(viewer.url)
+        sys.stdout.flush()
+        if browser:
+            open_browser(viewer.url)
+        stopped.wait()
+
+
+def require_server() -> None:
+    """See that what the server needs is installed; the error says how to."""
+    try:
+        import_module("execledger.viewer.server")
+    except ModuleNotFoundError as error:
+        raise LedgerError(f"{error.name}: not installed", hint="pip install 'execledger[view]'") from error
+
+
+def view_beside(folder: Path | None, *, browser: bool) -> None:
+    """Start a viewer beside the agent that is about to be started, and say where it is."""
+    require_server()
+    if folder is None:
+        raise LedgerError("--view: found with --journal off, expected journals to view", hint="execledger run --help")
+    from execledger.viewer.beside import start
+
+    click.echo(f"Ledger: this run is shown at {start(folder, browser=browser)}", err=True)

@@ -1,0 +1,92 @@
+"""A web server on loopback, in a thread of its own, that runs while it is entered."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from execledger.errors import LedgerError
+
+HOST = "127.0.0.1"
+"""Where it listens: what passes and what is shown is private, so nowhere else."""
+BACKLOG = 1024
+"""Connections that may wait to be taken: many agents can start at once."""
+
+
+class Serving:
+    """A server that is about to run, or runs."""
+
+    def __init__(self, port: int, application: Callable[[], web.Application], **options: Any) -> None:
+        """The port is taken, 0 is any that is free; ``application`` makes what is served there, with ``options``."""
+        self._application = application
+        self._options = options
+        self._socket = _listening(port)
+        self.port: int = self._socket.getsockname()[1]
+        """The port that it listens on."""
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._stop = asyncio.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="execledger-serving", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://{HOST}:{self.port}/"
+
+    def __enter__(self) -> Self:
+        """Start to serve."""
+        self._thread.start()
+        self._ready.wait()
+        if self._failure is not None:
+            self._thread.join()
+            raise self._failure
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop, and let go of everything."""
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        # Signals are the main thread's: one that was delivered here would not wake it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self._loop.run_until_complete(self._serve())
+        except Exception as error:
+            self._failure = error
+        finally:
+            self._ready.set()
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        runner = web.AppRunner(self._application(), access_log=None, handler_cancellation=True, **self._options)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, self._socket, backlog=BACKLOG).start()
+            self._ready.set()
+            await self._stop.wait()
+        finally:
+            await runner.cleanup()
+
+
+def _listening(port: int) -> socket.socket:
+    """A socket on loopback, and nowhere else."""
+    taken = socket.socket()
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((HOST, port))
+        taken.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        taken.close()
+        raise LedgerError(f"port {port} can't be listened on: {getattr(error, 'strerror', None) or error}") from error
+    return taken

@@ -1,0 +1,94 @@
+"""Two runs side by side: which steps of one are steps of the other, and what both came to."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from execledger.viewer.counting import RunLine
+from execledger.viewer.readings import Reading
+
+MAX_PLACES = 32
+"""Places of one command that are considered for a step, the nearest: a bound on the work."""
+TOTALS = {
+    "steps": "steps",
+    "calls": "turns",
+    "input_tokens": "input_tokens",
+    "reuses": "reuses",
+    "elided": "elided",
+    "nudges": "nudges",
+    "rereads": "rereads",
+    "saved_bytes": "saved_bytes",
+    "view_bytes": "view_bytes",
+    "faults": "faults",
+}
+"""What is put side by side, and the fields of a line that it is."""
+
+
+class Comparison(Struct, frozen=True):
+    """Two runs, compared."""
+
+    a: RunLine
+    """The one."""
+    b: RunLine
+    """The other."""
+    pairs: list[tuple[int | None, int | None, str]]
+    """Steps of both, in order: ``same``, ``changed`` (another result), ``removed`` (not in b), ``added`` (not in a)."""
+    totals: dict[str, tuple[int | None, int | None]]
+    """Numbers of both."""
+
+
+def compare(one: Reading, other: Reading) -> Comparison:
+    """Compare two runs that were read to their ends."""
+    a, b = (reading.line() for reading in (one, other))
+    totals = {name: (getattr(a, field), getattr(b, field)) for name, field in TOTALS.items()}
+    return Comparison(a, b, pairs(one.telling.marks, other.telling.marks), totals)
+
+
+def pairs(one: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> list[tuple[int | None, int | None, str]]:
+    """The steps of both runs in order, those of equal commands side by side."""
+    aligned: list[tuple[int | None, int | None, str]] = []
+    i = j = 0
+    for left, right in [*common([mark for mark, _ in one], [mark for mark, _ in other]), (len(one), len(other))]:
+        aligned += [(step, None, "removed") for step in range(i, left)]
+        aligned += [(None, step, "added") for step in range(j, right)]
+        if left < len(one):
+            aligned.append((left, right, "same" if one[left] == other[right] else "changed"))
+        i, j = left + 1, right + 1
+    return aligned
+
+
+def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    """A longest common subsequence, as pairs of places; of words that stand in many places, only near ones are tried.
+
+    Every pair of equal words is a point, and the longest chain of points that rises on both sides is what is asked for.
+    """
+    places: dict[str, list[int]] = {}
+    for at, word in enumerate(other):
+        places.setdefault(word, []).append(at)
+    ends: list[int] = []
+    points: list[tuple[int, int, int]] = []
+    tails: list[int] = []
+    for i, word in enumerate(one):
+        for j in reversed(_near(places.get(word, []), i)):
+            length = bisect_left(ends, j)
+            points.append((i, j, tails[length - 1] if length else -1))
+            if length == len(ends):
+                ends.append(j)
+                tails.append(len(points) - 1)
+            else:
+                ends[length], tails[length] = j, len(points) - 1
+    chain: list[tuple[int, int]] = []
+    at = tails[-1] if tails else -1
+    while at >= 0:
+        i, j, at = points[at]
+        chain.append((i, j))
+    return chain[::-1]
+
+
+def _near(places: list[int], at: int) -> list[int]:
+    """The places nearest to ``at``, ascending."""
+    begin = min(max(bisect_left(places, at) - MAX_PLACES // 2, 0), max(len(places) - MAX_PLACES, 0))
+    return places[begin : begin + MAX_PLACES]

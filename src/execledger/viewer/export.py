@@ -1,0 +1,128 @@
+"""Runs and the page in one file that opens from a disk, without a server and without a network.
+
+Every answer that the server would give stands in an element of its own, which is no script to a browser and is parsed
+when the page asks for it. The one script and the one style are allowed by their digests, and nothing else is.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+from collections.abc import Callable, Iterator, Mapping
+from itertools import permutations
+from pathlib import Path
+from typing import IO
+
+from execledger.core.policy import Policy
+from execledger.errors import LedgerError, UnreadableRun
+from execledger.trajectories.codex import Resolve
+from execledger.trajectories.find import find_runs
+from execledger.viewer.alignment import compare
+from execledger.viewer.bundle import bundled
+from execledger.viewer.counting import RunLine
+from execledger.viewer.encoding import encoded
+from execledger.viewer.opening import reading_of
+from execledger.viewer.pages import INDEX, page_files
+from execledger.viewer.readings import Reading
+from execledger.viewer.shelf import Listing
+
+OUTPUT_LENGTH = 20_000
+"""Characters of an output that are kept; there is no server to ask for the rest."""
+MAX_COMPARED = 4
+"""Runs up to which each is compared with each."""
+HEAD = "<head>\n"
+"""What the policy stands behind."""
+STYLE = '<link rel="stylesheet" href="style.css">'
+"""What stands in the page for its style."""
+SCRIPT = '<script type="module" src="main.js"></script>'
+"""What stands in the page for its script."""
+END = "</body>"
+"""What the answers stand before."""
+
+
+def export(
+    paths: tuple[str, ...], target: Path, policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
+) -> int:
+    """Write the runs at ``paths`` to ``target``, and return how many; ``tell`` names what can't be read."""
+    before, end, after = page(page_files()).rpartition(END)
+    unfinished = target.with_name(f".{target.name}.part")
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.write(before)
+            runs = sum(_written(file, paths, policy, resolve, tell))
+            file.write(end + after)
+        os.replace(unfinished, target)
+        return runs
+    except OSError as error:
+        raise LedgerError(f"{target}: can't be written: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _written(
+    file: IO[str], paths: tuple[str, ...], policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
+) -> Iterator[int]:
+    """Write the answers about every run, and yield 1 for each."""
+    lines: list[RunLine] = []
+    few: list[Reading] = []
+    unreadable: list[dict[str, str]] = []
+    for source in find_runs(paths):
+        try:
+            reading = reading_of(source.name, source.read(), policy, resolve)
+            reading.read()
+        except UnreadableRun as error:
+            tell(str(error))
+            unreadable.append({"name": error.name, "reason": error.reason})
+            continue
+        for path, answer in _answers(reading):
+            file.write(element(path, answer))
+        lines.append(reading.line())
+        # More would only be kept in vain.
+        few = [*few, reading][: MAX_COMPARED + 1]
+        yield 1
+    if not lines:
+        raise LedgerError(f"no recorded run was read at {', '.join(paths)}")
+    for one, other in permutations(few, 2) if len(few) <= MAX_COMPARED else ():
+        path = f"/api/compare?a={one.line().id}&b={other.line().id}"
+        file.write(element(path, compare(one, other)))
+    file.write(element("/api/runs", Listing(lines, unreadable, len(lines), 0, listed=True)))
+
+
+def _answers(reading: Reading) -> Iterator[tuple[str, object]]:
+    """Everything that can be asked about one run."""
+    run = f"/api/runs/{reading.line().id}"
+    yield run, reading.answer()
+    for index in range(len(reading.telling)):
+        yield f"{run}/steps/{index}", reading.step(index, OUTPUT_LENGTH)
+
+
+def element(path: str, answer: object) -> str:
+    """An answer as an element of the page; no text in it can end the element, or begin another."""
+    data = encoded(answer).decode().replace("<", r"\u003c")
+    return f'<script type="application/json" data-path="{html.escape(path)}">{data}</script>\n'
+
+
+def page(files: Mapping[str, bytes]) -> str:
+    """The page with its style and its script in it."""
+    style, script = files["style.css"].decode(), bundled(files)
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    text = files[INDEX].decode()
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    for mark, content in (
+        (HEAD, f"{HEAD}{meta}\n"),
+        (STYLE, f"<style>{style}</style>"),
+        (SCRIPT, f'<script type="module">{script}</script>'),
+    ):
+        assert text.count(mark) == 1, f"the page has {mark!r} {text.count(mark)} times, expected once"
+        text = text.replace(mark, content)
+    return text
+
+
+def _digest(text: str) -> str:
+    """The digest by which a policy allows a text that stands in the page."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

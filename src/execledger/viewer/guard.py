@@ -1,0 +1,90 @@
+"""What keeps strangers out: pages of other sites, names of other machines, and whatever an output would like to do."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from execledger.errors import LedgerError
+from execledger.viewer.encoding import encoded
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+"""The names of this machine that a browser may call us by; any other was led here by a foreign page."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The content security policy: our own files, and nothing from anywhere else, not even what stands in the page."""
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+"""What every answer has."""
+SMALL = 1000
+"""Bytes below which packing an answer is not worth it."""
+
+
+class Refused(LedgerError):
+    """A request that is not answered, with its status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        """``message`` says what was found, and what was expected."""
+        super().__init__(message)
+        self.status = status
+        """The status of the answer."""
+
+
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Give an answer the headers that all of them have."""
+    response.headers.update(HEADERS)
+
+
+@web.middleware
+async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer only our own page; whatever goes wrong is told in one sentence, without its traceback."""
+    try:
+        _check(request)
+        return await handler(request)
+    except Refused as error:
+        return answered({"error": error.message}, error.status)
+    except web.HTTPException as error:
+        return answered({"error": error.reason.lower()}, error.status)
+    except LedgerError as error:
+        return answered({"error": error.message}, 422)
+    except OSError as error:
+        return answered({"error": f"the file can't be read: {error.strerror or 'it is gone'}"}, 422)
+    except Exception as error:
+        # A run is what others wrote: one that breaks us must not break the page, and is not repeated to it.
+        return answered(
+            {"error": f"this can't be shown, after a fault of the viewer's own: {type(error).__name__}"}, 500
+        )
+
+
+def _check(request: web.Request) -> None:
+    """A foreign page is turned away, whichever way it came."""
+    name = request.host.rpartition(":")[0] if request.host[-1:].isdigit() and ":" in request.host else request.host
+    if name not in LOOPBACK and request.host not in LOOPBACK:
+        raise Refused(403, "the host is none of this machine's names")
+    if request.headers.get("Origin", f"http://{request.host}") != f"http://{request.host}":
+        raise Refused(403, "the request comes from another site")
+    if request.path != "/" and request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        raise Refused(403, "the request comes from another site")
+    if request.method not in ("GET", "HEAD"):
+        raise Refused(405, "there is nothing here but to look at")
+
+
+def answered(answer: object, status: int = 200) -> web.Response:
+    """An answer in JSON."""
+    return packed(web.Response(body=encoded(answer), status=status, content_type="application/json"))
+
+
+def packed(response: web.Response) -> web.Response:
+    """The answer, packed for a browser that can unpack it, if it is large."""
+    if isinstance(response.body, bytes) and len(response.body) > SMALL:
+        response.enable_compression()
+    return response

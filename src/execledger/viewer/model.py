@@ -1,0 +1,288 @@
+"""A run in the shape that the page reads: short columns over all steps, and one step in full."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct, field
+
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Decision, Shown, Step
+from execledger.core.fingerprint import digest
+from execledger.core.plain import printable
+from execledger.core.policy import Policy
+from execledger.viewer.counting import Count, Origin, RunLine
+from execledger.viewer.tracks import FileTrack, Tracks
+from execledger.viewer.words import in_words
+
+LABEL_LENGTH = 80
+"""Characters of a command that stand on the timeline."""
+OUTPUT_LENGTH = 200_000
+"""Characters of an output that come with a step; what lies between its head and its tail is asked for."""
+
+
+class Columns(Struct):
+    """All steps, one column per fact: the entries at one place belong to one step."""
+
+    category: list[str] = field(default_factory=list)
+    """The categories."""
+    decision: list[str] = field(default_factory=list)
+    """allow, reuse or nudge."""
+    shown: list[str] = field(default_factory=list)
+    """full, reference or remark."""
+    effects: list[str] = field(default_factory=list)
+    """none, listed or unknown."""
+    turn: list[int] = field(default_factory=list)
+    """The calls of the model that proposed them."""
+    thread: list[str] = field(default_factory=list)
+    """The conversations."""
+    label: list[str] = field(default_factory=list)
+    """How the commands begin."""
+
+    def since(self, step: int) -> Columns:
+        """The entries from ``step`` on."""
+        return Columns(*(getattr(self, name)[step:] for name in self.__struct_fields__))
+
+
+class News(Struct, frozen=True, kw_only=True):
+    """What is new in a run."""
+
+    line: RunLine
+    """The run in one line."""
+    first: int
+    """The step that the columns begin with."""
+    steps: Columns
+    """The steps."""
+    files: list[FileTrack]
+    """What happened to each file in these steps."""
+    compactions: list[int]
+    """The steps, among these, before which earlier results went out of the model's context."""
+
+
+class RunAnswer(News, frozen=True, kw_only=True):
+    """A run, as far as it was read."""
+
+    task: str
+    """The text of the first task message."""
+    policy: Policy
+    """What Ledger followed."""
+    governed: bool
+    """This is what Ledger did live; otherwise it is what it would have done."""
+    trouble: tuple[str, ...]
+    """What was not as it should be in the file."""
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """One step in full."""
+
+    step: Step
+    """The action, the decision, and what was shown."""
+    truth: Observation
+    """What it really returned, as far as that is known."""
+    turn: int
+    """The call of the model that proposed it."""
+    view: str
+    """The state view that the model read before it; "" if there was none."""
+
+
+class DecisionAnswer(Struct, frozen=True):
+    """A decision, with its proof."""
+
+    kind: str
+    """allow, reuse or nudge."""
+    rule: str
+    """The rule that decided."""
+    proof: tuple[str, ...]
+    """What was found."""
+    refers_to: tuple[int, ...]
+    """The earlier steps that it refers to."""
+
+
+class ShownAnswer(Struct, frozen=True):
+    """How a result was shown."""
+
+    kind: str
+    """full, reference or remark."""
+    text: str
+    """The reference or the remark."""
+    instead: str
+    """In shadow mode, what would have been shown in place of the output; "" if nothing else."""
+
+
+class OutputAnswer(Struct, frozen=True, kw_only=True):
+    """An output, or its head and tail."""
+
+    text: str
+    """The text; of a long one the head and the tail, one behind the other."""
+    head: int
+    """Where something is left out: the length of the head."""
+    cut: bool
+    """Something is left out here."""
+    bytes: int
+    """The size of the whole."""
+    characters: int
+    """The length of the whole."""
+    known: bool
+    """It is what the command returned; otherwise nobody knows that any more."""
+    exit_status: int | None
+    """The exit status."""
+    stderr: str
+    """What was shown apart from the output as standard error."""
+    notice: str
+    """What the tool added to it."""
+    timed_out: bool
+    """It was stopped by a time limit."""
+    elided: int | None
+    """Where the harness had left the middle out: the length of the shown head; None if it showed all."""
+
+
+class StepAnswer(Struct, frozen=True, kw_only=True):
+    """One step, as the page reads it."""
+
+    index: int
+    """The step."""
+    command: str
+    """What was asked for."""
+    cwd: str
+    """Where; "" if that is not known."""
+    category: str
+    """Its category."""
+    effects: str
+    """What it may change."""
+    turn: int
+    """The call of the model that proposed it."""
+    thread: str
+    """The conversation."""
+    decision: DecisionAnswer
+    """What was decided."""
+    words: str
+    """The decision in plain words."""
+    compared: str | None
+    """How the result compares with what was visible; None if it was not eligible."""
+    compared_to: tuple[int, ...]
+    """The steps that bear that out."""
+    shown: ShownAnswer
+    """What the model was shown."""
+    output: OutputAnswer
+    """What came back."""
+    view: str
+    """The state view that the model read before it."""
+    view_before: str
+    """The one before the step before."""
+
+
+class Telling:
+    """A run while it is told: every step is added once, in order."""
+
+    def __init__(self, origin: Origin, policy: Policy | None, *, governed: bool) -> None:
+        """No step was told yet; ``policy`` is what the ledger follows."""
+        self.origin = origin
+        """Which run it is."""
+        self.governed = governed
+        """What is told is what Ledger did live."""
+        self.tracks = Tracks(origin.task, policy)
+        """The files, and the ledger that is folded on the way."""
+        self.policy = self.tracks.ledger.policy
+        """What Ledger follows."""
+        self.columns = Columns()
+        """The steps."""
+        self.count = Count()
+        """What they come to."""
+        self.compactions: list[int] = []
+        """The steps before which earlier results went out of context."""
+        self.marks: list[tuple[str, str]] = []
+        """By step: digests of the normalised command and of the result, which tell equal ones of two runs."""
+        self._before: list[int] = []
+        self._last: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many steps were told."""
+        return len(self.columns.category)
+
+    def add(self, step: Step, turn: int, truth: Observation | None, *, again: bool) -> None:
+        """Tell a step that the ledger has just recorded; ``truth`` where the step itself may not hold it."""
+        index, action = len(self), step.action
+        result = self.tracks.ledger.results[index]
+        columns = self.columns
+        columns.category.append(result.record.category.value)
+        columns.decision.append(type(step.decision).__name__.lower())
+        columns.shown.append(step.shown.kind)
+        columns.effects.append(result.record.effects.value)
+        columns.turn.append(turn)
+        columns.thread.append(action.thread)
+        columns.label.append(_label(action))
+        self.count.add(step, turn, truth, again=again)
+        printed = result.print.digest if result.print is not None else ""
+        self.marks.append((digest(result.record.normalized or action.command), printed))
+        self._before.append(self._last.get(action.thread, -1))
+        self._last[action.thread] = index
+
+    def before(self, index: int) -> int | None:
+        """The step before ``index`` in its conversation."""
+        return self._before[index] if self._before[index] >= 0 else None
+
+    def news(self, first: int, *, live: bool) -> News:
+        """What is there from step ``first`` on."""
+        return News(
+            line=self.count.line(self.origin, live=live),
+            first=first,
+            steps=self.columns.since(first),
+            files=self.tracks.since(first),
+            compactions=[step for step in self.compactions if step >= first],
+        )
+
+    def answer(self, trouble: tuple[str, ...], *, live: bool) -> RunAnswer:
+        """The run."""
+        told = {name: getattr(self, name) for name in ("policy", "governed")}
+        news = msgspec.structs.asdict(self.news(0, live=live))
+        return RunAnswer(**news, **told, task=self.origin.task, trouble=trouble)
+
+    def step_answer(self, index: int, told: Told, before: Told | None, limit: int = OUTPUT_LENGTH) -> StepAnswer:
+        """One step in full; ``before`` is the one before it in its conversation."""
+        step, columns = told.step, self.columns
+        return StepAnswer(
+            index=index,
+            command=step.action.command,
+            cwd=step.action.cwd or "",
+            category=columns.category[index],
+            effects=columns.effects[index],
+            turn=told.turn,
+            thread=step.action.thread,
+            decision=_decision(step.decision),
+            words=in_words(step.decision, step.shown),
+            compared=step.shown.compared,
+            compared_to=step.shown.compared_to,
+            shown=ShownAnswer(step.shown.kind, step.shown.text, step.shown.instead or ""),
+            output=_output(told.truth, step.shown, limit),
+            view=told.view,
+            view_before=before.view if before is not None else "",
+        )
+
+
+def _label(action: Action) -> str:
+    """How a command begins, on one line."""
+    return printable(action.command[: 4 * LABEL_LENGTH])[:LABEL_LENGTH]
+
+
+def _decision(decision: Decision) -> DecisionAnswer:
+    return DecisionAnswer(type(decision).__name__.lower(), decision.rule, decision.proof, decision.refers_to)
+
+
+def _output(truth: Observation, shown: Shown, limit: int) -> OutputAnswer:
+    """The output, its middle left out if it is long."""
+    text = truth.output
+    cut, half = len(text) > limit, limit // 2
+    unknown = truth.truncated and truth.cut is None and not text and shown.kind == "reference"
+    known_size = shown.result.size if unknown and shown.result is not None else None
+    return OutputAnswer(
+        text=text[:half] + text[len(text) - half :] if cut else text,
+        head=half if cut else len(text),
+        cut=cut,
+        bytes=len(text.encode("utf-8", "replace")) if known_size is None else known_size,
+        characters=len(text),
+        known=not unknown,
+        exit_status=truth.exit_status,
+        stderr=truth.stderr[:limit],
+        notice=truth.notice[:limit],
+        timed_out=truth.timed_out,
+        elided=truth.cut,
+    )

@@ -1,0 +1,49 @@
+/** Numbers and words as people read them. */
+
+const NUMBER = new Intl.NumberFormat("en");
+
+/** A number with separators; a dash for what nobody counted. */
+export function count(value) {
+  return value === null || value === undefined ? "–" : NUMBER.format(value);
+}
+
+/** A number of bytes in the unit that suits it. */
+export function bytes(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (size < 1000) return `${value} B`;
+  const [unit, name] = size < 999_500 ? [1e3, "kB"] : size < 999_500_000 ? [1e6, "MB"] : [1e9, "GB"];
+  const scaled = value / unit;
+  return `${scaled.toFixed(Math.abs(scaled) < 99.5 ? 1 : 0)} ${name}`;
+}
+
+/** "1 step", "2 steps". */
+export function plural(value, word) {
+  return `${count(value)} ${word}${value === 1 ? "" : "s"}`;
+}
+
+/** The first and last of some lines. */
+export function lines(first, last) {
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+}
+
+/** A task on one line, without the tags that some agents wrap it in. */
+export function taskLine(task) {
+  return task.replace(/<\/?[A-Za-z_-]+>/g, " ").replace(/\s+/g, " ").trim();
+}
+
+/** The name of a run in two: the folder or archive that it is in, and the rest. */
+export function nameParts(name) {
+  const at = Math.max(name.lastIndexOf("/"), name.lastIndexOf("!")) + 1;
+  return [name.slice(0, at), name.slice(at)];
+}
+
+/** A command where there is little room: without the `cd` that many of them begin with. */
+export function shortCommand(command) {
+  return command.replace(/^cd \S+ *(?:&&|;) *(?=\S)/, "");
+}
+
+/** Names in a row: "a, b and c". */
+export function listed(names) {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}

@@ -1,0 +1,98 @@
+/**
+ * What the agent knows of a file at any step: which of its lines it has seen, and whether that still holds.
+ *
+ * A file's track is a list of events in order: `[step, "seen", [[first, last], …]]`, `[step, "changed", symbols]`,
+ * `[step, "suspect"]`. The knowledge after some of them is a list of spans `[first, last, state, step]`, ascending and
+ * without overlap; what lies between them was never seen. `step` is the step that showed the lines.
+ */
+
+export const CURRENT = "current";
+export const SUSPECT = "possibly stale";
+export const STALE = "stale";
+export const NEVER = "never seen";
+
+const STRIDE = 32; // Events between two spans lists that are kept, so that any step is near one.
+const LOOK_BACK = 64; // Events that are searched for names of symbols.
+
+/** The knowledge after one more event. */
+export function afterEvent(spans, [step, kind, detail]) {
+  if (kind === "seen") return detail.reduce((known, [first, last]) => withSpan(known, [first, last, CURRENT, step]), spans);
+  if (kind === "changed") return spans.map(([first, last, , shown]) => [first, last, STALE, shown]);
+  return spans.map((span) => (span[2] === CURRENT ? [span[0], span[1], SUSPECT, span[3]] : span));
+}
+
+/** `spans` with one more, which hides what it covers of the others. */
+function withSpan(spans, added) {
+  const [first, last] = added;
+  const below = spans.filter((span) => span[0] < first).map(([a, b, ...rest]) => [a, Math.min(b, first - 1), ...rest]);
+  const above = spans.filter((span) => span[1] > last).map(([a, b, ...rest]) => [Math.max(a, last + 1), b, ...rest]);
+  return [...below, added, ...above];
+}
+
+/** How many of the events, which are in order, happened up to and with `step`. */
+export function eventsUpTo(events, step) {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (events[middle][0] <= step) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The knowledge of one file over time, at a cost that does not grow with the number of its events. */
+export class Knowledge {
+  constructor(track) {
+    this.track = track;
+    this.kept = [[]]; // The spans after 0, STRIDE, 2 × STRIDE… events; events are only ever appended.
+  }
+
+  /** The spans after `step`. */
+  at(step) {
+    const { events } = this.track;
+    const upTo = eventsUpTo(events, step);
+    while (this.kept.length * STRIDE <= upTo) {
+      const from = (this.kept.length - 1) * STRIDE;
+      this.kept.push(events.slice(from, from + STRIDE).reduce(afterEvent, this.kept.at(-1)));
+    }
+    const nearest = Math.floor(upTo / STRIDE);
+    return events.slice(nearest * STRIDE, upTo).reduce(afterEvent, this.kept[nearest]);
+  }
+
+  /** The step that touched the file first. */
+  get begins() {
+    return this.track.events[0][0];
+  }
+
+  /** What happened to the file at this very step: a set of "seen", "changed" and "suspect". */
+  happened(step) {
+    const { events } = this.track;
+    return new Set(events.slice(eventsUpTo(events, step - 1), eventsUpTo(events, step)).map((event) => event[1]));
+  }
+
+  /** When the file was last written up to `step`, and the symbols named lately, the newest first; null if it was not. */
+  modified(step) {
+    const { events } = this.track;
+    const upTo = eventsUpTo(events, step);
+    const changes = events.slice(Math.max(0, upTo - LOOK_BACK), upTo).filter((event) => event[1] === "changed").reverse();
+    if (changes.length === 0) return null;
+    return { step: changes[0][0], symbols: [...new Set(changes.flatMap((event) => [...event[2]].reverse()))] };
+  }
+}
+
+/** How many lines are in each state. */
+export function counted(spans, total) {
+  const counts = { [CURRENT]: 0, [SUSPECT]: 0, [STALE]: 0, [NEVER]: total };
+  for (const [first, last, state] of spans) {
+    counts[state] += last - first + 1;
+    counts[NEVER] -= last - first + 1;
+  }
+  return counts;
+}
+
+/** What is known of one line: `[state, step]`. */
+export function stateOf(spans, line) {
+  const span = spans.find(([first, last]) => first <= line && line <= last);
+  return span ? [span[2], span[3]] : [NEVER, null];
+}

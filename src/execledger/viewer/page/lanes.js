@@ -1,0 +1,73 @@
+/** Where the steps of a run stand on its timeline: one lane per category, one cell per step. Pure arithmetic. */
+
+/** The categories, in the order of their lanes. */
+export const CATEGORIES = ["inspect", "search", "test", "modify", "setup", "other", "submit"];
+
+/** What Ledger did with a step, if it did something: the mark, and what it stands for. */
+export const MARKS = {
+  reuse: { sign: "◆", short: "reused", words: "not run: an earlier result still holds" },
+  reference: { sign: "◇", short: "referred", words: "run, and shown as a reference to what already stands there" },
+  remark: { sign: "▲", short: "nudged", words: "run, and shown with a remark" },
+  nudge: { sign: "△", short: "withheld", words: "a nudge was ready, and its result was a new one" },
+};
+
+const STRENGTH = { "": 0, nudge: 1, reference: 2, remark: 3, reuse: 4 };
+const NARROWEST = 11; // Pixels of a cell that one can still hit.
+const WIDEST = 72;
+
+/** The name of a step's mark; "" if Ledger left it alone. */
+export function markOf(decision, shown) {
+  if (decision === "reuse") return "reuse";
+  if (shown === "reference" || shown === "remark") return shown;
+  return decision === "nudge" ? "nudge" : "";
+}
+
+/** The part of the run that is in sight, with `selected` near its middle: the width of a cell, first and last step. */
+export function inSight(count, selected, width) {
+  const cell = Math.max(NARROWEST, Math.min(WIDEST, width / Math.max(count, 1)));
+  const room = Math.max(1, Math.floor(width / cell));
+  if (count <= room) return { cell, first: 0, last: count - 1 };
+  const first = Math.min(Math.max(0, selected - (room >> 1)), count - room);
+  return { cell, first, last: first + room - 1 };
+}
+
+/** The step at a distance from the left edge. */
+export function stepAt({ cell, first, last }, x) {
+  return Math.max(first, Math.min(last, first + Math.floor(x / cell)));
+}
+
+/** The whole run in `width` columns: for each its most frequent category and its strongest mark. */
+export function overview(steps, width) {
+  const count = steps.category.length;
+  return Array.from({ length: width }, (_, column) => {
+    const first = Math.floor((column * count) / width);
+    const last = Math.max(first + 1, Math.floor(((column + 1) * count) / width));
+    return { category: mostFrequent(steps.category.slice(first, last)), mark: strongest(steps, first, last) };
+  });
+}
+
+function mostFrequent(names) {
+  const counts = new Map();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best), ["other", 0])[0];
+}
+
+function strongest(steps, first, last) {
+  let best = "";
+  for (let step = first; step < last; step += 1) {
+    const mark = markOf(steps.decision[step], steps.shown[step]);
+    if (STRENGTH[mark] > STRENGTH[best]) best = mark;
+  }
+  return best;
+}
+
+/** Steps between two numbers on the axis, so that the numbers do not touch. */
+export function tickDistance(cell) {
+  return [1, 2, 5, 10, 20, 50].find((distance) => distance * cell >= 30) ?? 100;
+}
+
+/** One step in a few words. */
+export function inBrief(steps, step) {
+  const mark = markOf(steps.decision[step], steps.shown[step]);
+  return `Step ${step}: ${steps.category[step]}${mark ? `, ${MARKS[mark].words}` : ""}: ${steps.label[step]}`;
+}

@@ -1,0 +1,42 @@
+/** A run that grows while it is looked at: server-sent events, taken up again when the connection breaks. */
+
+const PAUSE = 1000; // Milliseconds before a connection that was refused is tried again.
+
+/**
+ * Follow a run from a number of steps on. `grow(part)` gets what is new, `end(line)` the run's last word, `connected(yes)`
+ * how things stand. The function that is returned stops it.
+ */
+export function followRun(address, known, { grow, end, connected }) {
+  let events = null;
+  let timer = 0;
+  const open = () => {
+    events = new EventSource(`${address}?after=${known()}`);
+    events.addEventListener("open", () => connected(true));
+    events.addEventListener("steps", (event) => grow(JSON.parse(event.data)));
+    events.addEventListener("end", (event) => {
+      stop();
+      end(JSON.parse(event.data || "{}"));
+    });
+    events.addEventListener("error", () => {
+      connected(false);
+      // The browser tries again by itself unless the server said no, as one that is just starting may.
+      if (events.readyState === EventSource.CLOSED) timer = setTimeout(open, PAUSE);
+    });
+  };
+  const stop = () => {
+    clearTimeout(timer);
+    events?.close();
+  };
+  open();
+  return stop;
+}
+
+/** The part of an answer that is new to somebody who has `known` steps: what comes twice is dropped. */
+export function newPart(part, known) {
+  const skip = Math.max(0, known - part.first);
+  const steps = Object.fromEntries(Object.entries(part.steps).map(([name, column]) => [name, column.slice(skip)]));
+  const files = part.files
+    .map((file) => ({ ...file, events: file.events.filter((event) => event[0] >= known) }))
+    .filter((file) => file.events.length > 0);
+  return { ...part, steps, files, compactions: part.compactions.filter((step) => step >= known) };
+}

@@ -1,0 +1,40 @@
+/** The signs that stand for what Ledger did: on a canvas as shapes, elsewhere as a sign with its word. */
+
+import { h } from "./dom.js";
+import { MARKS } from "./lanes.js";
+
+const SHAPES = {
+  reuse: [[0, -5], [5, 0], [0, 5], [-5, 0]],
+  reference: [[0, -4.5], [4.5, 0], [0, 4.5], [-4.5, 0]],
+  remark: [[0, -4.5], [5, 4], [-5, 4]],
+  nudge: [[0, -4], [4.5, 3.5], [-4.5, 3.5]],
+};
+const FILLED = new Set(["reuse", "remark"]);
+
+/** Draw a mark around a point: the shape says which, not only the colour. */
+export function drawMark(pen, mark, x, y, colour) {
+  pen.beginPath();
+  for (const [dx, dy] of SHAPES[mark]) pen.lineTo(x + dx, y + dy);
+  pen.closePath();
+  pen.fillStyle = pen.strokeStyle = colour;
+  if (FILLED.has(mark)) pen.fill();
+  else pen.stroke();
+}
+
+/** A mark with its word, or nothing. */
+export function markBadge(mark) {
+  if (!mark) return null;
+  return h("span", { class: "badge", title: MARKS[mark].words }, `${MARKS[mark].sign} ${MARKS[mark].short}`);
+}
+
+/** A mark where there is no room for its word, which can still be heard. */
+export function markSign(mark) {
+  if (!mark) return null;
+  const { sign, short, words } = MARKS[mark];
+  return h("span", { class: "badge", title: `${short}: ${words}` }, sign, h("span", { class: "unseen" }, ` ${short}`));
+}
+
+/** A category by its colour and its word. */
+export function categoryBadge(category) {
+  return h("span", { class: `category category-${category}` }, category);
+}

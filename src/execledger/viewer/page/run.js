@@ -1,0 +1,229 @@
+/** A run: its timeline, the selected step, and what was known of the files at that moment. */
+
+import { visible } from "./ansi.js";
+import { announce, fill, h, whenQuiet } from "./dom.js";
+import { FileMap } from "./filemap.js";
+import { count, nameParts } from "./format.js";
+import { markOf, MARKS } from "./lanes.js";
+import { followRun, newPart } from "./live.js";
+import { LAST, replaceAddress, runAddress, runsAddress } from "./router.js";
+import { runHead } from "./runhead.js";
+import { StateViewPanel } from "./stateview.js";
+import { stepInWords, StepPanel } from "./step.js";
+import { StepList } from "./steps.js";
+import { Timeline } from "./timeline.js";
+
+const PACE = 600; // Milliseconds that a step stays while the run is played.
+
+/** The view of one run. */
+export class RunView {
+  constructor(route, { source, crumbs, connected }) {
+    this.source = source;
+    this.crumbs = crumbs;
+    this.connected = connected;
+    this.id = route.id;
+    this.selected = 0;
+    this.timeline = new Timeline("Steps", (step) => this.select(step));
+    this.list = new StepList(this.id);
+    this.panel = new StepPanel(source, this.id);
+    this.map = new FileMap(this.id);
+    this.view = new StateViewPanel();
+    this.head = h("section", { class: "run-head", "aria-label": "Run" });
+    this.element = h("div", { class: "run-view" }, h("p", { class: "empty" }, "Reading the run …"));
+    this.rememberAddress = whenQuiet(120, () => replaceAddress(runAddress(this.id, this.selected)));
+    this.askForStep = whenQuiet(15, () => this.showStep());
+    this.opened = this.open(route.step);
+    this.actions = {
+      next: () => this.select(this.selected + 1),
+      previous: () => this.select(this.selected - 1),
+      first: () => this.select(0),
+      last: () => this.select(this.length - 1),
+      nextMark: () => this.selectMark(1),
+      previousMark: () => this.selectMark(-1),
+      play: () => this.play(),
+      leave: () => { location.hash = runsAddress(); },
+    };
+  }
+
+  get length() {
+    return this.run?.steps.category.length ?? 0;
+  }
+
+  /** Whether an address is one of this run's. */
+  accepts(route) {
+    return route.view === "run" && route.id === this.id;
+  }
+
+  /** Go to the step that an address asks for. */
+  update(route) {
+    if (this.run && route.step !== null) this.goTo(route.step);
+  }
+
+  /** Draw with the colours of today. */
+  repaint() {
+    this.timeline.repaint();
+  }
+
+  /** Stop whatever goes on. */
+  destroy() {
+    this.gone = true;
+    this.stopFollowing?.();
+    clearInterval(this.playing);
+    this.timeline.destroy();
+    this.list.destroy();
+    this.map.destroy();
+  }
+
+  async open(step) {
+    try {
+      this.run = await this.source.run(this.id);
+    } catch (error) {
+      fill(this.element, h("p", { class: "empty", role: "alert" }, `This run can't be shown: ${error.message}`));
+      return;
+    }
+    if (this.gone) return;
+    this.lay();
+    this.timeline.setSteps(this.run.steps, this.run.compactions);
+    this.list.setSteps(this.run.steps);
+    this.map.add(this.run.files);
+    this.goTo(step ?? 0);
+    this.follow();
+  }
+
+  /** Go where an address points, as far as the run has got: the rest of the way is made when it has. */
+  goTo(step) {
+    this.select(step === LAST ? this.length - 1 : step);
+    this.awaited = step === LAST || step < this.length ? null : step;
+    this.follows = step === LAST; // A step that is asked for stays, even if it is the last at the moment.
+  }
+
+  lay() {
+    const { line } = this.run;
+    document.title = `${line.name} · Ledger`;
+    this.crumbs([["Runs", runsAddress()], [visible(nameParts(line.name)[1]), null]]);
+    this.drawHead();
+    fill(
+      this.element,
+      this.head,
+      h("section", { class: "panel time-panel", "aria-label": "Timeline" }, this.controls(), this.timeline.element),
+      h("div", { class: "columns" }, this.list.element, this.panel.element, h("div", { class: "known" }, this.map.element, this.view.element)),
+    );
+  }
+
+  drawHead() {
+    fill(this.head, runHead(this.run));
+  }
+
+  controls() {
+    const button = (label, sign, act) => h("button", { type: "button", "aria-label": label, title: label, onclick: act }, sign);
+    this.jump = h("input", { type: "number", min: 0, "aria-label": "Step", onchange: () => this.select(Number(this.jump.value)) });
+    this.range = h("span", {});
+    this.playButton = h("button", { type: "button", class: "play", onclick: () => this.play() }, "Play");
+    const marks = Object.entries(MARKS).map(([name, { sign, short, words }]) => h("li", { class: `mark-${name}`, title: words }, `${sign} ${short}`));
+    return h(
+      "div",
+      { class: "controls" },
+      button("First step", "⇤", this.actions.first),
+      button("Step before", "←", this.actions.previous),
+      h("label", { class: "jump" }, "Step ", this.jump, this.range),
+      button("Next step", "→", this.actions.next),
+      button("Last step", "⇥", this.actions.last),
+      this.playButton,
+      button("Next step where Ledger acted", "Next ◆", this.actions.nextMark),
+      h("ul", { class: "legend" }, marks),
+    );
+  }
+
+  /** Move to a step: what is at hand at once, what has to be asked for as soon as it is there. */
+  select(asked) {
+    if (this.length === 0) return this.panel.fail("There is no step yet.");
+    const step = Math.max(0, Math.min(this.length - 1, Math.round(asked) || 0));
+    this.selected = step;
+    this.awaited = null;
+    this.follows = this.run.governed && step === this.length - 1;
+    this.showPlace();
+    this.rememberAddress();
+    this.askForStep();
+    return undefined;
+  }
+
+  showPlace() {
+    this.timeline.select(this.selected);
+    this.list.select(this.selected);
+    this.map.select(this.selected);
+    this.jump.value = this.selected;
+    this.jump.max = this.length - 1;
+    this.range.textContent = ` of 0–${count(this.length - 1)}`;
+  }
+
+  /** Move to the next step, in either direction, that Ledger did not leave alone. */
+  selectMark(direction) {
+    const { decision, shown } = this.run.steps;
+    for (let step = this.selected + direction; step >= 0 && step < this.length; step += direction) {
+      if (markOf(decision[step], shown[step])) return this.select(step);
+    }
+    return announce("There is none.");
+  }
+
+  async showStep() {
+    const asked = this.selected;
+    try {
+      const step = await this.source.step(this.id, asked);
+      if (this.gone || asked !== this.selected) return;
+      this.panel.show(step, this.run.governed);
+      this.view.show(step);
+      announce(stepInWords(step));
+      if (asked + 1 < this.length) this.source.step(this.id, asked + 1).catch(() => {});
+    } catch (error) {
+      if (asked === this.selected) this.panel.fail(`Step ${asked} can't be shown: ${error.message}`);
+    }
+  }
+
+  /** Go through the run step by step, until the end or the next press. */
+  play() {
+    const begin = !this.playing;
+    clearInterval(this.playing);
+    this.playing = null;
+    if (begin && this.selected === this.length - 1) this.select(0);
+    if (begin) {
+      this.playing = setInterval(() => {
+        if (this.selected < this.length - 1) this.select(this.selected + 1);
+        else this.play();
+      }, PACE);
+    }
+    this.playButton.textContent = begin ? "Pause" : "Play";
+  }
+
+  follow() {
+    const address = this.source.eventsAddress(this.id);
+    const { governed, line: { live } } = this.run;
+    if (!live || address === null) return;
+    this.stopFollowing = followRun(address, () => this.length, {
+      grow: (part) => this.grow(part),
+      end: ({ line }) => {
+        this.run.line = line;
+        this.drawHead();
+        this.connected(governed ? "ended" : "");
+      },
+      connected: (yes) => this.connected(yes ? (governed ? "live" : "reading") : "lost"),
+    });
+  }
+
+  /** Take in new steps; whoever looks at the last one keeps looking at the last one. */
+  grow(whole) {
+    const known = this.length;
+    if (whole.first + whole.steps.category.length < known) return this.open(LAST); // It is another run by now.
+    const part = newPart(whole, known);
+    this.run.line = part.line;
+    for (const [name, column] of Object.entries(part.steps)) this.run.steps[name].push(...column);
+    this.run.compactions.push(...part.compactions);
+    this.timeline.setSteps(this.run.steps, this.run.compactions);
+    this.list.setSteps(this.run.steps, { grown: true });
+    this.map.add(part.files);
+    this.drawHead();
+    if (this.awaited !== null) this.goTo(this.awaited);
+    else if (this.follows) this.select(this.length - 1);
+    else this.showPlace();
+    return undefined;
+  }
+}

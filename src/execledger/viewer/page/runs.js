@@ -1,0 +1,188 @@
+/** The list of runs: searched, sorted and read in parts by the server, so that a thousand of them are quick. */
+
+import { visible } from "./ansi.js";
+import { COLUMNS, runCells } from "./columns.js";
+import { announce, fill, h, whenQuiet } from "./dom.js";
+import { count, plural } from "./format.js";
+import { compareAddress, LAST, replaceAddress, runAddress, runsAddress } from "./router.js";
+import { VirtualRows } from "./virtual.js";
+
+const PART = 100; // Runs that are asked for at once.
+const AGAIN = 2000; // Milliseconds between two looks at a list that may change.
+
+/** The view of all runs. */
+export class RunsView {
+  constructor(route, { source, crumbs }) {
+    this.source = source;
+    this.crumbs = crumbs;
+    this.chosen = []; // Ids of the runs that are to be compared, two at most.
+    this.active = -1;
+    this.search = h("input", { type: "search", placeholder: "Search name, agent, model, task", "aria-label": "Search runs" });
+    this.search.addEventListener("input", whenQuiet(120, () => this.ask({ q: this.search.value })));
+    this.total = h("span", { class: "hint", role: "status" });
+    this.compareButton = h("button", { type: "button", onclick: () => this.compare() });
+    this.heading = h("div", { class: "run-row heading", role: "row", "aria-rowindex": 1 });
+    this.table = h("div", { class: "run-table", role: "table", "aria-label": "Runs" }, h("div", { role: "rowgroup", class: "headings" }, this.heading));
+    this.rows = new VirtualRows(this.table, "rowgroup", (index) => this.row(index));
+    this.unreadable = h("details", { class: "unreadable", hidden: true });
+    this.element = h(
+      "div",
+      { class: "runs-view" },
+      h("section", { class: "toolbar", "aria-label": "Search and compare" }, h("h1", {}, "Runs"), this.search, this.total, this.compareButton),
+      this.table,
+      this.unreadable,
+    );
+    this.actions = {
+      next: () => this.move(this.active + 1),
+      previous: () => this.move(this.active - 1),
+      first: () => this.move(0),
+      last: () => this.move(this.rows.length - 1),
+      open: () => this.open(),
+      choose: () => this.choose(this.active),
+      search: () => this.search.focus(),
+      leave: () => { this.search.value = ""; this.search.blur(); this.ask({ q: "" }); },
+    };
+    document.title = "Runs · Ledger";
+    crumbs([["Runs", null]]);
+    this.showChosen();
+    this.update(route);
+  }
+
+  /** Whether an address is one of this view's. */
+  accepts(route) {
+    return route.view === "runs";
+  }
+
+  /** Search and sort as an address says. */
+  update({ query }) {
+    this.query = { q: query.q ?? "", sort: query.sort ?? "", desc: query.desc ?? "" };
+    this.search.value = this.query.q;
+    this.read();
+  }
+
+  /** Stop whatever goes on. */
+  destroy() {
+    this.gone = true;
+    clearTimeout(this.timer);
+    this.rows.destroy();
+  }
+
+  ask(change) {
+    this.query = { ...this.query, ...change };
+    replaceAddress(runsAddress(this.query));
+    this.read();
+  }
+
+  /** Read the list from its beginning; what stands there stays until that has come. */
+  async read() {
+    clearTimeout(this.timer);
+    const asked = this.asked = { parts: new Map() };
+    let listing;
+    try {
+      listing = await this.part(asked, 0);
+    } catch (error) {
+      this.total.textContent = error.message;
+      this.timer = setTimeout(() => this.read(), AGAIN);
+      return;
+    }
+    if (this.gone || asked !== this.asked) return;
+    this.shown = asked;
+    this.drawHeading();
+    this.table.setAttribute("aria-rowcount", listing.total + 1);
+    this.rows.setLength(listing.total);
+    this.total.textContent = plural(listing.total, "run") + (listing.pending ? `, ${count(listing.pending)} still being counted` : "");
+    this.drawUnreadable(listing.unreadable);
+    const mayChange = listing.pending || listing.listed === false || listing.runs.some((run) => run.live);
+    if (mayChange && !this.source.embedded) this.timer = setTimeout(() => this.read(), AGAIN);
+  }
+
+  /** A part of the list, asked for once; the rows that waited for it are drawn when it comes. */
+  part(asked, number) {
+    if (!asked.parts.has(number)) {
+      const answer = this.source.runs({ ...this.query, offset: number * PART, limit: PART });
+      asked.parts.set(number, { answer, runs: null });
+      answer.then(({ runs }) => {
+        asked.parts.get(number).runs = runs;
+        if (asked === this.shown) runs.forEach((_, place) => this.rows.refreshRow(number * PART + place));
+      }, () => asked.parts.delete(number));
+    }
+    return asked.parts.get(number).answer;
+  }
+
+  runAt(index) {
+    const number = Math.floor(index / PART);
+    this.part(this.shown, number).catch(() => {});
+    return this.shown.parts.get(number)?.runs?.[index % PART] ?? null;
+  }
+
+  row(index) {
+    const run = this.runAt(index);
+    const attributes = { class: `run-row${index === this.active ? " active" : ""}`, role: "row", "aria-rowindex": index + 2 };
+    if (run === null) return h("div", attributes, h("div", { role: "cell", class: "cell name" }, "…"));
+    const box = h("input", {
+      type: "checkbox",
+      "aria-label": `Compare ${visible(run.name)}`,
+      checked: this.chosen.includes(run.id),
+      onchange: () => this.choose(index),
+    });
+    return h("div", attributes, h("div", { class: "cell box", role: "cell" }, box), runCells(run));
+  }
+
+  drawHeading() {
+    const { sort, desc } = this.query;
+    const cells = COLUMNS.map(({ field, title, kind, about }) => {
+      const sorted = field === sort ? (desc ? "descending" : "ascending") : null;
+      const turn = { sort: field, desc: (field === sort ? !desc : kind.startsWith("number")) ? "1" : "" };
+      const button = h("button", { type: "button", title: about, onclick: () => this.ask(turn) }, title, sorted ? (desc ? " ↓" : " ↑") : "");
+      return h("div", { class: `cell ${kind}`, role: "columnheader", "aria-sort": sorted ?? "none" }, button);
+    });
+    const focused = [...this.heading.querySelectorAll("button")].indexOf(document.activeElement);
+    fill(this.heading, h("div", { class: "cell box", role: "columnheader" }, h("span", { class: "unseen" }, "Compare")), cells);
+    this.heading.querySelectorAll("button")[focused]?.focus();
+  }
+
+  drawUnreadable(broken) {
+    this.unreadable.hidden = broken.length === 0;
+    fill(
+      this.unreadable,
+      h("summary", {}, `${plural(broken.length, "file")} can't be read`),
+      h("ul", {}, broken.map(({ name, reason }) => h("li", {}, h("code", {}, visible(name)), `: ${visible(reason)}`))),
+    );
+  }
+
+  /** Mark another row, for the keyboard. */
+  move(asked) {
+    if (this.rows.length === 0) return;
+    const before = this.active;
+    this.active = Math.max(0, Math.min(this.rows.length - 1, asked));
+    this.rows.refreshRow(before);
+    this.rows.reveal(this.active);
+    this.rows.refreshRow(this.active);
+    this.rows.rows.get(this.active)?.querySelector("a")?.focus({ preventScroll: true });
+  }
+
+  open() {
+    const run = this.active < 0 ? null : this.runAt(this.active);
+    if (run) location.hash = runAddress(run.id, run.live ? LAST : null);
+  }
+
+  /** Choose a run for a comparison, or take it back; a third takes the place of the first. */
+  choose(index) {
+    const run = index < 0 ? null : this.runAt(index);
+    if (!run) return;
+    this.chosen = this.chosen.includes(run.id) ? this.chosen.filter((id) => id !== run.id) : [...this.chosen, run.id].slice(-2);
+    this.rows.refresh();
+    this.rows.rows.get(index)?.querySelector("input")?.focus({ preventScroll: true });
+    this.showChosen();
+  }
+
+  showChosen() {
+    this.compareButton.disabled = this.chosen.length < 2;
+    this.compareButton.textContent = this.chosen.length < 2 ? "Choose two to compare" : "Compare the two";
+    if (this.chosen.length) announce(`${plural(this.chosen.length, "run")} chosen.`);
+  }
+
+  compare() {
+    location.hash = compareAddress(...this.chosen);
+  }
+}

@@ -1,0 +1,140 @@
+/** One step: what was asked for, what Ledger decided and why, and what came back. */
+
+import { visible } from "./ansi.js";
+import { fill, h } from "./dom.js";
+import { bytes } from "./format.js";
+import { markOf, MARKS } from "./lanes.js";
+import { categoryBadge, markBadge } from "./marks.js";
+import { commandBlock, textBlock, wholeOutput } from "./output.js";
+import { runAddress } from "./router.js";
+
+const EFFECTS = { none: "changes nothing", listed: "changes files that it names", unknown: "may change anything" };
+const COMPARED = {
+  same: "its output is what stood there already",
+  covered: "its lines stood there already",
+  different: "its output is new",
+};
+
+/** The panel of a step. */
+export class StepPanel {
+  constructor(source, id) {
+    this.source = source;
+    this.id = id;
+    this.body = h("div", { class: "step-body" });
+    this.element = h("section", { class: "panel step-panel scrolls", tabindex: "0", "aria-label": "Step" }, this.body);
+  }
+
+  /** Show a step, as the source tells it. */
+  show(step, governed) {
+    this.element.setAttribute("aria-label", `Step ${step.index}`);
+    const sections = [this.heading(step), this.decision(step, governed), ...this.result(step, governed)];
+    fill(this.body, sections);
+    this.element.scrollTop = 0;
+  }
+
+  /** Say why there is no step. */
+  fail(message) {
+    fill(this.body, h("p", { class: "empty", role: "alert" }, message));
+  }
+
+  heading(step) {
+    const facts = [
+      EFFECTS[step.effects] ?? step.effects,
+      step.cwd && `in ${visible(step.cwd)}`,
+      `turn ${step.turn}`,
+      step.thread && `thread ${visible(step.thread)}`,
+    ];
+    return h(
+      "section",
+      { class: "asked" },
+      h("header", {}, h("h2", {}, `Step ${step.index}`), categoryBadge(step.category), this.facts(facts)),
+      commandBlock(step.command),
+    );
+  }
+
+  facts(facts) {
+    return h("ul", { class: "facts" }, facts.filter(Boolean).map((fact) => h("li", {}, fact)));
+  }
+
+  decision(step, governed) {
+    const { kind, rule, proof, refers_to: refersTo } = step.decision;
+    const mark = markOf(kind, step.shown.kind);
+    const rows = [
+      ["Rule", [h("code", {}, rule)]],
+      ["Proof", proof.length ? [h("ul", {}, proof.map((fact) => h("li", {}, visible(fact))))] : null],
+      ["Refers to", refersTo.length ? this.links(refersTo) : null],
+      ["Compared", step.compared ? [COMPARED[step.compared], ...this.comparedTo(step)] : null],
+    ];
+    return h(
+      "section",
+      { class: `decision decision-${mark || "allow"}`, "aria-label": "Decision" },
+      h("header", {}, h("h3", {}, kind), markBadge(mark), governed ? null : h("span", { class: "hint" }, "as a replay decides")),
+      h("p", { class: "words" }, visible(step.words)),
+      h("dl", {}, rows.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    );
+  }
+
+  comparedTo(step) {
+    return step.compared_to.length ? [": ", ...this.links(step.compared_to)] : [];
+  }
+
+  /** Links to other steps of this run. */
+  links(steps) {
+    return steps.flatMap((step, place) => [
+      place ? ", " : "",
+      h("a", { href: runAddress(this.id, step) }, `step ${step}`),
+    ]);
+  }
+
+  result(step, governed) {
+    const { output, shown } = step;
+    const instead = shown.kind === "reference"
+      ? this.said("In its place the model was shown", shown.text)
+      : null;
+    const remark = shown.kind === "remark" ? this.said("With this remark behind it", shown.text) : null;
+    return [instead, this.output(step, governed), this.stderr(output), remark].filter(Boolean);
+  }
+
+  said(title, text) {
+    return h("section", { class: "said" }, h("h3", {}, title), textBlock(text, { label: title }));
+  }
+
+  output(step, governed) {
+    const { output, shown } = step;
+    const title = outputTitle(step, governed);
+    const facts = [
+      output.exit_status === null || output.exit_status === undefined ? null : `exit status ${output.exit_status}`,
+      output.timed_out && "stopped by a time limit",
+      output.known === false ? null : bytes(output.bytes),
+    ];
+    const more = output.cut ? wholeOutput(this.source.outputAddress(this.id, step.index), output.bytes) : null;
+    const text = output.text === ""
+      ? h("p", { class: "empty" }, output.known === false ? "Nobody kept what it would print." : "It printed nothing.")
+      : textBlock(output.text, { label: title, gap: output.cut ? output.head : null, more });
+    return h(
+      "section",
+      { class: shown.kind === "reference" ? "output withheld" : "output" },
+      h("header", {}, h("h3", {}, title), this.facts(facts)),
+      text,
+      output.notice ? h("p", { class: "notice" }, visible(output.notice)) : null,
+    );
+  }
+
+  stderr({ stderr }) {
+    if (!stderr) return null;
+    return h("section", { class: "output" }, h("h3", {}, "Standard error"), textBlock(stderr, { label: "Standard error" }));
+  }
+}
+
+/** What the text below is: what the model read, or what was spared it. */
+function outputTitle({ decision, shown }, governed) {
+  if (shown.kind !== "reference") return "Output";
+  if (decision.kind === "reuse") return governed ? "What it would have printed" : "What it printed when it was recorded";
+  return "What it printed, which the model was spared";
+}
+
+/** A step in a few words, for a screen reader. */
+export function stepInWords(step) {
+  const mark = markOf(step.decision.kind, step.shown.kind);
+  return `Step ${step.index}, ${step.category}, ${mark ? MARKS[mark].words : step.decision.kind}.`;
+}

@@ -1,0 +1,191 @@
+"""The server behind the page: which addresses it has, and what they answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from aiohttp import web
+from msgspec import Struct
+
+from execledger.core.policy import Policy
+from execledger.serving import Serving
+from execledger.trajectories.codex import Resolve
+from execledger.viewer.alignment import compare
+from execledger.viewer.guard import Refused, add_headers, answered, guarded, packed
+from execledger.viewer.live import Pace, stream
+from execledger.viewer.notes import Errand
+from execledger.viewer.opening import NoSuchRun, Opened, OpenRuns
+from execledger.viewer.pages import INDEX, kind_of, page_files
+from execledger.viewer.shelf import SORTABLE, Shelf
+
+T = TypeVar("T")
+
+LIST_SECONDS = 2.0
+"""How long the first list may wait for the runs to be found; what is found later comes with the next one."""
+THREADS = 4
+"""Threads that read runs, while the server answers."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What is served, and how."""
+
+    paths: tuple[str, ...]
+    """Files, folders and archives with recorded runs."""
+    policy: Policy | None = None
+    """What runs are replayed under; None is their own, and journals are shown as they are."""
+    newer: float = 0.0
+    """Files that were last written before this moment are left out."""
+    port: int = 0
+    """The port; 0 takes a free one."""
+    resolver: Callable[[], Resolve | None] = lambda: None
+    """Makes what knows the calls that shims in a rollout stand for."""
+    pace: Pace = Pace()
+    """How often things are done."""
+
+
+STOP_SECONDS = 0.2
+"""How long answers may go on when the server is told to stop: those that follow a run would never end."""
+
+
+class Viewer(Serving):
+    """Serves runs while it is entered."""
+
+    def __init__(self, settings: Settings) -> None:
+        """A viewer whose port is taken, and that is not running yet."""
+        super().__init__(settings.port, Routes(settings).application, shutdown_timeout=STOP_SECONDS)
+
+
+class Routes:
+    """What the page asks for."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Nothing was looked for yet."""
+        self._settings = settings
+
+    def application(self) -> web.Application:
+        """The routes."""
+        app = web.Application(middlewares=[guarded])
+        app.on_response_prepare.append(add_headers)
+        app.cleanup_ctx.append(self._at_work)
+        for name, content in page_files().items():
+            page = partial(_page, kind_of(name), content)
+            app.router.add_get("/" if name == INDEX else f"/{name}", page)
+        run = "/api/runs/{id:[0-9a-f]{16}}"
+        app.router.add_get("/api/runs", self._runs)
+        app.router.add_get(run, self._run)
+        app.router.add_get(run + "/map", self._map)
+        app.router.add_get(run + "/events", self._events)
+        app.router.add_get(run + r"/steps/{step:\d{1,9}}", self._step)
+        app.router.add_get(run + r"/output/{step:\d{1,9}}", self._output)
+        app.router.add_get("/api/compare", self._compare)
+        return app
+
+    async def _at_work(self, _: web.Application) -> AsyncIterator[None]:
+        """Hold what answers need while the server runs."""
+        settings = self._settings
+        self._shelf = Shelf(Errand(paths=settings.paths, policy=settings.policy, newer=settings.newer))
+        self._open = OpenRuns(self._shelf, settings.policy, settings.resolver)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="execledger-view")
+        yield
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._shelf.close()
+
+    async def _aside(self, work: Callable[[], T]) -> T:
+        """Do work on another thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def _runs(self, request: web.Request) -> web.Response:
+        sort = request.query.get("sort", "")
+        if sort and sort not in SORTABLE:
+            raise Refused(400, f"`sort` is none of {', '.join(SORTABLE)}")
+        self._shelf.look()
+        await self._aside(partial(self._shelf.wait, LIST_SECONDS))
+        asked = partial(
+            self._shelf.listing,
+            request.query.get("q", ""),
+            sort,
+            request.query.get("desc", "") not in ("", "0"),
+            number(request, "offset", 0),
+            number(request, "limit", 1000),
+        )
+        return answered(await self._aside(asked))
+
+    async def _opened(self, identity: str) -> Opened:
+        try:
+            return await self._aside(partial(self._open.get, identity))
+        except NoSuchRun as error:
+            raise Refused(404, error.message) from None
+
+    async def _reached(self, identity: str, step: int | None) -> Opened:
+        """The run, read up to a step, or to its end if that is None."""
+        opened = await self._opened(identity)
+        reading, steps = opened.reading, None if step is None else step + 1
+        while not (reading.over or (steps is not None and len(reading.telling) >= steps)):
+            await self._aside(partial(reading.read, self._settings.pace.chunk, steps))
+            if reading.waits:
+                break
+        if step is not None and len(reading.telling) <= step:
+            raise Refused(404, f"there is no step {step} in this run, which has {len(reading.telling)}")
+        return opened
+
+    async def _run(self, request: web.Request) -> web.Response:
+        opened = await self._opened(request.match_info["id"])
+        await self._aside(partial(opened.reading.read, self._settings.pace.first))
+        return answered(await self._aside(partial(opened.reading.answer, live=opened.lives())))
+
+    async def _map(self, request: web.Request) -> web.Response:
+        at = number(request, "at")
+        opened = await self._reached(request.match_info["id"], at)
+        return answered({"files": await self._aside(partial(opened.reading.map_at, at))})
+
+    async def _step(self, request: web.Request) -> web.Response:
+        index = int(request.match_info["step"])
+        opened = await self._reached(request.match_info["id"], index)
+        return answered(await self._aside(partial(opened.reading.step, index)))
+
+    async def _output(self, request: web.Request) -> web.Response:
+        """An output, or a part of it, as plain text."""
+        index, offset = int(request.match_info["step"]), number(request, "offset", 0)
+        opened = await self._reached(request.match_info["id"], index)
+        text = await self._aside(partial(opened.reading.output, index))
+        part = text[offset : offset + number(request, "length", len(text))]
+        response = web.Response(body=part.encode("utf-8", "replace"), content_type="text/plain", charset="utf-8")
+        response.headers["X-Total-Characters"] = str(len(text))
+        return packed(response)
+
+    async def _compare(self, request: web.Request) -> web.Response:
+        one, other = [(await self._reached(request.query.get(name, ""), None)).reading for name in "ab"]
+        return answered(await self._aside(partial(compare, one, other)))
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """What is new, as it comes."""
+        last = request.headers.get("Last-Event-ID", "")
+        after = int(last) if last.isdecimal() and len(last) < 10 else number(request, "from", 0)
+        identity = request.match_info["id"]
+        await self._opened(identity)
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        try:
+            async for event in stream(partial(self._open.get, identity), after, self._aside, self._settings.pace):
+                await response.write(event)
+        except ConnectionResetError:
+            # The viewer has left.
+            return response
+        return response
+
+
+async def _page(kind: str, content: bytes, request: web.Request) -> web.Response:
+    """A file of the page."""
+    return packed(web.Response(body=content, content_type=kind, charset="utf-8"))
+
+
+def number(request: web.Request, name: str, otherwise: int | None = None) -> int:
+    """A number in the query of a request, at least 0."""
+    text = request.query.get(name, "" if otherwise is None else str(otherwise))
+    if not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise Refused(400, f"`{name}` is not a number, expected one from 0 on")
+    return int(text)

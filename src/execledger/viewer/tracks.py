@@ -1,0 +1,225 @@
+"""What became known of each file, step by step: gathered while the ledger is folded once, and asked for any step."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from execledger.core.actions import Action, Observation
+from execledger.core.coverage import absolute
+from execledger.core.decisions import Step
+from execledger.core.inform import status
+from execledger.core.ledger import Ledger
+from execledger.core.observations import ObservationRecord, shown_name
+from execledger.core.policy import Policy, Preset
+from execledger.core.records import CommandRecord, Lines, Scope
+from execledger.shell.ranges import subtract, union
+from execledger.symbols.steps import edited_symbols
+
+Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]] | tuple[int, str, tuple[str, ...]]
+"""What happened to a file: ``(step, "seen", ranges)``, ``(step, "changed", symbols)`` or ``(step, "suspect")``."""
+Span: TypeAlias = tuple[int, int, str, int]
+"""A run of lines on the map: its first and last line, their state, and the step that showed them."""
+
+
+class FileTrack(Struct, frozen=True):
+    """One file, as the page reads it."""
+
+    path: str
+    """The file."""
+    name: str
+    """Its short name."""
+    lines: int
+    """The highest line number that is known."""
+    events: list[Event]
+    """What happened to it, in order, within one step too."""
+
+
+class Glimpse(Struct, frozen=True):
+    """An observation record, with its lines counted from the file's start."""
+
+    record: ObservationRecord
+    """The ledger's record."""
+    ranges: tuple[Lines, ...]
+    """Its lines, ascending; those whose numbers nobody knows are left out."""
+
+
+class Track(Struct):
+    """Everything that is known of one file."""
+
+    path: str
+    """The file."""
+    name: str
+    """Its short name."""
+    lines: int = 0
+    """The highest line number that is known."""
+    events: list[Event] = field(default_factory=list)
+    """What happened to it."""
+    glimpses: list[Glimpse] = field(default_factory=list)
+    """The observation records, oldest first, of every thread."""
+    counters: list[tuple[int, int]] = field(default_factory=list)
+    """Its change counter at first, and each time that it moved: the step, and the counter behind it."""
+
+    def counter(self, at: int) -> int:
+        """Its change counter behind step ``at``."""
+        return self.counters[bisect_right(self.counters, at, key=lambda moved: moved[0]) - 1][1]
+
+    def end(self, local: int) -> int | None:
+        """Its last line while its counter was ``local``, if a result told."""
+        ends = (one.record.end for one in reversed(self.glimpses) if one.record.local == local)
+        return next((end for end in ends if end is not None), None)
+
+
+class Watched(Ledger):
+    """A ledger that tells of each step that it has taken in."""
+
+    def __init__(
+        self,
+        task: str,
+        policy: Policy | None,
+        symbols: Callable[[CommandRecord, Action, Observation], dict[str, tuple[str, ...]]],
+        tell: Callable[[Step], None],
+    ) -> None:
+        """An empty ledger for ``task``."""
+        super().__init__(task, policy, symbols)
+        self._tell = tell
+
+    def record(self, step: Step) -> None:
+        """Take in a completed step, and tell of it."""
+        super().record(step)
+        self._tell(step)
+
+
+class Tracks:
+    """The files of one run."""
+
+    def __init__(self, task: str, policy: Policy | None) -> None:
+        """No step was taken in yet."""
+        self.ledger = Watched(task, policy, self._named, self._taken)
+        """The ledger that is being folded."""
+        self.files: dict[str, Track] = {}
+        """The files that were seen or changed, in the order in which they came up."""
+        self._clocks: list[int] = []
+        self._everywheres: list[int] = []
+        self._disturbed: int | None = None
+        self._current: dict[str, Track] = {}
+        self._symbols: dict[str, tuple[str, ...]] = {}
+
+    def map_at(self, at: int) -> dict[str, list[Span]]:
+        """The state of every line that was seen up to and with step ``at``, as the ledger's own words have it.
+
+        What is called current is so by all that the agent itself ran; whether anybody else could write is not asked.
+        """
+        moment = Ledger(policy=self.ledger.policy)
+        moment.clock, moment.modifications.everywhere = self._clocks[at], self._everywheres[at]
+        calm = self._disturbed is None or at < self._disturbed
+        return {track.path: spans for track in self.files.values() if (spans := _spans(moment, track, at, calm))}
+
+    def let_go(self) -> None:
+        """The run is over: what only the fold needs, the texts of all results among it, is not kept."""
+        self.ledger = Watched("", self.ledger.policy, self._named, self._taken)
+
+    def since(self, step: int) -> list[FileTrack]:
+        """The files to which something happened from ``step`` on, with that."""
+        grown: list[FileTrack] = []
+        for track in self.files.values():
+            if track.events and track.events[-1][0] >= step:
+                new = track.events[bisect_left(track.events, step, key=lambda event: event[0]) :]
+                grown.append(FileTrack(track.path, track.name, track.lines, new))
+        return grown
+
+    def _named(self, record: CommandRecord, action: Action, observation: Observation) -> dict[str, tuple[str, ...]]:
+        self._symbols = edited_symbols(record, action, observation)
+        return self._symbols
+
+    def _taken(self, step: Step) -> None:
+        """Note what one step has shown and changed, in the order in which the ledger counts them."""
+        ledger = self.ledger
+        at = len(ledger) - 1
+        record = ledger.results[at].record
+        if ledger.disturbed and self._disturbed is None:
+            self._disturbed = at
+        if step.inherits is None:
+            self._look(at, step.action.thread, record)
+        clock, everywhere = (self._clocks[-1], self._everywheres[-1]) if at else (0, 0)
+        if ledger.clock != clock:
+            self._change(at, record)
+        counts = everywhere != ledger.modifications.everywhere
+        if counts or (ledger.clock != clock and ledger.policy.preset is not Preset.PAPER):
+            self._suspect(at)
+        self._clocks.append(ledger.clock)
+        self._everywheres.append(ledger.modifications.everywhere)
+        self._symbols = {}
+
+    def _look(self, at: int, thread: str, record: CommandRecord) -> None:
+        """Note the lines that the step showed, or found unchanged."""
+        path = record.view.path if record.view is not None else ""
+        seen = self.ledger.observed(thread, path)
+        if not seen or seen[-1].step != at:
+            return
+        observed = seen[-1]
+        track = self._track(path, observed.local)
+        end = observed.end or track.end(observed.local)
+        ranges = union((), tuple(filter(None, (absolute(run, end) for run in observed.ranges))))
+        if not ranges:
+            return
+        track.glimpses.append(Glimpse(observed, ranges))
+        track.lines = max(track.lines, observed.end or 0, *(run.last or 0 for run in ranges))
+        track.events.append((at, "seen", tuple((run.first, run.last or run.first) for run in ranges)))
+        unsure = self.ledger.disturbed and self.ledger.policy.preset is not Preset.PAPER
+        if observed.clock < 0 or unsure:
+            # Something that may write ran beside it, or still runs: nobody knows which of the two comes first.
+            track.events.append((at, "suspect"))
+        else:
+            self._current[path] = track
+
+    def _change(self, at: int, record: CommandRecord) -> None:
+        """Note the files that the step has written, those that were never seen included."""
+        if not record.writes and record.scope is not Scope.TREE:
+            return
+        changes = self.ledger.modifications
+        for path in record.writes:
+            written = changes.recent.get(path)
+            if written is not None and written.step == at and path.startswith("/"):
+                self._track(path, 0)
+        for track in self.files.values():
+            local = changes.local(track.path)
+            if local != track.counter(at):
+                track.counters.append((at, local))
+                track.events.append((at, "changed", self._symbols.get(track.path, ())))
+                self._current.pop(track.path, None)
+
+    def _suspect(self, at: int) -> None:
+        """Something ran that may have written to any file."""
+        for track in self._current.values():
+            track.events.append((at, "suspect"))
+        self._current.clear()
+
+    def _track(self, path: str, local: int) -> Track:
+        """The track of a file; a new one begins with the change counter ``local``."""
+        track = self.files.get(path)
+        if track is None:
+            track = self.files[path] = Track(path, shown_name(path, self.ledger.home), counters=[(-1, local)])
+        return track
+
+
+def _spans(moment: Ledger, track: Track, at: int, calm: bool) -> list[Span]:
+    """The lines of one file; a newer sight hides an older one of the same lines."""
+    local = track.counter(at)
+    hidden: tuple[Lines, ...] = ()
+    spans: list[Span] = []
+    for glimpse in _newest_first(track, at):
+        left = subtract(glimpse.ranges, hidden)
+        if left:
+            hidden = union(hidden, left)
+            state = status(moment, glimpse.record, local, sealed=calm).removesuffix(", ") or "possibly stale"
+            spans += [(run.first, run.last or run.first, state, glimpse.record.step) for run in left]
+    return sorted(spans)
+
+
+def _newest_first(track: Track, at: int) -> Iterator[Glimpse]:
+    until = bisect_right(track.glimpses, at, key=lambda glimpse: glimpse.record.step)
+    return (track.glimpses[place] for place in range(until - 1, -1, -1))

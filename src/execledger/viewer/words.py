@@ -1,0 +1,68 @@
+"""A decision in plain words, for somebody who has not read the rules."""
+
+from __future__ import annotations
+
+from execledger.core.decisions import Decision, Nudge, Reuse, Shown
+
+REASONS = {
+    "cap": "Ledger has intervened as often as it may in one task",
+    "cool-down": "it repeats an earlier command, but a remark was made only a few calls ago",
+    "covered-read": "every line that it asks for stands in earlier results, and the file has not changed since",
+    "govern-off": "Ledger only watches in this run",
+    "inherited": "the conversation was born with this call: it was made once, in another one",
+    "loop": "the same command ran a few calls ago, and nothing was changed in between",
+    "modification": "it changes files, and the change is recorded",
+    "new": "nothing like it was seen before",
+    "new-error": "an error just named the file that it reads",
+    "no-shim": "nothing without effects can take its place",
+    "not-governed": "Ledger was not there when it was proposed",
+    "nudge-cap": "it repeats an earlier command, but enough remarks were made in this task",
+    "opaque": "Ledger does not understand the command well enough to judge it",
+    "pending-writes": "an earlier command of the same turn may write, and its outcome was not known yet",
+    "repeat": "the very same command has a result above, and nothing has changed since",
+    "repeated-test": "the same test ran before, and nothing was changed in between",
+    "reproduction": "it runs a script or inline code, as one does to reproduce a problem",
+    "second-look": "a reference just stood for this content, so a second look shows it in full",
+    "setup": "it sets up the environment",
+    "submission": "it produces, shows or submits the repair",
+    "unfinished": "it was proposed, and no result came back",
+    "unknown-effects": "nobody knows what the program may change",
+    "whole-read": "the whole file stands in an earlier result, and has not changed since",
+}
+"""Why each rule decides as it does, as the end of a sentence."""
+
+
+def in_words(decision: Decision, shown: Shown) -> str:
+    """What was decided and why, and what came of it, in one or two sentences."""
+    reason = REASONS.get(decision.rule, f"the rule {decision.rule} says so")
+    return " ".join(filter(None, (f"{_verdict(decision, shown)}: {reason}.", _outcome(decision, shown))))
+
+
+def _verdict(decision: Decision, shown: Shown) -> str:
+    if isinstance(decision, Reuse):
+        earlier = _steps(decision.refers_to)
+        return f"Not run, {earlier} answers it" if shown.kind == "reference" else f"Run, though {earlier} answers it"
+    return f"Run, a repeat of {_steps(decision.refers_to)}" if isinstance(decision, Nudge) else "Run"
+
+
+def _outcome(decision: Decision, shown: Shown) -> str:
+    """What the model was shown in the end, where that is not plain."""
+    if isinstance(decision, Reuse) and shown.compared == "different":
+        return "By the recorded output that is wrong: a false reuse."
+    if shown.instead:
+        return f"In shadow mode nothing was changed; otherwise a {shown.instead} would have been shown."
+    if isinstance(decision, Reuse):
+        return ""
+    if shown.kind == "reference":
+        found = "byte for byte" if shown.compared == "same" else "line for line"
+        return f"Its output already stood above, {found}, in {_steps(shown.refers_to)}: a reference took its place."
+    if shown.kind == "remark":
+        return "The result was the same, so a remark was added."
+    return "The result was another one, so nothing was added." if isinstance(decision, Nudge) else ""
+
+
+def _steps(numbers: tuple[int, ...]) -> str:
+    """Steps by their numbers; what others wrote may name none."""
+    if len(numbers) < 2:
+        return f"step {numbers[0]}" if numbers else "an earlier step"
+    return f"steps {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

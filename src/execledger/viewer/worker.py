@@ -1,0 +1,121 @@
+"""Finds runs and counts them, in a process of its own, so that the server answers meanwhile.
+
+    python -P -m execledger.viewer.worker
+
+Standard input brings one ``Errand`` after the other, standard output takes what is found, one ``Note`` at a time. It
+ends with its input, and so with the process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+
+from execledger.cli.runs import shim_resolver
+from execledger.errors import LedgerError, UnreadableRun
+from execledger.trajectories.codex import Resolve
+from execledger.trajectories.find import Source, find_runs
+from execledger.viewer.counting import counted
+from execledger.viewer.notes import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Stamp, Unread, stamp_of
+
+
+class Search:
+    """Looks again and again at the same places; what has not changed is not counted twice."""
+
+    def __init__(self, resolve: Resolve | None = None) -> None:
+        """``resolve`` knows the calls that shims in a rollout stand for."""
+        self._resolve = resolve
+        self._counted: dict[str, Stamp] = {}
+        self._trees: dict[str, int] = {}
+        self._found: dict[str, list[Found]] = {}
+
+    def notes(self, errand: Errand) -> Iterator[Note]:
+        """What is there now."""
+        later: list[tuple[Found, Source]] = []
+        yield Begun()
+        for path in dict.fromkeys(errand.paths):
+            yield from self._listed(path, errand, later)
+        yield Listed()
+        for found, source in later:
+            yield from self._count(found, source, errand)
+        yield Done()
+
+    def _listed(self, path: str, errand: Errand, later: list[tuple[Found, Source]]) -> Iterator[Note]:
+        """Name every run at a path. What is a file of its own is counted later, a part of one as it comes by."""
+        tree = _state(path)
+        if self._trees.get(path) == tree:
+            yield from self._found[path]
+            return
+        found: list[Found] = []
+        try:
+            for source in find_runs([path]):
+                file = _file_of(source.name)
+                note = Found(source.name, file, stamp_of(file))
+                if note.stamp[0] < errand.newer * 1e9:
+                    continue
+                found.append(note)
+                yield note
+                if file == source.name:
+                    later.append((note, source))
+                else:
+                    yield from self._count(note, source, errand)
+        except LedgerError as error:
+            yield Unread(path, error.message)
+            return
+        self._trees[path], self._found[path] = tree, found
+
+    def _count(self, found: Found, source: Source, errand: Errand) -> Iterator[Note]:
+        if self._counted.get(found.name) == found.stamp or found.name in errand.without:
+            return
+        yield Counting(found.name)
+        try:
+            line, over = counted(found.name, source.read(), errand.policy, self._resolve)
+            yield Counted(found.name, line, over)
+        except UnreadableRun as error:
+            yield Unread(found.name, error.reason)
+        # Whatever others wrote into a file, the next one is still to be counted.
+        except Exception as error:
+            yield Unread(found.name, f"it can't be counted: {type(error).__name__}: {error}")
+        self._counted[found.name] = found.stamp
+
+
+def _state(path: str) -> int:
+    """The state of everything at a path: equal if no file has come, gone or changed."""
+    if not os.path.isdir(path):
+        return hash(stamp_of(path))
+    stamps = [
+        (folder, name, stamp_of(os.path.join(folder, name))) for folder, _, names in os.walk(path) for name in names
+    ]
+    return hash(tuple(sorted(stamps)))
+
+
+def _file_of(name: str) -> str:
+    """The file that a run is in: its name, or what stands before one of the marks in it."""
+    at = len(name)
+    while at > 0 and not os.path.exists(name[:at]):
+        at = name.rfind("!", 0, at)
+    return name[: max(at, 0)] or name
+
+
+def main() -> None:
+    """Run errands until the input ends."""
+    search = Search(shim_resolver())
+    for errand in _errands():
+        for note in search.notes(errand):
+            # Pickled, since a name need not be text that any other encoding takes.
+            pickle.dump(note, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+def _errands() -> Iterator[Errand]:
+    with suppress(EOFError):
+        while True:
+            yield pickle.load(sys.stdin.buffer)
+
+
+if __name__ == "__main__":
+    with suppress(BrokenPipeError, KeyboardInterrupt):
+        main()

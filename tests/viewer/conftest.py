@@ -1,0 +1,34 @@
+"""A real Chromium, for tests that ask for it; skipped where there is none, unless it is required."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from execledger.testing.chromium import browser
+from execledger.testing.codex_binary import NotInstalled, required
+from tests.viewer.browsing import Tab, opened_tab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser."""
+    try:
+        with browser() as opened:
+            yield opened
+    except NotInstalled as error:
+        if required():
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def tab(chromium: Browser) -> Iterator[Tab]:
+    """A tab on a laptop's screen."""
+    with opened_tab(chromium) as opened:
+        yield opened

@@ -1,0 +1,296 @@
+"""A run as the page reads it: columns over all steps, one step in full, and what is said about it."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+from inline_snapshot import snapshot
+
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Allow, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.core.fingerprint import fingerprint
+from execledger.core.govern import RULES
+from execledger.core.policy import Policy, Preset
+from execledger.errors import UnreadableRun
+from execledger.journal.events import Event, StepRecorded, ViewRendered
+from execledger.trajectories import read_run
+from execledger.viewer.journal_reading import JournalReading
+from execledger.viewer.model import Columns
+from execledger.viewer.readings import ReplayReading
+from execledger.viewer.words import REASONS, in_words
+from tests.journal.runs import plain_step, start
+from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, told
+
+
+def demo(policy: Policy | None = None) -> ReplayReading:
+    """The demo's run, replayed to its end."""
+    reading = ReplayReading(read_run("demo.json", DEMO.read_bytes()), policy)
+    reading.read()
+    return reading
+
+
+def test_a_run_has_one_entry_per_step_in_every_column() -> None:
+    """The demo's run, replayed."""
+    answer = demo().answer()
+    assert (answer.governed, answer.line.live, answer.first, answer.compactions, answer.trouble) == (
+        False,
+        False,
+        0,
+        [],
+        (),
+    )
+    assert [*zip(*msgspec.structs.astuple(answer.steps), strict=True)][3:9] == snapshot(
+        [
+            ("inspect", "reuse", "reference", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py"),
+            ("inspect", "allow", "full", "none", 4, "", "cat warehouse/inventory.py"),
+            ("inspect", "allow", "full", "none", 5, "", "cat tests/test_inventory.py"),
+            ("test", "allow", "full", "unknown", 6, "", "python3 -m unittest -q 2>&1"),
+            ("inspect", "allow", "reference", "none", 7, "", "nl -ba warehouse/inventory.py | sed -n '1,28p'"),
+            ("modify", "allow", "full", "listed", 8, "", "sed -i '24s/<= count/< count/' warehouse/inventory.py"),
+        ]
+    )
+
+
+def test_a_step_in_full() -> None:
+    """Everything that the page shows of one step."""
+    step = msgspec.to_builtins(demo().step(3))
+    assert step.pop("view_before") == step["view"]
+    assert step == snapshot(
+        {
+            "index": 3,
+            "command": "sed -n '22,28p' warehouse/inventory.py",
+            "cwd": "/repo",
+            "category": "inspect",
+            "effects": "none",
+            "turn": 3,
+            "thread": "",
+            "decision": {
+                "kind": "reuse",
+                "rule": "covered-read",
+                "proof": ("file: /repo/warehouse/inventory.py", "sealed; commands that may write, then and now: 0"),
+                "refers_to": (1,),
+            },
+            "words": (
+                "Not run, step 1 answers it: every line that it asks for stands in earlier results, and the file has "
+                "not changed since."
+            ),
+            "compared": "covered",
+            "compared_to": (1,),
+            "shown": {
+                "kind": "reference",
+                "text": (
+                    "[Ledger: not run, its output still stands above, unchanged: `cat warehouse/inventory.py`, "
+                    '2 commands ago, beginning "Stock of a small warehouse.". Repeat it to see it again.]'
+                ),
+                "instead": "",
+            },
+            "output": {
+                "text": (
+                    "    def take(self, item: str, count: int = 1) -> None:\n"
+                    '        """Take ``count`` of ``item`` from the shelf."""\n'
+                    "        if self._counts.get(item, 0) <= count:\n"
+                    '            raise OutOfStock(f"{item}: {self._counts.get(item, 0)} left, {count} asked for")\n'
+                    "        self._counts[item] -= count\n"
+                    "\n"
+                    "    def count(self, item: str) -> int:\n"
+                ),
+                "head": 328,
+                "cut": False,
+                "bytes": 328,
+                "characters": 328,
+                "known": True,
+                "exit_status": 0,
+                "stderr": "",
+                "notice": "",
+                "timed_out": False,
+                "elided": None,
+            },
+            "view": """\
+<execution_state>
+Task: Taking the last item of a kind fails. With one nut on the shelf, `take("nut", 1)` raises OutOfStock, although \
+there is exactly one left.
+Seen, most recent first:
+- warehouse/inventory.py: whole, 34 lines (current, in context)
+</execution_state>\
+""",
+        }
+    )
+
+
+def test_another_policy_decides_otherwise() -> None:
+    """Under the published rules the same run has other references."""
+    assert demo(Policy(preset=Preset.PAPER)).answer().steps.decision != demo().answer().steps.decision
+
+
+def test_a_journal_tells_what_was_done_and_not_what_would_be() -> None:
+    """A decision that no rule of today makes stands as it was made."""
+    step = Step(Action("ls", "/repo"), Allow("a rule of old"), Observation("a.py\n", exit_status=0), Shown("full"))
+    answer = read_journal(journal_bytes(told([step]))).answer()
+    assert (answer.governed, answer.policy, answer.line.live) == (True, Policy(), False)
+    assert read_journal(journal_bytes(told([step]))).step(0).words == "Run: the rule a rule of old says so."
+
+
+def test_the_output_behind_a_reference_is_found_where_it_stands() -> None:
+    """If the very same bytes stand in the result that it points at; otherwise only its size is known."""
+    first = shown("cat a.py", "one\ntwo\n")
+    mark = fingerprint(first.observation, steady=False)
+    text = "[Ledger: as above]"
+    same = Shown("reference", text, (0,), "same", (0,), mark)
+    covered = Shown("reference", text, (0,), "covered", (0,), Fingerprint("another", "another", 4, 1))
+    action, result = Action("head a.py", "/repo"), Observation(text, exit_status=0)
+    steps = [first, *(Step(action, Allow("new"), result, how) for how in (same, covered))]
+    reading = read_journal(journal_bytes(told(steps)))
+    outputs = [reading.step(index).output for index in (1, 2)]
+    assert [(one.text, one.known, one.bytes) for one in outputs] == [("one\ntwo\n", True, 8), ("", False, 4)]
+
+
+def test_a_long_output_is_cut_in_the_middle() -> None:
+    """Head and tail are there, and the rest can be asked for."""
+    text = "".join(f"{number:09}\n" for number in range(100_000))
+    reading = read_journal(journal_bytes(told([shown("./list", text)])))
+    output = reading.step(0, 1000).output
+    assert (output.text, output.head, output.cut, output.bytes) == (text[:500] + text[-500:], 500, True, 1_000_000)
+    assert reading.output(0) == text
+
+
+def test_the_view_is_the_one_that_the_model_read() -> None:
+    """Of its own conversation, in the turn in which it was read, and in no later one."""
+    events: list[Event] = [
+        start(),
+        ViewRendered(index=0, text="first"),
+        plain_step(0, turn=0),
+        plain_step(1, turn=0),
+        plain_step(2, turn=1),
+        ViewRendered(index=3, text="of another", thread="child"),
+        ViewRendered(index=3, text="second"),
+        plain_step(3, turn=2),
+    ]
+    reading = read_journal(journal_bytes(events))
+    views = [(step.view, step.view_before) for step in map(reading.step, range(4))]
+    assert views == [("first", ""), ("first", "first"), ("", "first"), ("second", "")]
+
+
+def test_compactions_are_where_results_went_out_of_view() -> None:
+    """The steps at which the first visible one moved."""
+    since = [0, 0, 1, 1, 3]
+    steps = [msgspec.structs.replace(plain_step(index), since=first) for index, first in enumerate(since)]
+    assert read_journal(journal_bytes([start(), *steps])).answer().compactions == [2, 4]
+
+
+def test_what_is_wrong_in_a_journal_is_said() -> None:
+    """Lines that are no events, a gap, and a torn end; what can be told is told."""
+    lines = [journal_bytes([event]) for event in (start(), plain_step(0), plain_step(2))]
+    reading = read_journal(b"".join((*lines[:2], b"no event\n", lines[2], b'{"event": "st')))
+    answer = reading.answer()
+    assert (len(answer.steps.label), answer.trouble) == (
+        1,
+        ("the last line is torn", "lines that are no events: 1", "steps behind a gap: 1"),
+    )
+
+
+def test_a_file_without_a_whole_line_is_no_journal_yet() -> None:
+    """It can be asked for again."""
+    with pytest.raises(UnreadableRun, match="found no whole line yet"):
+        JournalReading("one", lambda: io.BytesIO(journal_bytes([start()])[:-1]))
+
+
+def test_a_line_that_was_replaced_is_not_taken_for_the_step() -> None:
+    """The file is read again for a step, and may hold something else by then."""
+    data = [journal_bytes(told([shown("ls")]))]
+    reading = JournalReading("one", lambda: io.BytesIO(data[0]))
+    reading.read()
+    data[0] = bytes(len(data[0]))
+    with pytest.raises(UnreadableRun, match="found another line at step 0"):
+        reading.step(0)
+
+
+def test_reading_stops_when_time_is_up_and_goes_on_later() -> None:
+    """One step at least is read each time, so that there always is an end."""
+    data = journal_bytes([start(), *map(plain_step, range(5))])
+    reading = JournalReading("one", lambda: io.BytesIO(data))
+    lengths = []
+    for _ in range(3):
+        reading.read(seconds=0)
+        lengths.append(len(reading.telling))
+    reading.read(steps=4)
+    assert ([*lengths, len(reading.telling)], reading.waits, reading.answer().line.live) == ([1, 2, 3, 4], False, True)
+    reading.read()
+    assert (len(reading.telling), reading.waits, reading.over) == (5, True, False)
+    assert [reading.answer(live=live).line.live for live in (True, False)] == [True, False]
+    assert reading.news(3).steps == Columns(*[column[3:] for column in msgspec.structs.astuple(reading.answer().steps)])
+
+
+def test_a_label_is_one_short_line_that_steers_no_terminal() -> None:
+    """Whatever the command holds."""
+    step = shown("printf '\x1b[2J\x07'\n  && \u202ereversed " + "x" * 500)
+    (label,) = read_journal(journal_bytes(told([step]))).answer().steps.label
+    assert (label[:30], len(label)) == ("printf '?[2J?' && ?reversed xx", 80)
+
+
+def test_calls_that_a_thread_was_born_with_have_their_place() -> None:
+    """A journal of two conversations, replayed: the columns have an entry for every step."""
+    steps = [shown("cat a.py", "a\n" * 200), shown("cat a.py", "a\n" * 200, "child", inherits=0)]
+    run = read_run("one", journal_bytes(told([*steps, shown("ls", "a.py\n", "child")])))
+    reading = ReplayReading(run, Policy())
+    reading.read()
+    assert reading.answer().steps.thread == ["", "child", "child"]
+    assert reading.step(1).words.startswith("Run: the conversation was born with this call")
+    assert reading.over
+
+
+def test_every_rule_has_words() -> None:
+    """Those of govern, and those of the adapters."""
+    names = {rule.__name__.replace("_", "-") for rule in RULES} - {"seen-content"}
+    assert names <= set(REASONS)
+
+
+@pytest.mark.parametrize(
+    ("decision", "how", "words"),
+    [
+        (Allow("setup"), Shown("full"), "Run: it sets up the environment."),
+        (
+            Allow("new"),
+            Shown("reference", refers_to=(2, 3), compared="covered"),
+            "Run: nothing like it was seen before. Its output already stood above, line for line, in steps 2 and 3: "
+            "a reference took its place.",
+        ),
+        (
+            Nudge("loop", (), (4,)),
+            Shown("remark"),
+            "Run, a repeat of step 4: the same command ran a few calls ago, and nothing was changed in between. "
+            "The result was the same, so a remark was added.",
+        ),
+        (
+            Nudge("loop", (), (4,)),
+            Shown("full"),
+            "Run, a repeat of step 4: the same command ran a few calls ago, and nothing was changed in between. "
+            "The result was another one, so nothing was added.",
+        ),
+        (
+            Reuse("repeat", (), ()),
+            Shown("full", instead="reference", compared="same"),
+            "Run, though an earlier step answers it: the very same command has a result above, and nothing has "
+            "changed since. In shadow mode nothing was changed; otherwise a reference would have been shown.",
+        ),
+        (
+            Reuse("repeat", (), (1,)),
+            Shown("reference", compared="different"),
+            "Not run, step 1 answers it: the very same command has a result above, and nothing has changed since. "
+            "By the recorded output that is wrong: a false reuse.",
+        ),
+    ],
+)
+def test_a_decision_in_plain_words(decision: Allow | Reuse | Nudge, how: Shown, words: str) -> None:
+    """What was decided, why, and what came of it."""
+    assert in_words(decision, how) == words
+
+
+def test_events_are_told_in_the_order_of_the_file() -> None:
+    """Every step that a journal has is told, with its own number."""
+    events = told([shown(f"echo {number}") for number in range(4)])
+    reading = read_journal(journal_bytes(events))
+    assert [reading.step(index).command for index in range(4)] == [
+        event.step.action.command for event in events if isinstance(event, StepRecorded)
+    ]

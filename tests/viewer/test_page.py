@@ -1,0 +1,300 @@
+"""The page in a real browser: what one sees and does there, compared with what the server says."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from execledger.journal.events import Event
+from execledger.viewer.counting import run_id
+from tests.viewer.browsing import TALL, ZOOMED, Tab, joined, opened_tab
+from tests.viewer.stage import DEMO, Page, api, journal_bytes, served, shown, simulated, told
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.clients
+
+WRITE = "cat > a.py <<'PY'\nclass Shelf:\n    def take(self):\n        return 1\nPY"
+"""An edit that names what it touches."""
+PICTURES = "EXECLEDGER_SCREENSHOTS"
+"""The variable that says where pictures of the main views are kept."""
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Page]:
+    """A viewer on the demo's run."""
+    with served(DEMO) as asked:
+        yield asked
+
+
+def base(asked: Page) -> str:
+    """The address of the page."""
+    return f"http://127.0.0.1:{asked.port}/"
+
+
+def run(path: Path, step: int | str | None = None) -> str:
+    """The address of a run or a step within the page."""
+    return f"#/run/{run_id(str(path))}" + ("" if step is None else f"/{step}")
+
+
+def place(tab: Tab) -> str:
+    """Where the page says that it is."""
+    return "#" + urlsplit(tab.page.url).fragment
+
+
+def test_a_run_is_opened_from_the_list(tab: Tab, demo: Page) -> None:
+    """The list names it with its numbers, and a click shows its first step."""
+    tab.open(base(demo))
+    tab.find(".run-name", DEMO.name).click()
+    tab.at(0)
+    assert tab.text(".step-panel .command") == "ls -R warehouse tests"
+    assert tab.text(".run-head h1") == DEMO.name
+    assert "A replay: what Ledger would have done." in tab.text(".run-head")
+    assert place(tab).startswith(run(DEMO))
+
+
+def test_the_keyboard_steps_through_a_run(tab: Tab, demo: Page) -> None:
+    """Letters and arrows go from step to step, to either end, and to where Ledger acted; the address follows."""
+    tab.open(base(demo), run(DEMO))
+    tab.at(0)
+    for key, step in (("j", 1), ("ArrowRight", 2), ("k", 1), ("G", 13), ("ArrowLeft", 12), ("g", 0), ("n", 3)):
+        tab.press(key)
+        tab.at(step)
+        assert tab.find(".timeline [role=slider]").get_attribute("aria-valuenow") == str(step)
+        assert tab.text(".step-row a[aria-current] .number") == str(step)
+    tab.page.wait_for_url(f"**/{run(DEMO, 3)}")
+    tab.press("Escape")
+    tab.find(".run-name", DEMO.name).wait_for()
+
+
+def test_a_step_says_what_was_decided_and_why(tab: Tab, demo: Page) -> None:
+    """The command, the decision in plain words with rule and proof, what the model was shown and what it was spared."""
+    step = demo.get(f"{api(DEMO)}/steps/3")
+    tab.open(base(demo), run(DEMO, 3))
+    tab.at(3)
+    assert tab.text(".step-panel .command") == step["command"]
+    assert tab.text(".decision .words") == step["words"]
+    assert tab.text(".decision dd:first-of-type") == step["decision"]["rule"] == "covered-read"
+    assert tab.texts(".decision li") == step["decision"]["proof"]
+    assert tab.text(".said .text") == step["shown"]["text"]
+    assert tab.text(".withheld .text") == step["output"]["text"]
+    tab.find(".decision a", "step 1").first.click()
+    tab.at(1)
+
+
+def test_the_state_view_is_what_the_model_saw(tab: Tab, demo: Page) -> None:
+    """Its lines are those of the view, byte for byte, the new ones marked; what is gone can be hidden."""
+    step = demo.get(f"{api(DEMO)}/steps/9")
+    before, now = (step[name].split("\n") for name in ("view_before", "view"))
+    tab.open(base(demo), run(DEMO, 9))
+    tab.at(9)
+    lines = "(name) => [...document.querySelectorAll(`.view-text .${name}`)].map((line) => line.lastChild.data)"
+    assert tab.page.evaluate(lines, "added") == [f"{line}\n" for line in now if line not in before]
+    assert tab.page.evaluate(lines, "removed") == [f"{line}\n" for line in before if line not in now] != []
+    tab.page.get_by_label("Show what is gone").uncheck()
+    assert "".join(tab.page.evaluate(lines, "line")) == step["view"] + "\n"
+
+
+def sessions(folder: Path) -> dict[str, list[Event]]:
+    """Journals of simulated sessions, quiet and hostile ones."""
+    return {f"{seed}": simulated(folder / f"{seed}", seed, hostile=bool(seed % 2)) for seed in (3, 8)}
+
+
+def test_the_file_map_is_the_ledgers(chromium: Browser, tmp_path: Path) -> None:
+    """At every step that is looked at, each line has the state and the step that the ledger's own records give it."""
+    paths = [DEMO]
+    for name, events in sessions(tmp_path).items():
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_bytes(journal_bytes(events))
+    with served(*paths) as asked, opened_tab(chromium, TALL) as tab:
+        for path in paths:
+            last = len(asked.get(api(path))["steps"]["category"]) - 1
+            for step in sorted({*range(0, last, max(1, last // 12)), last}):
+                tab.open(base(asked), run(path, step))
+                tab.at(step)
+                own: dict[str, Any] = asked.get(f"{api(path)}/map?at={step}")["files"]
+                assert {file: joined(ranges) for file, ranges in tab.map().items()} == {
+                    file: joined(ranges) for file, ranges in own.items()
+                }, (path, step)
+
+
+def test_a_range_leads_to_the_step_that_showed_it(tab: Tab, demo: Page) -> None:
+    """By a click, and by the keyboard."""
+    tab.open(base(demo), run(DEMO, 9))
+    tab.at(9)
+    tab.find(".range.stale").first.click()
+    tab.at(7)
+    tab.open(base(demo), run(DEMO, 9))
+    tab.at(9)
+    tab.find(".range.stale").first.focus()
+    tab.press("ArrowRight", "ArrowLeft", "Enter")
+    tab.at(7)
+
+
+def test_modified_symbols_are_named(tab: Tab, tmp_path: Path) -> None:
+    """From the step on that modified them, on the file that they are in."""
+    path = tmp_path / "named.jsonl"
+    path.write_bytes(journal_bytes(told([shown("ls"), shown(WRITE), shown("cat a.py", "class Shelf:\n")])))
+    with served(path) as asked:
+        tab.open(base(asked), run(path, 0))
+        tab.at(0)
+        assert tab.texts(".modified") == []
+        tab.press("j")
+        tab.at(1)
+        assert tab.texts(".modified") == [f"✎ {' and '.join(symbols(asked, path))}"]
+        assert "Shelf.take" in tab.text(".modified")
+
+
+def symbols(asked: Page, path: Path) -> list[str]:
+    """What was modified last, the newest first, as the server tells it."""
+    (events,) = [file["events"] for file in asked.get(api(path))["files"]]
+    return [name for _, kind, *names in events if kind == "changed" for name in reversed(names[0])]
+
+
+def test_runs_are_searched_and_sorted(tab: Tab, tmp_path: Path) -> None:
+    """By words and by columns, and the address keeps it."""
+    for number in range(1, 13):
+        (tmp_path / f"run-{number}.jsonl").write_bytes(journal_bytes(told([shown("true")] * number)))
+    with served(tmp_path) as asked:
+        tab.open(base(asked))
+        tab.find(".runs-view [role=status]", "12 runs").wait_for()
+        tab.page.get_by_role("button", name="Steps").click()
+        tab.find("[role=columnheader][aria-sort=descending]").wait_for()
+        assert [name.split(".")[0] for name in tab.texts(".run-name")] == [f"run-{n}" for n in range(12, 0, -1)]
+        tab.press("/")
+        tab.page.keyboard.type("run-1 jsonl")
+        tab.find(".runs-view [role=status]", "4 runs").wait_for()
+        assert [name.split(".")[0] for name in tab.texts(".run-name")] == ["run-12", "run-11", "run-10", "run-1"]
+        address = place(tab)
+        assert "q=run-1+jsonl" in address and "sort=steps" in address
+        tab.open("about:blank", "")
+        tab.open(base(asked), address)
+        tab.find(".runs-view [role=status]", "4 runs").wait_for()
+        assert len(tab.texts(".run-name")) == 4
+
+
+def test_a_thousand_runs_are_a_screenful_of_rows(tab: Tab, tmp_path: Path) -> None:
+    """Only the rows in sight exist, and the last of a thousand is one key away."""
+    data = journal_bytes(told([shown("true")]))
+    for number in range(1000):
+        (tmp_path / f"{number:04}.jsonl").write_bytes(data)
+    with served(tmp_path) as asked:
+        tab.open(base(asked), "#/?sort=name")
+        tab.find(".runs-view [role=status]").filter(has_text=re.compile("^1,000 runs")).wait_for()
+        assert 10 < tab.find(".run-table .rows [role=row]").count() < 40
+        tab.press("G")
+        tab.find(".run-row.active .run-name", "0999.jsonl").wait_for()
+        tab.press("Enter")
+        tab.at(0)
+
+
+def test_an_address_leads_to_a_step(tab: Tab, demo: Page) -> None:
+    """To the step that it names, the last one beyond the end; what is not there is said to be so."""
+    tab.open(base(demo), run(DEMO, 7))
+    tab.at(7)
+    tab.page.evaluate("(address) => { location.hash = address; }", run(DEMO, 99))
+    tab.at(13)
+    tab.page.evaluate("(address) => { location.hash = address; }", run(DEMO, "last"))
+    tab.at(13)
+    tab.open("about:blank", "")
+    tab.open(base(demo), "#/run/0123456789abcdef/2")
+    assert "there is no such run here" in tab.text("[role=alert]")
+    tab.wrongs.clear()  # The browser itself says that the answer was a refusal.
+
+
+def test_two_runs_are_compared(tab: Tab, tmp_path: Path) -> None:
+    """Chosen in the list; aligned by command, with what differs and what both came to."""
+    same = [shown("ls", "a.py\n"), shown("cat a.py", "one\n")]
+    one = [*same, shown("python t.py", "bad\n"), shown("git diff", "+1\n")]
+    other = [*same, shown("sed -i s/1/2/ a.py"), shown("python t.py", "good\n"), shown("git diff", "+1\n")]
+    for name, steps in (("a", one), ("b", other)):
+        (tmp_path / f"{name}.jsonl").write_bytes(journal_bytes(told(steps)))
+    with served(tmp_path) as asked:
+        tab.open(base(asked), "#/?sort=name")
+        tab.find(".run-name", "b.jsonl").wait_for()
+        tab.press("j", "x", "j", "x")
+        tab.page.get_by_role("button", name="Compare the two").click()
+        rows = tab.find(".pair-rows [role=row]")
+        rows.nth(4).wait_for()
+        signs = [text.split()[0] for text in tab.texts(".pair-rows .sign")]
+        assert signs == ["=", "=", "+", "≠", "="]
+        assert tab.texts(".totals tbody tr:nth-child(3) td")[0] == "+1"
+        tab.page.get_by_label("Only differences").check()
+        assert [text.split()[0] for text in tab.texts(".pair-rows .sign")] == ["+", "≠"]
+        tab.press("n", "Enter")
+        tab.at(2)
+        assert tab.text(".run-head h1") == "a.jsonl"
+
+
+def test_colours_are_light_or_dark(chromium: Browser, demo: Page) -> None:
+    """As the system has it, until a theme is chosen, which is remembered."""
+    dark = "() => getComputedStyle(document.body).backgroundColor"
+    with opened_tab(chromium, color_scheme="dark") as tab:
+        tab.open(base(demo))
+        assert tab.page.evaluate(dark) == "rgb(16, 19, 23)"
+        tab.press("t")
+        assert tab.page.evaluate(dark) == "rgb(243, 244, 246)"
+        tab.page.reload()
+        assert (tab.page.evaluate(dark), tab.text("#theme")) == ("rgb(243, 244, 246)", "Theme: light")
+
+
+def test_the_page_fits_at_200_percent(chromium: Browser, demo: Page) -> None:
+    """Nothing has to be scrolled sideways on a laptop that shows everything twice as large."""
+    overflow = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    itself = f"#/compare/{run_id(str(DEMO))}/{run_id(str(DEMO))}"
+    with opened_tab(chromium, ZOOMED) as tab:
+        for address, sign in (("#/", ".run-name"), (run(DEMO, 9), ".step-panel h2"), (itself, ".pair-row")):
+            tab.open("about:blank", "")
+            tab.open(base(demo), address)
+            tab.find(sign).first.wait_for()
+            assert tab.page.evaluate(overflow) == 0, address
+
+
+def test_the_keys_are_explained(tab: Tab, demo: Page) -> None:
+    """By a question mark; Escape closes the help and nothing else."""
+    tab.open(base(demo), run(DEMO, 5))
+    tab.at(5)
+    tab.press("?")
+    assert "next step or row" in tab.text("dialog")
+    tab.press("j", "Escape")
+    tab.find("dialog").wait_for(state="hidden")
+    assert place(tab) == run(DEMO, 5)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_has_a_serious_accessibility_fault(chromium: Browser, demo: Page, scheme: str) -> None:
+    """Axe finds nothing serious or critical, in either theme."""
+    axe = Path(pytest.importorskip("axe_playwright_python").__file__).with_name("axe.min.js").read_text()
+    itself = f"#/compare/{run_id(str(DEMO))}/{run_id(str(DEMO))}"
+    views = {"#/": ".run-name", run(DEMO, 3): ".step-panel h2", run(DEMO, 9): ".step-panel h2", itself: ".pair-row"}
+    with opened_tab(chromium, color_scheme=scheme) as tab:
+        for address, sign in views.items():
+            tab.open("about:blank", "")
+            tab.open(base(demo), address)
+            tab.find(sign).first.wait_for()
+            tab.page.evaluate(axe)
+            found = tab.page.evaluate("() => axe.run()")
+            serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+            assert [(one["id"], [node["html"] for node in one["nodes"][:3]]) for one in serious] == [], address
+
+
+def test_pictures_of_the_main_views_are_kept(chromium: Browser, demo: Page, tmp_path: Path) -> None:
+    """In the folder that a variable names, for whoever wants to look."""
+    folder = Path(os.environ.get(PICTURES) or tmp_path)
+    itself = f"#/compare/{run_id(str(DEMO))}/{run_id(str(DEMO))}"
+    views = {"runs": ("#/", ".run-name"), "run": (run(DEMO, 9), ".step-panel h2"), "compare": (itself, ".pair-row")}
+    for scheme in ("light", "dark"):
+        with opened_tab(chromium, color_scheme=scheme) as tab:
+            for name, (address, sign) in views.items():
+                tab.open("about:blank", "")
+                tab.open(base(demo), address)
+                tab.find(sign).first.wait_for()
+                picture = tab.page.screenshot(path=folder / f"{name}-{scheme}.png")
+                assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
