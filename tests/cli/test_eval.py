@@ -14,6 +14,7 @@ from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import Study
 from execledger.testing.swebench import make_instances, write_dataset
 from tests.cli.conftest import Execledger
+from tests.evaluate.test_collect import study_in
 from tests.evaluate.trials import leave, trajectory
 
 NAME = "ledger__warehouse-1"
@@ -135,6 +136,36 @@ def test_a_plan_that_cannot_be_followed_is_refused(
     assert (called.status, said in called.err) == (2, True)
 
 
+def test_a_plan_that_comes_to_nothing_leaves_the_folder_to_others(execledger: Execledger, folder: Path) -> None:
+    """Its tasks can't be had; another plan takes the same folder, with tasks of its own."""
+    assert execledger("eval", "run", "plan.toml", "-o", "out", "--instance", "nobody").status == 2
+    (folder / "out" / "dataset").mkdir()
+    (folder / "out" / "dataset" / "test.jsonl").write_text("of an earlier plan")
+    assert execledger("eval", "run", "plan.toml", "-o", "out").status == 0
+
+
+def test_without_a_plan_nothing_is_begun(execledger: Execledger, folder: Path) -> None:
+    """How the work is done is no plan."""
+    called = execledger("eval", "run", "-o", "out", "--workers", "3")
+    assert called == (
+        2,
+        "",
+        f"execledger: {folder / 'out'}: found no evaluation there to go on with\n"
+        "hint: give a plan: execledger eval run PLAN.toml -o DIR, or say by options what to run\n",
+    )
+    assert not (folder / "out").exists()
+
+
+def test_a_missing_configuration_file_is_noticed_before_agents_start(execledger: Execledger, folder: Path) -> None:
+    """The agent's own files and the user's are found; a setting is no file."""
+    pytest.importorskip("minisweagent")
+    called = execledger("eval", "run", "plan.toml", "-o", "out", "--config", "nowhere.yaml")
+    assert (called.status, "nowhere.yaml: found no such configuration file" in called.err) == (2, True)
+    (folder / "mine.yaml").write_text("agent: {}\n")
+    words = ["--config", "swebench", "--config", "mine.yaml", "--config", "a.b=1"]
+    assert execledger("eval", "run", "plan.toml", "-o", "out", *words).status == 0
+
+
 def test_no_evaluation_is_run_while_ledger_is_off(
     execledger: Execledger, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +208,23 @@ def test_a_report_on_runs_from_elsewhere(execledger: Execledger, folder: Path) -
     assert [path.name for path in (folder / "told").iterdir()] == ["report.md"]
 
 
+def test_a_format_without_a_place_is_refused(execledger: Execledger, done: Study) -> None:
+    """Rather than forgotten."""
+    called = execledger("eval", "report", "out", "--format", "md")
+    assert (called.status, "expected -o DIR" in called.err) == (2, True)
+
+
+def test_a_replay_counts_each_run_of_an_evaluation_once(execledger: Execledger, folder: Path) -> None:
+    """Its journals are left out, and counted; alone, they are runs like any other."""
+    study = study_in(folder / "out")
+    called = execledger("replay", "out", "--json")
+    assert (called.status, json.loads(called.out)["runs"]) == (0, 2)
+    assert "execledger: 1 journals tell of runs that are there, and are left out\n" in called.err
+    (study.root / "plan.json").unlink()
+    assert json.loads(execledger("replay", "out", "--json").out)["runs"] == 2
+    assert json.loads(execledger("replay", "out/both/1/journals", "--json").out)["runs"] == 1
+
+
 def test_grades_are_imported_and_counted(execledger: Execledger, done: Study, folder: Path) -> None:
     """By arm and trial; a report that is of no use is named, and the status says so."""
     (folder / "base-1.json").write_text(json.dumps({"resolved_ids": [NAME], "error_ids": ["ledger__warehouse-2"]}))
@@ -193,6 +241,11 @@ def test_grades_are_imported_and_counted(execledger: Execledger, done: Study, fo
         "execledger: not used: other.json: its path names none of base-1, both-1\n",
     )
     assert execledger("eval", "grade", "dataset", "--reports", "other.json").status == 2
+    called = execledger("eval", "grade", "out/base/7", "--reports", "other.json")
+    assert (called.status, called.err) == (
+        2,
+        f"execledger: out/base/7: no such trial in {done.root}\nhint: it has: base-1, both-1\n",
+    )
 
 
 def test_an_evaluation_is_exported_with_its_arms(execledger: Execledger, done: Study, folder: Path) -> None:

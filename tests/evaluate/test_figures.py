@@ -86,3 +86,12 @@ def test_an_unknown_cost_is_not_a_bar_of_zero() -> None:
     assert figure is not None
     assert [text.get_text() for text in figure.axes[0].texts] == ["unknown", "~$0.50"]
     assert widths(figure.axes[1]) == pytest.approx([0.1, 0.1, 0, 0, 0.9, 0.9, 0.005, 0.005])
+    assert figure.axes[1].get_xlabel() == "tokens, millions\n~ rests on estimated tokens"
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["base", "~ inform + govern"]
+
+
+def test_runs_whose_rereads_are_unknown_are_not_drawn() -> None:
+    """Rather than drawn as runs without any."""
+    figure = rereads_per_instance(settings([row("a"), row("a", "both", rereads=None)]))
+    assert figure is not None
+    assert [line.get_label() for line in figure.axes[0].lines] == ["base: mean 2.0"]

@@ -120,6 +120,30 @@ def test_a_single_arm_and_trial_takes_every_report(tmp_path: Path, trials: list[
     assert grades(trials[0]) == {"a": True, "b": True}
 
 
+def test_a_report_that_names_another_arm_or_trial_is_refused(tmp_path: Path, trials: list[Trial]) -> None:
+    """Although one arm and trial alone is graded; one that there is not counts, too."""
+    reports = tmp_path / "reports"
+    files = [written(reports / name, {"resolved_ids": ["a"]}) for name in ("both-1.json", "m.base-7.json")]
+    unused: list[str] = []
+    assert import_reports(reports, trials[:1], unused) == {}
+    assert unused == [
+        f"{files[0]}: its path names both-1, expected base-1",
+        f"{files[1]}: its path names base-7, expected base-1",
+    ]
+
+
+def test_reports_that_contradict_each_other_are_refused(tmp_path: Path, trials: list[Trial]) -> None:
+    """Both are named, nothing of them is kept, and a third one is used."""
+    reports = tmp_path / "reports"
+    one = written(reports / "base-1.json", {"resolved_ids": ["a"]})
+    two = written(reports / "m.base-1.json", {"resolved_ids": ["b"], "unresolved_ids": ["a"]})
+    written(reports / "both-1.json", {"resolved_ids": ["a"]})
+    unused: list[str] = []
+    assert import_reports(reports, trials, unused) == {"both-1": 1}
+    assert unused == [f"{one}: {two} says otherwise about a", f"{two}: {one} says otherwise about a"]
+    assert grades(trials[0]) == {"a": None, "b": None}
+
+
 def test_a_grade_belongs_to_the_repair_that_was_graded(trials: list[Trial]) -> None:
     """Of another repair of the same task nothing is known."""
     trial = trials[0]

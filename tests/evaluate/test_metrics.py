@@ -84,7 +84,7 @@ def test_a_run_with_ledger_is_told_by_its_journal(tmp_path: Path) -> None:
     row = measure(replace(run(READ), ended=""), journal, PRICES)
     assert (row.arm, row.preset, row.ended) == ("both", "paper", "Submitted")
     assert (row.proposed, row.executed, row.suppressed) == (counts.proposed, counts.ran, counts.suppressed)
-    assert row.suppressed > 0 and row.executed + row.suppressed == row.proposed
+    assert row.suppressed and row.executed and row.executed + row.suppressed == row.proposed
     assert row.view_tokens == sum(round(len(view.text.encode()) / 4) for view in journal.views)
 
 
@@ -102,7 +102,7 @@ def test_views_are_charged_with_what_they_keep_out_of_the_cache(tmp_path: Path) 
     journal = journal_of(tmp_path, Policy())
     calls = (ModelCall(100, 0, None, 7), ModelCall(200, 100, None, 9))
     row = measure(replace(run(READ), model_calls=calls), journal, PRICES)
-    assert row.view_cost == pytest.approx(row.view_tokens + 0.9 * 7)
+    assert row.view_cost == pytest.approx((row.view_tokens or 0) + 0.9 * 7)
 
 
 def test_an_estimate_holds_the_views_as_well(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_journal_is_a_run_of_its_own(tmp_path: Path) -> None:
     unreadable: list[str] = []
     (row,) = measured([str(tmp_path / "journals")], PRICES, unreadable)
     assert (row.arm, row.agent, row.estimated, unreadable) == ("both", "an agent 2", True, [])
-    assert row.tokens is not None and row.tokens.uncached > row.view_tokens > 0
+    assert row.tokens is not None and row.tokens.uncached > (row.view_tokens or 0) > 0
 
 
 def test_broken_files_among_a_thousand_are_named_and_the_rows_still_come(tmp_path: Path) -> None:

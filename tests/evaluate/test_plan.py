@@ -60,6 +60,8 @@ def test_a_plan_is_read_from_toml() -> None:
         ("arms = []", "plan: `arms` is [], expected each of at least one arm once"),
         ("arms = ['base', 'base']", "plan: `arms` is ['base', 'base'], expected each of at least one arm once"),
         ("cost_limit = 0", "plan: `cost_limit` is 0.0, expected more than 0"),
+        ("cost_limit = nan", "plan: `cost_limit` is nan, expected more than 0 and finite"),
+        ("cost_limit = inf", "plan: `cost_limit` is inf, expected more than 0 and finite"),
         ("slice = 'some'", "plan: `slice` is 'some', expected as in 0:50"),
         ("direct_tools = true", "plan: `direct_tools` means nothing to mini"),
         ("agent = 'codex'\nstep_limit = 9", "plan: `step_limit` means nothing to codex"),

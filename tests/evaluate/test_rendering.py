@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from execledger.evaluate.cells import ABSENT, UNKNOWN, Cell, words
@@ -29,7 +31,7 @@ TABLE = Table(
     title="Totals, base → Ledger",
     columns=("Totals", "base", "Δ"),
     sections=(
-        Section("gpt_5 & co", ((words("Cost"), Cell("~$0.50", 0.5), Cell("-28.9%", -0.289)),)),
+        Section("gpt_5 & co", ((words("Cost"), Cell("~$0.50", 0.5, estimated=True), Cell("-28.9%", -0.289)),)),
         Section("", ((words("  of which a|b"), UNKNOWN, ABSENT),)),
     ),
     notes=("p: <0.001", "100% of x_1"),
@@ -63,6 +65,22 @@ def test_no_figure_is_lost_in_a_narrow_terminal() -> None:
         shown = set(re.split(r"[\s│]+", out.getvalue()))
         figures = {word for line in table.rows for cell in line[1:] for word in cell.text.split()}
         assert figures <= shown
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_nothing_is_cut_with_many_trials_and_long_names(width: int) -> None:
+    """Where whole words do not fit beside each other, the longest are folded."""
+    names = {name: f"astropy__astropy-1234{name}" for name in "abcd"}
+    rows = [
+        replace(one, model="openai/gpt-5-mini-2025-08-07", cost=1e4 * (one.cost or 0), instance=names[one.instance])
+        for one in experiment(5)
+    ]
+    for table in tables(replace(one, estimated=True) for one in rows):
+        out = StringIO()
+        Console(file=out, width=width).print(to_terminal(table, width))
+        texts = [*table.notes, *table.columns, *(cell.text for line in table.rows for cell in line)]
+        signs, shown = Counter("".join("".join(texts).split())), Counter(out.getvalue())
+        assert {sign: number - shown[sign] for sign, number in signs.items() if number > shown[sign]} == {}
 
 
 def test_markdown() -> None:
@@ -167,12 +185,18 @@ def test_json() -> None:
     (table,) = json.loads(to_json([TABLE]))["tables"]
     assert table["columns"] == ["Totals", "base", "Δ"]
     assert [section["rows"] for section in table["sections"]] == [
-        [[{"text": "Cost", "value": "Cost"}, {"text": "~$0.50", "value": 0.5}, {"text": "-28.9%", "value": -0.289}]],
         [
             [
-                {"text": "  of which a|b", "value": "  of which a|b"},
-                {"text": "unknown", "value": None},
-                {"text": "-", "value": None},
+                {"text": "Cost", "value": "Cost", "estimated": False},
+                {"text": "~$0.50", "value": 0.5, "estimated": True},
+                {"text": "-28.9%", "value": -0.289, "estimated": False},
+            ]
+        ],
+        [
+            [
+                {"text": "  of which a|b", "value": "  of which a|b", "estimated": False},
+                {"text": "unknown", "value": None, "estimated": False},
+                {"text": "-", "value": None, "estimated": False},
             ]
         ],
     ]

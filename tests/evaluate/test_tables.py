@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from execledger.evaluate.arms import settings
 from execledger.evaluate.cells import Cell, Unit, changed, figure, p_value, write
+from execledger.evaluate.notes import ESTIMATED
 from execledger.evaluate.records import RunRow, Tokens
 from execledger.evaluate.rendering import Table
 from execledger.evaluate.tables import tables
@@ -212,3 +215,26 @@ def test_figures_are_written_as_the_paper_does() -> None:
     assert figure(None, Unit.MONEY) == Cell("unknown")
     assert changed(-0.00001) == Cell("+0.0%", -0.00001)
     assert p_value([0.0004, 0.04]) == Cell("<0.001; 0.040", (0.0004, 0.04))
+
+
+def test_the_ablation_compares_what_is_graded_in_every_arm() -> None:
+    """An instance without a grade in one arm counts in none, and a note says so; an arm without any is unknown."""
+    rows = [row(name, arm, resolved=name == "a") for name in "abc" for arm in ("base", "inform", "both")]
+    rows = [
+        replace(one, resolved=None) if one.arm == "both" or (one.arm, one.instance) == ("inform", "a") else one
+        for one in rows
+    ]
+    table = made(rows)["ablation"]
+    assert [line[1].text for line in table.rows] == ["0/2", "0/2", "unknown"]
+    assert table.notes[0].endswith("Resolved and Pass@1 are over the 2 instances graded in every arm")
+
+
+def test_an_estimate_is_marked_wherever_it_stands() -> None:
+    """Intervals and trials too, for people and for programs; what does not rest on tokens bears no mark."""
+    found = made([replace(one, estimated=True) for one in experiment(2)])
+    rows = {line[0].text: line[1:] for line in found["efficiency"].rows}
+    by_trial = next(line[2:] for line in found["trials"].rows if line[1].text == "Total cost (USD)")
+    for cell in (*rows["Total cost (USD)"], *by_trial):
+        assert (cell.estimated, all(part.startswith("~") for part in cell.text.split("; "))) == (True, True)
+    assert {(cell.estimated, "~" in cell.text) for cell in rows["Model calls"]} == {(False, False)}
+    assert found["trials"].notes[-1] == ESTIMATED

@@ -83,8 +83,12 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
     study, cwd = Study(Path(output).absolute()), Path.cwd()
     plan = _plan(plan_file, options, study)
     with study.alone():
-        study.claim(plan, versions(plan, cwd), mixed=mixed)
-        names = [instance.instance_id for instance in freeze(plan, study.dataset)]
+        found = versions(plan, cwd)
+        study.admit(plan, found, mixed=mixed)
+        # The folder is the plan's when its tasks are there: a plan that comes to nothing leaves it to others.
+        instances = freeze(plan, study.dataset, anew=study.recorded() is None)
+        study.claim(plan, found, mixed=mixed)
+        names = [instance.instance_id for instance in instances]
         for ended in again:
             count = sum(trial.take_back(ended) for trial in study.trials(plan))
             tell(f"{count} that ended with {ended} are run again")
@@ -100,8 +104,9 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
 
 def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
     """The plan of the file, or else that of an earlier call, with the options over it."""
-    from execledger.evaluate.plan import Plan
+    from execledger.evaluate.plan import HOW, Plan
 
+    given = {name: value for name, value in options.items() if value not in (None, ())}
     if plan_file is not None:
         try:
             plan = Plan.from_toml(Path(plan_file).read_text(encoding="utf-8"), plan_file)
@@ -109,8 +114,10 @@ def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
             raise LedgerError(f"{plan_file}: the plan can't be read: {error}") from None
     else:
         recorded = study.recorded()
+        if recorded is None and not given.keys() - {*HOW}:
+            hint = "give a plan: execledger eval run PLAN.toml -o DIR, or say by options what to run"
+            raise LedgerError(f"{study.root}: found no evaluation there to go on with", hint=hint)
         plan = Plan() if recorded is None else recorded.plan
-    given = {name: value for name, value in options.items() if value not in (None, ())}
     if "settings" in given:
         given["settings"] = plan.dotted() | dict(map(_setting, given["settings"]))
     return Plan.from_values(msgspec.to_builtins(plan) | given, plan_file or "plan")
@@ -144,7 +151,11 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     recorded = study.recorded() if study is not None else None
     if study is None or recorded is None:
         raise LedgerError(f"{folder}: expected the output of `execledger eval run`")
-    trials = [trial for trial in trials_under(Path(folder), study, recorded.plan) if trial.results()]
+    under = trials_under(Path(folder), study, recorded.plan)
+    if not under:
+        named = ", ".join(trial.name for trial in study.trials(recorded.plan))
+        raise LedgerError(f"{folder}: no such trial in {study.root}", hint=f"it has: {named}")
+    trials = [trial for trial in under if trial.results()]
     unused: list[str] = []
     if reports is not None:
         import_reports(Path(reports), trials, unused)
@@ -183,23 +194,26 @@ def report(
     from execledger.evaluate.report import FORMATS
     from execledger.evaluate.report import report as write_report
 
+    if formats and output is None:
+        raise LedgerError("--format says how files are written, expected -o DIR for them", hint="--json prints JSON")
     prices = load_prices(Path(price_file) if price_file else None)
     unreadable: list[str] = []
     rows = [row for _, row in collect(dict.fromkeys(paths), prices, unreadable, _reader())]
-    missing = [sentence for path in paths if (sentence := unfinished(Path(path)))]
+    missing = list(dict.fromkeys(sentence for path in paths for sentence in unfinished(Path(path))))
     _tell_unreadable(unreadable)
     for sentence in missing:
         tell(sentence)
-    notes = [f"Prices are of {prices.date}", *missing]
+    notes, console = [f"Prices are of {prices.date}", *missing], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)
         wanted = {*(formats or FORMATS)} if output else set()
-        tables = write_report(rows, wanted | ({"json"} if as_json else set()), folder, notes=notes)
+        asked = wanted | ({"json"} if as_json else set())
+        tables = write_report(rows, asked, folder, notes=notes, width=console.width)
         if as_json:
             click.echo((folder / "report.json").read_text(encoding="utf-8"), nl=False)
             return
     for table in tables:
-        Console(highlight=False).print(table)
+        console.print(table)
 
 
 @command.command("export")

@@ -90,13 +90,14 @@ def _replay_all(
     paths: tuple[str, ...], policy: Policy | None, prices: Prices, tally: Tally, out: BinaryIO | None
 ) -> list[str]:
     """Replay and count every run; the presets that they were replayed under."""
+    left_out: list[str] = []
     encoder = msgspec.json.Encoder()
     presets: set[str] = set()
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("", total=None)
-        for run in read_runs(paths, tally.unreadable):
+        for run in read_runs(paths, tally.unreadable, left_out):
             tally.start(run)
             ledger = new_ledger(run, policy)
             presets.add(ledger.policy.preset.value)
@@ -108,6 +109,8 @@ def _replay_all(
                     out.write(encoder.encode(call.line(run.name)) + b"\n")
             tally.counterfactual.add(account.close(prices))
             progress.advance(bar)
+    if left_out:
+        click.echo(f"execledger: {len(left_out)} journals tell of runs that are there, and are left out", err=True)
     return sorted(presets)
 
 

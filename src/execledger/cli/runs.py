@@ -13,8 +13,11 @@ from msgspec.structs import replace
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError, UnreadableRun
+from execledger.evaluate.collect import study_of
+from execledger.evaluate.journals import JOURNALS, Journals, runs_first
 from execledger.journal.folder import edits_file
 from execledger.trajectories import Run, find_runs, read_run
+from execledger.trajectories.journal import FORMAT as JOURNAL
 
 
 def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,13 +61,32 @@ def shim_resolver() -> Callable[[str], ToolCall | None] | None:
     return original
 
 
-def read_runs(paths: tuple[str, ...], unreadable: list[str]) -> Iterator[Run]:
-    """Every run under ``paths``, each path once; what can't be read is noted and does not stop the others."""
+def read_runs(paths: tuple[str, ...], unreadable: list[str], left_out: list[str] | None = None) -> Iterator[Run]:
+    """Every run under ``paths``, each path once; what can't be read is noted and does not stop the others.
+
+    With ``left_out``, journals that belong to other runs that are read are noted there, and not read.
+    """
     there = [path for path in dict.fromkeys(paths) if os.path.exists(path)]
     unreadable += [f"{path}: found nothing there" for path in dict.fromkeys(paths) if path not in there]
-    resolve = shim_resolver()
-    for source in find_runs(there):
+    resolve, journals = shim_resolver(), Journals()
+    for source in find_runs(there) if left_out is None else runs_first(find_runs(there)):
+        if left_out is not None and _is_part(source.name, there, journals):
+            left_out.append(source.name)
+            continue
         try:
-            yield read_run(source.name, source.read(), resolve)
+            data = source.read()
+            run = read_run(source.name, data, resolve)
         except UnreadableRun as error:
             unreadable.append(str(error))
+            continue
+        if left_out is not None and run.format != JOURNAL:
+            journals.claim(source.name, data)
+        yield run
+
+
+def _is_part(name: str, given: list[str], journals: Journals) -> bool:
+    """Whether a file is the journal of a run that is read, or one of an evaluation, and was not asked for itself."""
+    file = Path(name)
+    if {file, file.parent} & {Path(path) for path in given}:
+        return False
+    return journals.belongs(name) or (file.parent.name == JOURNALS and study_of(file.parent.parent) is not None)

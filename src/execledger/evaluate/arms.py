@@ -42,6 +42,11 @@ class Arm(Struct, frozen=True, kw_only=True):
         """Whether tokens of some run are estimated."""
         return any(row.estimated for row in self.rows)
 
+    @property
+    def graded(self) -> frozenset[str]:
+        """The instances of which at least one run was graded."""
+        return frozenset(name for name, runs in self.runs.items() if any(row.resolved is not None for row in runs))
+
     def trial(self, number: int) -> Arm:
         """The arm with the runs of one trial alone."""
         picked = ((name, tuple(row for row in runs if row.trial == number)) for name, runs in self.runs.items())

@@ -17,6 +17,8 @@ class Cell(Struct, frozen=True):
     """What is read."""
     value: Value = None
     """The number behind it, unrounded; shares and changes as fractions. None where it is not known."""
+    estimated: bool = False
+    """It rests on estimated tokens; the text says so by its mark."""
 
 
 class Unit(StrEnum):
@@ -42,7 +44,17 @@ def figure(value: float | None, unit: Unit, *, estimated: bool = False) -> Cell:
     """A figure in its unit; an estimate is marked."""
     if value is None:
         return UNKNOWN
-    return Cell(("~" if estimated else "") + write(value, unit), value)
+    return _marked(write(value, unit), value, estimated=estimated)
+
+
+def figures(values: tuple[float, ...], unit: Unit, *, estimated: bool = False) -> Cell:
+    """Several figures in their unit, such as those of trials; estimates are marked."""
+    mark = "~" if estimated else ""
+    return Cell("; ".join(mark + write(value, unit) for value in values), values, estimated)
+
+
+def _marked(text: str, value: Value, *, estimated: bool) -> Cell:
+    return Cell(("~" if estimated else "") + text, value, estimated)
 
 
 def write(value: float, unit: Unit) -> str:
@@ -78,14 +90,14 @@ def percent(value: float | None) -> Cell:
 
 def changed(value: float | None, unit: Unit = Unit.COUNT, *, estimated: bool = False) -> Cell:
     """A relative change, such as ``-28.9%``; of shares, the difference in percentage points."""
-    return ABSENT if value is None else Cell(("~" if estimated else "") + _signed(value, unit), value)
+    return ABSENT if value is None else _marked(_signed(value, unit), value, estimated=estimated)
 
 
-def between(bounds: tuple[float, float] | None, unit: Unit = Unit.COUNT) -> Cell:
+def between(bounds: tuple[float, float] | None, unit: Unit = Unit.COUNT, *, estimated: bool = False) -> Cell:
     """The interval of a change."""
     if bounds is None:
         return ABSENT
-    return Cell(f"{_signed(bounds[0], unit)} to {_signed(bounds[1], unit)}", bounds)
+    return _marked(f"{_signed(bounds[0], unit)} to {_signed(bounds[1], unit)}", bounds, estimated=estimated)
 
 
 def _signed(value: float, unit: Unit) -> str:

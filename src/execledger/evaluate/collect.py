@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.errors import UnreadableRun
+from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.dataset import read_instances
-from execledger.evaluate.metrics import Read, measure, measured_runs
+from execledger.evaluate.journals import Journals
+from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.results import Result
 from execledger.evaluate.study import PLAN, Study, Trial
-from execledger.evaluate.verdicts import read_grades, resolved
-from execledger.journal.reader import JournalRun, read_journal
-from execledger.trajectories.find import find_runs
+from execledger.evaluate.verdicts import Grade, read_grades, resolved
+from execledger.trajectories.find import Source, find_runs
 from execledger.trajectories.formats import read_run
 from execledger.trajectories.recording import Run
-
-
-class _Ledger(Struct, frozen=True):
-    journal: str = ""
-
-
-class _Info(Struct, frozen=True):
-    ledger: _Ledger | None = None
-
-
-class _Trajectory(Struct, frozen=True):
-    info: _Info
 
 
 def collect(
@@ -42,63 +30,106 @@ def collect(
 ) -> Iterator[tuple[Run, RunRow]]:
     """Every run with its row, one in memory at a time; what can't be read is noted with its reason.
 
-    Of an evaluation's folder, or one of an arm or a trial in it, rows know the arm, the trial and the grade. All else
-    is taken as runs from elsewhere. A path that does not exist is reported before anything is read.
+    Of an evaluation's folder, one of an arm or a trial in it, or one that holds evaluations, rows know the arm, the
+    trial and the grade. All else is taken as runs from elsewhere. What is given twice counts once. A path that does not
+    exist is reported before anything is read.
     """
-    given = list(paths)
-    find_runs(given)
-    return _collected(given, prices, unreadable, read)
+    given = {os.path.realpath(path): path for path in paths}
+    find_runs(given.values())
+    return _collected(given.values(), prices, unreadable, read)
 
 
 def _collected(paths: Iterable[str], prices: Prices, unreadable: list[str], read: Read) -> Iterator[tuple[Run, RunRow]]:
+    seen: set[Path] = set()
     for path in paths:
-        study = study_of(Path(path))
-        if study is None:
-            yield from measured_runs(find_runs([path]), prices, unreadable, read)
-            continue
+        studies = studies_at(Path(path), unreadable)
+        for study in studies:
+            for trial, plan in _trials(study, Path(path), unreadable):
+                if trial.folder not in seen:
+                    seen.add(trial.folder)
+                    yield from _of_trial(trial, plan, prices, unreadable, read)
+        if not any(Path(path).resolve().is_relative_to(study.root) for study in studies):
+            yield from measured_runs(_elsewhere(path, studies, seen), prices, unreadable, read)
+
+
+def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[Trial, Plan]]:
+    """What lies at or under a path of a study, with its plan; a study that can't be read is noted."""
+    try:
         recorded = study.recorded()
-        assert recorded is not None, "a study's folder has a plan"
-        for trial in trials_under(Path(path), study, recorded.plan):
-            yield from _of_trial(trial, recorded.plan, prices, unreadable, read)
+    except LedgerError as error:
+        unreadable.append(error.message)
+        return
+    assert recorded is not None, "a study's folder has a plan"
+    for trial in trials_under(path, study, recorded.plan):
+        yield trial, recorded.plan
+
+
+def _elsewhere(path: str, studies: Iterable[Study], seen: set[Path]) -> Iterator[Source]:
+    """The sources at a path that belong to no study, each once."""
+    for source in find_runs([path]):
+        file = Path(source.name).resolve()
+        if file not in seen and not any(file.is_relative_to(study.root) for study in studies):
+            seen.add(file)
+            yield source
+
+
+def studies_at(path: Path, unreadable: list[str]) -> list[Study]:
+    """The evaluation that a folder is, or is an arm or a trial of; else those below it. A broken plan is noted."""
+    whole = path.resolve()
+    for folders in ((whole, *whole.parents[:2]), (file.parent for file in sorted(whole.rglob(PLAN)))):
+        found = [Study(folder) for folder in folders if _has_plan(folder, unreadable)]
+        if found:
+            return found
+    return []
 
 
 def study_of(path: Path) -> Study | None:
     """The evaluation that a folder is, or is an arm or a trial of; None if it is none of these."""
-    whole = path.absolute()
-    return next((Study(one) for one in (whole, *whole.parents[:2]) if _has_plan(one)), None)
+    whole = path.resolve()
+    return next((Study(one) for one in (whole, *whole.parents[:2]) if _has_plan(one, [])), None)
 
 
-def _has_plan(folder: Path) -> bool:
+def _has_plan(folder: Path, unreadable: list[str]) -> bool:
     """Whether a folder belongs to a plan of ours; others may keep something of that name, too."""
     try:
         fields = msgspec.json.decode((folder / PLAN).read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError):
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, msgspec.MsgspecError) as error:
+        said = f"{folder / PLAN}: if this is the plan of an evaluation, its arms and grades are lost: {error}"
+        unreadable += [said] if said not in unreadable else []
         return False
     return {"plan", "digest", "versions"} <= fields.keys()
 
 
 def trials_under(path: Path, study: Study, plan: Plan) -> list[Trial]:
     """The arms and trials of a study that lie at or under a path."""
-    return [trial for trial in study.trials(plan) if trial.folder.is_relative_to(path.absolute())]
+    return [trial for trial in study.trials(plan) if trial.folder.is_relative_to(path.resolve())]
 
 
-def unfinished(path: Path) -> str:
-    """How many runs of a study's part are still missing, in words; empty if none are."""
-    study = study_of(path)
-    recorded = study.recorded() if study is not None else None
-    if study is None or recorded is None:
-        return ""
-    tasks = len(read_instances(study.dataset / f"{recorded.plan.split}.jsonl"))
+def unfinished(path: Path) -> list[str]:
+    """How many runs of the studies at a path are still missing, in words; nothing where none are."""
+    return [said for study in studies_at(path, []) if (said := _unfinished(path, study))]
+
+
+def _unfinished(path: Path, study: Study) -> str:
+    try:
+        recorded = study.recorded()
+        assert recorded is not None, "a study's folder has a plan"
+        tasks = len(read_instances(study.dataset / f"{recorded.plan.split}.jsonl"))
+    except LedgerError as error:
+        return error.message
     counts = {trial.name: len(trial.results()) for trial in trials_under(path, study, recorded.plan)}
     missing = {name: tasks - count for name, count in counts.items() if count < tasks}
     named = ", ".join(f"{name} {count}" for name, count in missing.items())
-    return f"{path}: not finished yet: {named} of {tasks} instances" if missing else ""
+    shown = path / study.root.relative_to(path.resolve()) if study.root.is_relative_to(path.resolve()) else path
+    return f"{shown}: not finished yet: {named} of {tasks} instances" if missing else ""
 
 
 def _of_trial(
     trial: Trial, plan: Plan, prices: Prices, unreadable: list[str], read: Read
 ) -> Iterator[tuple[Run, RunRow]]:
-    grades = read_grades(trial)
+    grades, journals, governed = _grades(trial, unreadable), Journals(), trial.arm is not ArmName.BASE
     for name, result in trial.results().items():
         files = sorted({*(trial.folder / name).glob("*.traj.json"), *(trial.folder / name).glob("rollout-*.jsonl")})
         if not files:
@@ -106,14 +137,23 @@ def _of_trial(
         for file in files:
             try:
                 data = file.read_bytes()
-                run, journal = read(str(file), data), _journal(trial, file, data)
+                run, journal = read(str(file), data), journals.of(str(file), data)
             except (OSError, UnreadableRun) as error:
                 unreadable.append(str(error))
                 continue
-            if journal is None and trial.arm is not ArmName.BASE:
-                unreadable.append(f"{file}: found no journal of it, so that what Ledger did in it is not counted")
-            row = measure(run, journal, prices)
+            if journal is None and governed:
+                unreadable.append(lost(str(file)))
+            row = measure(run, journal, prices, governed=governed)
             yield run, _placed(row, trial, plan, result, resolved(result, grades))
+
+
+def _grades(trial: Trial, unreadable: list[str]) -> dict[str, Grade]:
+    """The grades of an arm and trial; where they can't be read they are unknown, and that is noted."""
+    try:
+        return read_grades(trial)
+    except LedgerError as error:
+        unreadable.append(error.message)
+        return {}
 
 
 def _placed(row: RunRow, trial: Trial, plan: Plan, result: Result, passed: bool | None) -> RunRow:
@@ -128,15 +168,3 @@ def _placed(row: RunRow, trial: Trial, plan: Plan, result: Result, passed: bool 
         model=row.model or result.model_name_or_path,
         resolved=passed,
     )
-
-
-def _journal(trial: Trial, file: Path, data: bytes) -> JournalRun | None:
-    """What Ledger recorded of a run; None if nothing. It is looked for by its name, so that folders may be moved."""
-    if file.suffix == ".jsonl":
-        # Codex's session is a part of either name.
-        session = file.stem[-36:]
-        found = next(iter(sorted(trial.journals.glob(f"*{session}*"))), None)
-    else:
-        ledger = msgspec.json.decode(data, type=_Trajectory).info.ledger
-        found = trial.journals / Path(ledger.journal).name if ledger is not None and ledger.journal else None
-    return read_journal(str(found), found.read_bytes()) if found is not None and found.is_file() else None

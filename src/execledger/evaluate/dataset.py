@@ -46,10 +46,10 @@ class Instance(Struct, frozen=True, kw_only=True):
         return self.image_name or self.docker_image or f"docker.io/swebench/sweb.eval.x86_64.{usual}:latest"
 
 
-def freeze(plan: Plan, folder: Path) -> tuple[Instance, ...]:
-    """The tasks of a plan; on the first call they are taken from their source and written to ``folder``."""
+def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, ...]:
+    """The tasks of a plan; on the first call, or ``anew``, they are taken from their source and kept in ``folder``."""
     file = folder / f"{plan.split}.jsonl"
-    if not file.exists():
+    if anew or not file.exists():
         rows = selected(plan, list(_rows(plan)))
         folder.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(".new")

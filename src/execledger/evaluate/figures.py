@@ -67,12 +67,22 @@ def cost_and_tokens(found: tuple[Setting, ...]) -> Figure | None:
         _cost_bars(left, setting.arms)
         _token_bars(right, setting.arms)
         left.set_title(setting.title, loc="left", fontsize=9)
-        left.set_yticks(range(len(setting.arms)), [arm.title for arm in setting.arms])
+        left.set_yticks(range(len(setting.arms)), [_titled(arm) for arm in setting.arms])
         right.set_yticks([])
     axes[-1][0].set_xlabel("cost, US dollars")
-    axes[-1][1].set_xlabel("tokens, millions")
+    axes[-1][1].set_xlabel("tokens, millions" + _about_estimates(shown))
     figure.legend(*axes[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=len(KINDS))
     return figure
+
+
+def _titled(arm: Arm) -> str:
+    """An arm's title; a mark says that its tokens are estimated."""
+    return ("~ " if arm.estimated else "") + arm.title
+
+
+def _about_estimates(found: Sequence[Setting]) -> str:
+    """What the mark means, where it stands."""
+    return "\n~ rests on estimated tokens" if any(arm.estimated for one in found for arm in one.arms) else ""
 
 
 def _cost_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
@@ -158,11 +168,12 @@ def input_over_calls(found: tuple[Setting, ...]) -> Figure | None:
         base = _quartiles(setting.base, longest)
         for arm, panel in zip(setting.arms, panels, strict=False):
             _input_panel(panel, _quartiles(arm, longest), base[1], _look(arm)[0])
-            panel.set_title(arm.title.replace(" (", "\n("), fontsize=9)
+            panel.set_title(_titled(arm).replace(" (", "\n("), fontsize=9)
         for panel in panels[len(setting.arms) :]:
             panel.set_visible(False)
         panels[0].set_ylabel(f"{setting.agent}\n{setting.model}\ninput so far, M tokens")
-    figure.supxlabel("model call (line: median run; band: middle half of the runs; dashed: median of base)", fontsize=9)
+    looks = "model call (line: median run; band: middle half of the runs; dashed: median of base)"
+    figure.supxlabel(looks + _about_estimates(shown), fontsize=9)
     return figure
 
 
@@ -196,7 +207,9 @@ def rereads_per_instance(found: tuple[Setting, ...]) -> Figure | None:
     axes = figure.subplots(len(found), 1, squeeze=False)
     for setting, (panel,) in zip(found, axes, strict=True):
         for arm in setting.arms:
-            counts = np.array([row.rereads for row in arm.rows])
+            counts = np.array([row.rereads for row in arm.rows if row.rereads is not None])
+            if not counts.size:
+                continue
             least = np.arange(1, max(counts.max(), 3) + 2)
             colour, mark = _look(arm)
             label = f"{arm.title}: mean {counts.mean():.1f}"

@@ -6,14 +6,15 @@ Without either, nobody can say whether a repair passes the tests; everything els
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from execledger.errors import LedgerError
-from execledger.evaluate.plan import Plan
+from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.results import PREDICTIONS
 from execledger.evaluate.study import Trial
 from execledger.evaluate.verdicts import Verdicts, keep, read_report
@@ -28,6 +29,8 @@ DATASETS = {
     "verified": "SWE-bench/SWE-bench_Verified",
 }
 """What the harness calls the datasets; newer versions of it read the tests from fields that only these have."""
+_NAMED = re.compile(rf"(?:^|[._-])((?:{'|'.join(ArmName)})-\d+)$")
+"""The end of a name that is that of an arm and trial, and not merely something that looks like it."""
 _ELSEWHERE = "or grade elsewhere (sb-cli submit, the harness on another machine) and give --reports PATH"
 
 
@@ -72,19 +75,47 @@ def import_reports(path: Path, trials: Sequence[Trial], unused: list[str]) -> di
     """Keep what the reports at ``path`` say; how many tasks were graded by arm and trial.
 
     Which arm and trial a report is about stands in its path: ``ARM/TRIAL`` as folders, or ``ARM-TRIAL`` in its name.
-    Where one arm and trial alone is graded, every report is about that. What was of no use is noted, with the reason.
+    Where one arm and trial alone is graded, a report whose path names none is about that. What was of no use is noted,
+    with the reason: of two reports that contradict each other, both.
     """
-    graded: dict[str, int] = {}
-    for file, verdicts in _reports(path, unused):
-        trial = trials[0] if len(trials) == 1 else _about(file, trials)
-        if trial is None:
-            names = ", ".join(one.name for one in trials)
-            unused.append(f"{file}: its path names none of {names}")
-        elif count := keep(trial, verdicts, file.name):
-            graded[trial.name] = graded.get(trial.name, 0) + count
+    found: dict[str, dict[Path, Verdicts]] = {trial.name: {} for trial in trials}
+    reasons: list[str] = []
+    for file, verdicts in _reports(path, reasons):
+        name = _about(file) or (trials[0].name if len(trials) == 1 else "")
+        if name in found:
+            found[name][file] = verdicts
         else:
+            said = f"names {name}, expected" if name else "names none of"
+            reasons.append(f"{file}: its path {said} {', '.join(found)}")
+    graded = {trial.name: _keep_all(trial, found[trial.name], reasons) for trial in trials}
+    unused += sorted(reasons)
+    return {name: count for name, count in graded.items() if count}
+
+
+def _keep_all(trial: Trial, reports: Mapping[Path, Verdicts], unused: list[str]) -> int:
+    """Keep what reports on an arm and trial say, unless they contradict each other; how many tasks they name."""
+    contradicted = _contradictions(reports)
+    unused += [f"{file}: {reason}" for file, reason in contradicted.items()]
+    count = 0
+    for file, verdicts in reports.items():
+        named = 0 if file in contradicted else keep(trial, verdicts, file.name)
+        if not named and file not in contradicted:
             unused.append(f"{file}: it names no instance of {trial.name}")
-    return graded
+        count += named
+    return count
+
+
+def _contradictions(reports: Mapping[Path, Verdicts]) -> dict[Path, str]:
+    """The reports of which another one says otherwise, and what."""
+    first: dict[str, Path] = {}
+    found: dict[Path, str] = {}
+    for file, verdicts in reports.items():
+        for name, passed in verdicts.resolved.items():
+            other = first.setdefault(name, file)
+            if reports[other].resolved[name] != passed:
+                found.setdefault(other, f"{file} says otherwise about {name}")
+                found.setdefault(file, f"{other} says otherwise about {name}")
+    return found
 
 
 def _reports(path: Path, unused: list[str]) -> Iterator[tuple[Path, Verdicts]]:
@@ -101,18 +132,12 @@ def _reports(path: Path, unused: list[str]) -> Iterator[tuple[Path, Verdicts]]:
             unused.append(error.message)
 
 
-def _about(file: Path, trials: Sequence[Trial]) -> Trial | None:
-    """The arm and trial that a report's path names; the last part that names one counts."""
+def _about(file: Path) -> str:
+    """The arm and trial that a report's path names; the last part that names one counts, and "" if none does."""
     parts = file.parts
     for at in range(len(parts) - 1, -1, -1):
-        for trial in trials:
-            folders = at and parts[at - 1 : at + 1] == (trial.arm, str(trial.number))
-            if folders or _ends_with(parts[at], trial.name):
-                return trial
-    return None
-
-
-def _ends_with(part: str, name: str) -> bool:
-    """Whether a name ends in that of an arm and trial, and not merely in something that looks like it."""
-    stem = part.removesuffix(".json")
-    return stem == name or any(stem.endswith(f"{mark}{name}") for mark in ".-_/")
+        if at and parts[at - 1] in list(ArmName) and parts[at].isdecimal():
+            return f"{parts[at - 1]}-{parts[at]}"
+        if named := _NAMED.search(parts[at].removesuffix(".json")):
+            return named[1]
+    return ""

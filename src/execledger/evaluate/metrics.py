@@ -1,7 +1,7 @@
 """What is measured of a run, each number in one place; docs/metrics.md says the same in words.
 
 Tokens are the provider's where it counted them. Where it did not they are estimated (``caching.estimate``), and the row
-says so. What a run had to do with Ledger comes from its journal; without one it was a run of the arm base.
+says so. What a run had to do with Ledger comes from its journal; if that is lost, it is unknown.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from execledger.core.decisions import Reuse
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
 from execledger.evaluate.caching import PromptCache, Usage, text_bytes, tokens_in, usage
+from execledger.evaluate.journals import Journals, runs_first
 from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import RunRow, Tokens
 from execledger.journal.events import Event
@@ -32,8 +33,11 @@ NO_LEDGER = Policy(inform=False, govern=False)
 """The policy under which a run without Ledger is folded: everything runs and is shown."""
 
 
-def measure(run: Run, journal: JournalRun | None, prices: Prices) -> RunRow:
-    """The row of one run; ``journal`` is what Ledger recorded of it, None if it took no part."""
+def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: bool = False) -> RunRow:
+    """The row of one run; ``journal`` is what Ledger recorded of it, None if it took no part or that is lost.
+
+    That it took part is told by the run, or by whoever knows how it came about: then it is ``governed``.
+    """
     own = told_usage(run, journal)
     row = RunRow(
         run=run.name,
@@ -48,7 +52,12 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices) -> RunRow:
         reported_cost=reported_cost(run),
         input_by_call=tuple(tokens.input for tokens in own.calls),
     )
-    row = _without_ledger(row, run) if journal is None else _with_ledger(row, run, journal, prices)
+    if journal is not None:
+        row = _with_ledger(row, run, journal, prices)
+    elif governed or run.policy is not None:
+        row = _untold(row, run.policy or Policy())
+    else:
+        row = _without_ledger(row, run)
     return replace(row, cost=prices.cost(row.tokens, row.model))
 
 
@@ -76,6 +85,19 @@ def _without_ledger(row: RunRow, run: Run) -> RunRow:
     return replace(row, executed=row.proposed, rereads=len(again) - again.count(""), exact_rereads=again.count("exact"))
 
 
+def _untold(row: RunRow, policy: Policy) -> RunRow:
+    """A run that Ledger took part in, and whose journal is not there."""
+    unknown = dict.fromkeys(
+        "executed suppressed elided nudged rereads exact_rereads false_reuses view_tokens faults".split()
+    )
+    return replace(row, **_place(policy), **unknown)
+
+
+def _place(policy: Policy) -> dict[str, str]:
+    """The arm and the preset of a run under a policy."""
+    return {"arm": arm(policy), "preset": policy.preset.value if arm(policy) != "base" else ""}
+
+
 def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> RunRow:
     """A run that Ledger took part in, as its journal tells."""
     summary = RunSummary()
@@ -88,8 +110,7 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
     false = (isinstance(one.step.decision, Reuse) and one.step.shown.compared == "different" for one in journal.steps)
     return replace(
         row,
-        arm=arm(policy),
-        preset=policy.preset.value if arm(policy) != "base" else "",
+        **_place(policy),
         ended=row.ended or (end.reason if end else ""),
         proposed=counts.proposed,
         executed=counts.ran,
@@ -136,13 +157,24 @@ def measured(paths: Iterable[str], prices: Prices, unreadable: list[str], read: 
 def measured_runs(
     sources: Iterable[Source], prices: Prices, unreadable: list[str], read: Read = read_run
 ) -> Iterator[tuple[Run, RunRow]]:
-    """Every run among ``sources`` with its row."""
-    for source in sources:
+    """Every run among ``sources`` with its row; a journal of one of them is a part of it, and no other run."""
+    journals = Journals()
+    for source in runs_first(sources):
+        if journals.belongs(source.name):
+            continue
         try:
             data = source.read()
             run = read(source.name, data)
-            journal = read_journal(source.name, data) if run.format == JOURNAL else None
+            own = run.format == JOURNAL
+            journal = read_journal(source.name, data) if own else journals.of(source.name, data)
         except UnreadableRun as error:
             unreadable.append(str(error))
-        else:
-            yield run, measure(run, journal, prices)
+            continue
+        if journal is None and run.policy is not None:
+            unreadable.append(lost(source.name))
+        yield run, measure(run, journal, prices)
+
+
+def lost(name: str) -> str:
+    """That a run's journal is not there, in words."""
+    return f"{name}: found no journal of it, so that what Ledger did in it is not counted"

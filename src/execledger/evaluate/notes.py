@@ -15,6 +15,8 @@ INTERVALS = f"{LEVEL:.0%} intervals: paired bootstrap over instances, {RESAMPLES
 MCNEMAR = "p: McNemar's exact two-sided test, one for each trial"
 TRIALS = "Trials are shown where each of them has the same instances; SD is the standard deviation of the sample"
 
+ESTIMATED = "~ marks figures that rest on estimated tokens, not on the provider's count"
+
 
 def methods(found: tuple[Setting, ...], *sentences: str) -> tuple[str, ...]:
     """How figures were compared, if any were."""
@@ -56,7 +58,7 @@ def _ungraded(number: int, of: int) -> str:
 
 def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
     if any(arm.estimated for arm in arms):
-        yield "~ marks figures that rest on estimated tokens, not on the provider's count"
+        yield ESTIMATED
     for measure, what in ((COST, "cost"), (INPUT, "tokens")):
         missing = {arm.title: len(arm.runs) - len(column(measure, arm)) for arm in arms}
         short = ", ".join(f"{number} in {title}" for title, number in missing.items() if number)
@@ -65,9 +67,12 @@ def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
 
 
 def _troubles(arms: tuple[Arm, ...]) -> Iterator[str]:
+    untold = sum(row.executed is None for arm in arms for row in arm.rows)
+    if untold:
+        yield f"{untold} runs with Ledger lack their journal: what only that tells is unknown, and left out"
     for what, number in (
-        ("false reuses", sum(row.false_reuses for arm in arms for row in arm.rows)),
-        ("faults of Ledger's own", sum(row.faults for arm in arms for row in arm.rows)),
+        ("false reuses", sum(row.false_reuses or 0 for arm in arms for row in arm.rows)),
+        ("faults of Ledger's own", sum(row.faults or 0 for arm in arms for row in arm.rows)),
     ):
         if number:
             yield f"{number} {what}"

@@ -8,7 +8,7 @@ from execledger.evaluate import cells
 from execledger.evaluate.arms import Arm, Setting
 from execledger.evaluate.cells import ABSENT, Cell, Unit, words
 from execledger.evaluate.comparison import COST, INPUT, MODEL_CALLS, REREADS, Measure, gain, resolution, sole
-from execledger.evaluate.notes import TRIALS
+from execledger.evaluate.notes import ESTIMATED, TRIALS
 from execledger.evaluate.rendering import Row, Section, Table
 from execledger.evaluate.statistics import Spread, spread
 
@@ -51,7 +51,7 @@ def trials(found: tuple[Setting, ...]) -> Table | None:
         columns=("Arm", "Measure", "By trial", "Mean", "SD"),
         left=3,
         sections=tuple(section for section in sections if section.rows),
-        notes=(TRIALS,),
+        notes=(TRIALS, *([ESTIMATED] if any(arm.estimated for setting in found for arm in setting.arms) else [])),
     )
 
 
@@ -77,5 +77,5 @@ def _whole(measure: Measure, trial: Arm) -> float | None:
 
 
 def _spread(found: Spread, unit: Unit, *, estimated: bool) -> tuple[Cell, Cell, Cell]:
-    by_trial = Cell("; ".join(cells.write(value, unit) for value in found.values), found.values)
-    return by_trial, cells.figure(found.mean, unit, estimated=estimated), cells.figure(found.sd, unit)
+    mean, deviation = (cells.figure(value, unit, estimated=estimated) for value in (found.mean, found.sd))
+    return cells.figures(found.values, unit, estimated=estimated), mean, deviation

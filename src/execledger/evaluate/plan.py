@@ -7,6 +7,7 @@ out how the work is spread over processes and machines.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -159,8 +160,8 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             if getattr(self, name) < 1:
                 yield f"`{name}` is {getattr(self, name)}, expected at least 1"
         for name in ("step_limit", "cost_limit", "time_limit"):
-            if (limit := getattr(self, name)) is not None and limit <= 0:
-                yield f"`{name}` is {limit}, expected more than 0"
+            if (limit := getattr(self, name)) is not None and not 0 < limit < math.inf:
+                yield f"`{name}` is {limit}, expected more than 0 and finite"
         if not self.arms or len(set(self.arms)) < len(self.arms):
             yield f"`arms` is {list(map(str, self.arms))}, expected each of at least one arm once"
         if self.slice and not re.fullmatch(r"-?\d*(?::-?\d*){1,2}", self.slice):

@@ -33,14 +33,17 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
-    """One run of one instance in one arm."""
+    """One run of one instance in one arm.
+
+    What only Ledger's journal tells, from ``executed`` on, is None where Ledger took part and its journal is not there.
+    """
 
     run: str
     """Where it is recorded."""
     instance: str = ""
     """The task, such as an instance of SWE-bench."""
     arm: str = "base"
-    """Which switches of Ledger were on: base, inform, govern or both; runs from elsewhere are base."""
+    """Which switches of Ledger were on: base, inform, govern or both; a run that Ledger took no part in is base."""
     trial: int = 1
     """Which of several runs of the arm it is, from 1."""
     agent: str = ""
@@ -57,19 +60,19 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Calls of the model."""
     proposed: int = 0
     """Commands that the model proposed."""
-    executed: int = 0
+    executed: int | None = 0
     """Commands that ran."""
-    suppressed: int = 0
+    suppressed: int | None = 0
     """Commands that a reference answered without running."""
-    elided: int = 0
+    elided: int | None = 0
     """Commands that ran, and whose output a reference replaced."""
-    nudged: int = 0
+    nudged: int | None = 0
     """Commands whose result got a remark."""
-    rereads: int = 0
+    rereads: int | None = 0
     """Redundant snippet re-reads."""
-    exact_rereads: int = 0
+    exact_rereads: int | None = 0
     """Those of the very same range."""
-    false_reuses: int = 0
+    false_reuses: int | None = 0
     """Reuses that the true output contradicts, where it is known."""
     tokens: Tokens | None = None
     """Tokens; None where neither the provider's count nor an estimate is to be had."""
@@ -79,11 +82,11 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Dollars under the price table; None where the model has no price or the tokens are not known."""
     reported_cost: float | None = None
     """Dollars as the agent recorded them, where it did."""
-    view_tokens: int = 0
+    view_tokens: int | None = 0
     """Tokens of the state views, estimated."""
     view_cost: float | None = None
     """What the views cost, with what they keep out of the cached prefix; part of ``cost`` where they were sent."""
-    faults: int = 0
+    faults: int | None = 0
     """Faults of Ledger's own."""
     input_by_call: tuple[int, ...] = ()
     """Tokens of input, call by call, for the figures."""

@@ -54,8 +54,12 @@ class Table(Struct, frozen=True, kw_only=True):
         return column < self.left or (self.wide and column == len(self.columns) - 1)
 
 
-def to_terminal(table: Table) -> RichTable:
-    """The table for a terminal."""
+WIDTH = 80
+"""Columns of a terminal, where nobody says otherwise."""
+
+
+def to_terminal(table: Table, width: int = WIDTH) -> RichTable:
+    """The table for a terminal of that width; nothing is cut."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -64,13 +68,9 @@ def to_terminal(table: Table) -> RichTable:
         title=table.title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
     shown.caption = Text("\n".join(table.notes)) if table.notes else None
-    for number, title in enumerate(table.columns):
-        # No word is broken as long as the terminal is as wide as the longest words together.
-        texts = [title, *(row[number].text for row in table.rows)]
-        texts += [section.title for section in table.sections] if number == 0 else []
-        longest = max(len(word) for text in texts for word in text.split())
+    for number, (title, wide) in enumerate(zip(table.columns, _widths(table, width), strict=True)):
         justify: Literal["left", "right"] = "left" if table.aligned_left(number) else "right"
-        shown.add_column(Text(title), justify=justify, min_width=min(longest, 24), overflow="fold")
+        shown.add_column(Text(title), justify=justify, width=wide, overflow="fold")
     for number, section in enumerate(table.sections):
         if number:
             shown.add_row()
@@ -79,6 +79,19 @@ def to_terminal(table: Table) -> RichTable:
         for row in section.rows:
             shown.add_row(*(Text(cell.text) for cell in row))
     return shown
+
+
+def _widths(table: Table, width: int) -> list[int]:
+    """How wide each column is: the widest gives way first, and no word is broken as long as all fit together."""
+    columns = [[title, *(row[number].text for row in table.rows)] for number, title in enumerate(table.columns)]
+    columns[0] += [section.title for section in table.sections]
+    widths = [max(map(len, texts)) for texts in columns]
+    words = [max(len(word) for text in texts for word in text.split()) for texts in columns]
+    # Two signs stand between columns, and one before the first.
+    while sum(widths) + 2 * len(widths) + 1 > width and max(widths) > 1:
+        at = max(range(len(widths)), key=lambda number: (widths[number] > words[number], widths[number]))
+        widths[at] -= 1
+    return widths
 
 
 def to_markdown(table: Table) -> str:

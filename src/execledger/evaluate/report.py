@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from execledger.errors import LedgerError
 from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.rendering import Table, latex_document, to_json, to_latex, to_markdown, to_terminal
+from execledger.evaluate.rendering import WIDTH, Table, latex_document, to_json, to_latex, to_markdown, to_terminal
 from execledger.evaluate.tables import tables
 
 if TYPE_CHECKING:
@@ -26,11 +26,16 @@ CAPTIONS = {
 
 
 def report(
-    rows: Iterable[RunRow], formats: Collection[str], folder: Path, *, notes: Iterable[str] = ()
+    rows: Iterable[RunRow],
+    formats: Collection[str],
+    folder: Path,
+    *,
+    notes: Iterable[str] = (),
+    width: int = WIDTH,
 ) -> tuple[RichTable, ...]:
     """Write the report in each of the formats into the folder, and give its tables for the terminal.
 
-    ``notes`` are sentences about the whole, such as the date of the prices.
+    ``notes`` are sentences about the whole, such as the date of the prices; ``width`` is the terminal's.
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
@@ -46,7 +51,7 @@ def report(
         (folder / f"report.{name}").write_text(text(made, figures, remarks), encoding="utf-8")
     if "json" in formats:
         (folder / "report.json").write_text(to_json(made, remarks), encoding="utf-8")
-    return tuple(to_terminal(table) for table in made)
+    return tuple(to_terminal(table, width) for table in made)
 
 
 def _figures(rows: tuple[RunRow, ...], formats: Collection[str], folder: Path) -> tuple[Path, ...]:

@@ -27,6 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from execledger.errors import LedgerError
+from execledger.evaluate.journals import JOURNALS
 from execledger.evaluate.plan import ArmName, Plan, difference
 from execledger.evaluate.results import Result, finished, store, write_predictions, write_whole
 
@@ -58,7 +59,7 @@ class Trial(NamedTuple):
     @property
     def journals(self) -> Path:
         """Where Ledger's journals go."""
-        return self.folder / "journals"
+        return self.folder / JOURNALS
 
     @property
     def name(self) -> str:
@@ -134,20 +135,22 @@ class Study(NamedTuple):
 
     def claim(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> None:
         """Make this the folder of a plan; another plan, or other versions unless ``mixed``, are refused."""
+        record = self.admit(plan, versions, mixed=mixed)
+        self.root.mkdir(parents=True, exist_ok=True)
+        write_whole(self.root / PLAN, msgspec.json.format(msgspec.json.encode(record)))
+
+    def admit(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> Recorded:
+        """What ``plan.json`` is to hold; refuses what ``claim`` does, and writes nothing."""
         before = self.recorded()
-        seen: tuple[dict[str, str], ...] = ()
-        if before is not None:
-            self._refuse_other(before, plan)
-            seen = before.versions
-            if versions not in seen and not mixed:
-                hint = "--mixed goes on all the same and records both; a new folder keeps them apart"
-                raise LedgerError(f"{self.root}: other versions: {difference(seen[-1], versions)}", hint=hint)
-        if versions not in seen:
-            self.root.mkdir(parents=True, exist_ok=True)
-            all_versions = (*seen, versions)
-            begun = before.plan if before is not None else plan
-            record = Recorded(plan=begun, digest=plan.digest(), versions=all_versions)
-            write_whole(self.root / PLAN, msgspec.json.format(msgspec.json.encode(record)))
+        if before is None:
+            return Recorded(plan=plan, digest=plan.digest(), versions=(versions,))
+        self._refuse_other(before, plan)
+        if versions in before.versions:
+            return before
+        if not mixed:
+            hint = "--mixed goes on all the same and records both; a new folder keeps them apart"
+            raise LedgerError(f"{self.root}: other versions: {difference(before.versions[-1], versions)}", hint=hint)
+        return Recorded(plan=before.plan, digest=plan.digest(), versions=(*before.versions, versions))
 
     def _refuse_other(self, before: Recorded, plan: Plan) -> None:
         if before.digest == plan.digest():

@@ -112,8 +112,8 @@ def _rate(found: Resolution) -> Cell:
     return Cell(f"{found.rate * 100:.1f}", found.rate)
 
 
-def _between(interval: Interval | None, unit: Unit) -> Cell:
-    return cells.between((interval.low, interval.high) if interval else None, unit)
+def _between(interval: Interval | None, unit: Unit, *, estimated: bool = False) -> Cell:
+    return cells.between((interval.low, interval.high) if interval else None, unit, estimated=estimated)
 
 
 def efficiency(found: tuple[Setting, ...]) -> Table | None:
@@ -172,7 +172,7 @@ def _measure_row(measure: Measure, base: Arm, arm: Arm) -> Row | None:
         _figure(measure, found.base, base),
         _figure(measure, found.ledger, arm),
         cells.changed(found.change, measure.unit, estimated=estimated),
-        _between(found.interval, measure.unit),
+        _between(found.interval, measure.unit, estimated=estimated),
     )
 
 
@@ -192,14 +192,28 @@ def ablation(found: tuple[Setting, ...]) -> Table | None:
         title="Ablation: totals over the instances that every arm has",
         columns=("Method", "Resolved", "Pass@1", "Calls", "In. tok.", "Cache hits", "Cost"),
         sections=tuple(Section(setting.title, tuple(_ablation_rows(setting))) for setting in shown),
-        notes=remarks(shown, tokens=True),
+        notes=(*_ablation_notes(shown), *remarks(shown, tokens=True)),
     )
 
 
 def _ablation_rows(setting: Setting) -> Iterator[Row]:
-    common = set.intersection(*(set(arm.runs) for arm in setting.arms))
+    common, graded = _common(setting)
     for arm in (arm.over(common) for arm in setting.arms):
-        found = resolution(arm)
+        found = resolution(arm.over(graded))
         figures = [_figure(measure, sole(measure, arm), arm) for measure in (MODEL_CALLS, INPUT, CACHE_HITS, COST)]
         title = "base" if arm.name == "base" else f"+ Ledger ({arm.title})"
         yield words(title), _graded(found, arm, _resolved), _graded(found, arm, _rate), *figures
+
+
+def _common(setting: Setting) -> tuple[set[str], set[str]]:
+    """The instances that every arm has, and those of them that are graded in every arm of which any is."""
+    common = set.intersection(*(set(arm.runs) for arm in setting.arms))
+    graded = [arm.over(common).graded for arm in setting.arms]
+    return common, common.intersection(*(names for names in graded if names))
+
+
+def _ablation_notes(found: tuple[Setting, ...]) -> Iterator[str]:
+    for setting in found:
+        common, graded = _common(setting)
+        if len(graded) < len(common):
+            yield f"{setting.title}: Resolved and Pass@1 are over the {len(graded)} instances graded in every arm"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from pathlib import Path
@@ -17,14 +18,16 @@ from execledger.evaluate.plan import Agent, Plan
 PACKAGES = ("mini-swe-agent", "litellm", "datasets")
 """What matters in the environment of mini-swe-agent."""
 ASK = """
-import importlib.metadata, json, platform, sys
+import importlib.metadata, importlib.util, json, os, platform, sys
 found = {"python": platform.python_version()}
 for name in sys.argv[1:]:
     try:
         found[name] = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         found[name] = ""
-print(json.dumps(found))
+# Found and not imported: the package prints and writes when it is.
+package = importlib.util.find_spec("minisweagent")
+print(json.dumps([found, os.path.dirname(package.origin) if package else ""]))
 """
 """Asked of the Python that the agent runs with."""
 _NAMES = {Agent.MINI: "mini-extra", Agent.CODEX: "codex"}
@@ -45,10 +48,23 @@ def versions(plan: Plan, cwd: Path) -> dict[str, str]:
     if plan.agent is Agent.CODEX:
         said = _said([program, "--version"])
         return {"execledger": __version__, "codex": said, "python": platform.python_version()}
-    asked = json.loads(_said([interpreter_of(program), "-I", "-c", ASK, *PACKAGES]))
+    asked, package = json.loads(_said([interpreter_of(program), "-I", "-c", ASK, *PACKAGES]))
+    _need_configuration(plan, cwd, Path(package) if package else None)
     files = {name: cwd / name for name in plan.config if (cwd / name).is_file()}
     read = {f"config {name}": hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in files.items()}
     return {"execledger": __version__, **asked, **read}
+
+
+def _need_configuration(plan: Plan, cwd: Path, package: Path | None) -> None:
+    """Say so where a configuration file is missing, before every run fails by it; looked for where the agent does."""
+    folders = [cwd, cwd / os.environ.get("MSWEA_CONFIG_DIR", ".")]
+    folders += [package / "config" / part for part in ("", "extra", "benchmarks")] if package else []
+    for name in plan.config if package else ():
+        file = name if name.endswith(".yaml") else str(Path(name).with_suffix(".yaml"))
+        if "=" not in name and not any((folder / file).exists() for folder in folders):
+            raise LedgerError(
+                f"{name}: found no such configuration file", hint="`config` names files of mini-swe-agent"
+            )
 
 
 def _said(command: list[str]) -> str:
