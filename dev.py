@@ -167,6 +167,7 @@ def arguments_parser() -> argparse.ArgumentParser:
     check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")
     bench = verbs.add_parser("bench", help="run the benchmarks")
     bench.add_argument("corpus", nargs="?", metavar="CORPUS", help="recorded runs for those that need them")
+    verbs.add_parser("screenshots", help="take the pictures that the README shows; needs Chromium")
     return parser
 
 
@@ -186,6 +187,8 @@ def main() -> int:
         return lint()
     if chosen.verb == "bench":
         return bench(corpus)
+    if chosen.verb == "screenshots":
+        return run("execledger.testing.pictures", "docs/images")
     return long_check(corpus) if chosen.long else int(any([test([]), lint()]))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from execledger.agents import codex
 from execledger.agents.adapter import Adapter
 from execledger.agents.tool_calls import ToolCall
-from execledger.core.actions import Action, Aside, Call, Command, Patch, Run, Search
+from execledger.core.actions import Action, Aside, Call, Command, Patch, Run
 from execledger.core.records import Category, Effects
 from execledger.core.understand import classify
 from execledger.symbols.steps import edited_symbols

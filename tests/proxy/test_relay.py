@@ -28,7 +28,13 @@ HEADERS = {"authorization": "Bearer secret-key", "session-id": "s", "thread-id":
 
 def body(*items: dict[str, Any]) -> bytes:
     """A request as a client writes it: with spaces, an odd number and a field that nobody knows."""
-    request = {"model": "m", "stream": True, "input": [*opening(), *items], "odd": {"é": 1.50}, "tools": [{"type": "local_shell"}]}
+    request = {
+        "model": "m",
+        "stream": True,
+        "input": [*opening(), *items],
+        "odd": {"é": 1.50},
+        "tools": [{"type": "local_shell"}],
+    }
     return json.dumps(request, ensure_ascii=False).encode()
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from execledger.journal.events import Event
+from execledger.testing.pictures import take_pictures
 from execledger.viewer.counting import run_id
 from tests.viewer.browsing import TALL, ZOOMED, Tab, joined, opened_tab
 from tests.viewer.stage import DEMO, Page, api, journal_bytes, served, shown, simulated, told
@@ -23,6 +24,9 @@ pytestmark = pytest.mark.clients
 
 WRITE = "cat > a.py <<'PY'\nclass Shelf:\n    def take(self):\n        return 1\nPY"
 """An edit that names what it touches."""
+CELL = 72
+"""Pixels of a step on the timeline of a run that has room for all of them."""
+ROOT = Path(__file__).parents[2]
 PICTURES = "EXECLEDGER_SCREENSHOTS"
 """The variable that says where pictures of the main views are kept."""
 
@@ -72,6 +76,35 @@ def test_the_keyboard_steps_through_a_run(tab: Tab, demo: Page) -> None:
     tab.page.wait_for_url(f"**/{run(DEMO, 3)}")
     tab.press("Escape")
     tab.find(".run-name", DEMO.name).wait_for()
+
+
+def test_a_pointer_moves_along_the_timeline(tab: Tab, demo: Page) -> None:
+    """A click selects the step that is drawn there, and dragging goes on to others."""
+    tab.open(base(demo), run(DEMO))
+    tab.at(0)
+    lanes = tab.find(".lanes").bounding_box()
+    assert lanes is not None
+    mouse = tab.page.mouse
+    mouse.move(lanes["x"] + 5.5 * CELL, lanes["y"] + 30)
+    assert tab.text(".tip").startswith("Step 5: inspect")
+    mouse.down()
+    tab.at(5)
+    mouse.move(lanes["x"] + 11.5 * CELL, lanes["y"] + 30)
+    tab.at(11)
+    mouse.up()
+
+
+def test_a_run_is_played_and_paused(tab: Tab, demo: Page) -> None:
+    """One step after the other, until the key is pressed again or the end is reached."""
+    tab.open(base(demo), run(DEMO, 5))
+    tab.at(5)
+    tab.press("p")
+    tab.at(7)
+    tab.press("p")
+    tab.find(".play", "Play").wait_for()
+    tab.press("G", "k", "p")
+    tab.at(13)
+    tab.find(".play", "Play").wait_for()
 
 
 def test_a_step_says_what_was_decided_and_why(tab: Tab, demo: Page) -> None:
@@ -191,6 +224,7 @@ def test_a_thousand_runs_are_a_screenful_of_rows(tab: Tab, tmp_path: Path) -> No
         assert 10 < tab.find(".run-table .rows [role=row]").count() < 40
         tab.press("G")
         tab.find(".run-row.active .run-name", "0999.jsonl").wait_for()
+        assert 10 < tab.find(".run-table .rows [role=row]").count() < 40
         tab.press("Enter")
         tab.at(0)
 
@@ -283,6 +317,14 @@ def test_no_view_has_a_serious_accessibility_fault(chromium: Browser, demo: Page
             found = tab.page.evaluate("() => axe.run()")
             serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
             assert [(one["id"], [node["html"] for node in one["nodes"][:3]]) for one in serious] == [], address
+
+
+def test_the_readme_shows_pictures_that_can_be_taken_again(chromium: Browser, tmp_path: Path) -> None:
+    """Both are those that `dev.py screenshots` takes."""
+    shown_there = re.findall(r"\]\(docs/images/([^)]+)\)", (ROOT / "README.md").read_text())
+    taken = take_pictures(chromium, tmp_path)
+    assert [path.name for path in taken] == shown_there
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in taken)
 
 
 def test_pictures_of_the_main_views_are_kept(chromium: Browser, demo: Page, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from execledger.core.decisions import Allow, Nudge, Shown, Step
 from execledger.journal.codec import encode
 from execledger.viewer.counting import run_id
 from execledger.viewer.export import export
+from tests.journal.runs import start
 from tests.viewer.browsing import Tab
 from tests.viewer.stage import DEMO, journal_bytes, served, told
 
@@ -49,7 +50,8 @@ def hostile(tmp_path: Path) -> Path:
         step(f"cat '{FILE}'", "class A:\n    pass\n"),
     ]
     path = tmp_path / "<img src=x onerror=alert(5)>.jsonl"
-    path.write_bytes(journal_bytes(told(steps)))
+    begun = start(task=f"<issue>{IMAGE}</issue>{SCRIPT}", agent=IMAGE, model=SCRIPT)
+    path.write_bytes(journal_bytes([begun, *told(steps)[1:]]))
     return path
 
 
@@ -78,7 +80,8 @@ def test_hostile_texts_are_text(tab: Tab, address: str, hostile: Path) -> None:
     """Commands, outputs, proofs, names and remarks read as they were written; what a terminal obeys can be seen."""
     run = f"#/run/{run_id(str(hostile))}"
     tab.open(address)
-    tab.find(".run-name", hostile.name).wait_for()
+    tab.find(".rows .cell.number", "5").first.wait_for()
+    assert (tab.text(".run-name"), tab.text(".rows .agent")) == (hostile.name, IMAGE)
     harmless(tab)
     tab.open(address, run)
     tab.at(0)

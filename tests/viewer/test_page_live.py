@@ -67,15 +67,17 @@ def test_a_run_is_followed_while_it_grows(tab: Tab, tmp_path: Path) -> None:
 
 
 def test_the_list_follows_a_run_that_grows(tab: Tab, tmp_path: Path) -> None:
-    """Its number of steps is that of the journal, soon after."""
+    """Its number of steps is that of the journal, soon after, and the focus stays where it was."""
     path = tmp_path / "live.jsonl"
     append(path, 0, 3)
     with served(tmp_path) as asked:
         tab.open(f"http://127.0.0.1:{asked.port}/")
         tab.find(".rows .live-badge").wait_for()
         tab.find(".rows .cell.number", "2").first.wait_for()
+        tab.press("j")
         append(path, 3)
         tab.find(".rows .cell.number", "8").first.wait_for()
+        assert tab.page.evaluate("() => document.activeElement.textContent") == path.name
 
 
 def test_a_server_that_comes_back_is_found_again(tab: Tab, tmp_path: Path) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 import pytest
 from inline_snapshot import snapshot
 
+from tests.journal.runs import start
 from tests.viewer.browsing import joined, opened_tab
-from tests.viewer.stage import DEMO, served
+from tests.viewer.stage import DEMO, Page, journal_bytes, served, shown, told
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -218,6 +221,32 @@ def test_what_comes_twice_is_taken_once(call: Call) -> None:
             "compactions": [4],
         }
     ]
+
+
+def test_an_export_searches_and_sorts_as_the_server_does(call: Call, tmp_path: Path) -> None:
+    """The same runs in the same order, for the same question."""
+    for number, letter in enumerate("bacd"):
+        events = [start(agent=f"agent {letter}", model="Some/Model"), *told([shown("true")] * (number % 3))[1:]]
+        (tmp_path / f"{letter}.jsonl").write_bytes(journal_bytes(events))
+    with served(tmp_path) as asked:
+        everything = listed(asked, "sort=name")
+        for query in (
+            "sort=steps",
+            "sort=steps&desc=1",
+            "sort=input_tokens",
+            "q=some+AGENT&sort=agent&desc=1",
+            "q=zzz",
+        ):
+            wanted = dict(parse_qsl(query))
+            (own,) = call("data.js", "chosenRuns", [everything["runs"], wanted])
+            assert own == {name: listed(asked, query)[name] for name in ("runs", "total")}, query
+
+
+def listed(asked: Page, query: str) -> Any:
+    """The list of runs, once all of them are counted."""
+    while (answer := asked.get(f"/api/runs?{query}"))["pending"]:
+        pass
+    return answer
 
 
 def test_addresses_are_read_back(call: Call) -> None:

@@ -110,7 +110,8 @@ class Passage:
         asking = conversation.informed(request, turn=turn)
         if asking is None:
             return self._restored(path, headers, body)
-        followed = (conversation, asking) if turn else None
+        # The items go out now; they are not kept for as long as the answer takes.
+        followed = (conversation, replace(asking, items=[])) if turn else None
         return Sent(_body(request, asking.items), plain=True, followed=followed)
 
     def _restored(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:

@@ -9,7 +9,7 @@ const STYLES = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse" 
 const ENDS = { 22: ["bold", "dim"], 23: ["italic"], 24: ["underline"], 27: ["inverse"] };
 
 /** A control character by a picture or its number, so that it can be seen and does nothing. */
-export function pictured(character) {
+function pictured(character) {
   const code = character.codePointAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   if (code === 0x7f) return "\u2421";
@@ -18,7 +18,9 @@ export function pictured(character) {
 
 /** A short text with whatever is invisible in it made visible, and a mark for what is no character. */
 export function visible(text) {
-  return text.toWellFormed().replace(SPECIAL, (found) => (found.length > 1 ? pictured(found[0]) + found.slice(1) : pictured(found)));
+  return text
+    .toWellFormed()
+    .replace(SPECIAL, (found) => (found.length > 1 ? pictured(found[0]) + found.slice(1) : pictured(found)));
 }
 
 /** Pieces `[text, classes]` of an output, in order. */
@@ -50,7 +52,8 @@ class Style {
 
   get classes() {
     return [this.colour && `fg-${this.colour}`, this.background && `bg-${this.background}`, ...this.styles]
-      .filter(Boolean).join(" ");
+      .filter(Boolean)
+      .join(" ");
   }
 
   /** The style after a sequence of codes; a code that is not known changes nothing. */

@@ -2,36 +2,28 @@
 
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
-import { bytes, count, nameParts, plural, shortCommand } from "./format.js";
+import { plural, shortCommand } from "./format.js";
 import { markOf } from "./lanes.js";
 import { categoryBadge, markSign } from "./marks.js";
 import { runAddress, runsAddress } from "./router.js";
 import { KINDS, sideBySide } from "./sides.js";
 import { Timeline, usedCategories } from "./timeline.js";
+import { totalsTable } from "./totals.js";
 import { VirtualRows } from "./virtual.js";
 
-const TOTALS = {
-  calls: "model calls",
-  steps: "steps",
-  tokens: "input tokens",
-  input_tokens: "input tokens",
-  rereads: "redundant re-reads",
-  reuses: "reused",
-  elided: "referred",
-  nudges: "nudged",
-  saved_bytes: "saved",
-  view_bytes: "state views",
-  faults: "faults",
-};
 /** The view of two runs. */
 export class CompareView {
   constructor(route, { source, crumbs }) {
     this.source = source;
     this.route = route;
     this.active = 0;
+    this.pairs = [];
     this.element = h("div", { class: "compare-view" }, h("p", { class: "empty" }, "Aligning the runs …"));
     this.timelines = [];
-    crumbs([["Runs", runsAddress()], ["Compare", null]]);
+    crumbs([
+      ["Runs", runsAddress()],
+      ["Compare", null],
+    ]);
     document.title = "Compare · Ledger";
     this.actions = {
       next: () => this.move(this.active + 1),
@@ -41,9 +33,11 @@ export class CompareView {
       nextMark: () => this.moveToDifference(1),
       previousMark: () => this.moveToDifference(-1),
       open: () => this.open(),
-      leave: () => { location.hash = runsAddress(); },
+      leave: () => {
+        location.hash = runsAddress();
+      },
     };
-    this.opened = this.read();
+    this.read();
   }
 
   /** Whether an address is this comparison's. */
@@ -82,7 +76,12 @@ export class CompareView {
   lay() {
     this.onlyDifferences = h("input", { type: "checkbox", onchange: () => this.draw() });
     this.summary = h("span", { class: "hint", role: "status" });
-    this.table = h("div", { class: "pair-rows scrolls", role: "table", tabindex: "0", "aria-label": "Steps of both runs" });
+    this.table = h("div", {
+      class: "pair-rows scrolls",
+      role: "table",
+      tabindex: "0",
+      "aria-label": "Steps of both runs",
+    });
     this.rows = new VirtualRows(this.table, "rowgroup", (index) => this.row(index));
     const categories = usedCategories(this.runs.map((run) => run.steps));
     this.timelines = this.runs.map((run, side) => {
@@ -92,12 +91,28 @@ export class CompareView {
     });
     fill(
       this.element,
-      h("section", { class: "panel compare-head", "aria-label": "Runs" }, h("h1", {}, "Compare"), this.totals()),
-      h("section", { class: "panel time-panel", "aria-label": "Timelines" }, this.timelines.map((timeline, side) => [h("h2", {}, `Run ${"AB"[side]}`), timeline.element])),
+      h(
+        "section",
+        { class: "panel compare-head", "aria-label": "Runs" },
+        h("h1", {}, "Compare"),
+        totalsTable(this.comparison),
+      ),
+      h(
+        "section",
+        { class: "panel time-panel", "aria-label": "Timelines" },
+        this.timelines.map((timeline, side) => [h("h2", {}, `Run ${"AB"[side]}`), timeline.element]),
+      ),
       h(
         "section",
         { class: "panel pairs-panel", "aria-label": "Steps" },
-        h("header", {}, h("h2", {}, "Steps"), this.summary, this.legend(), h("label", { class: "check" }, this.onlyDifferences, "Only differences")),
+        h(
+          "header",
+          {},
+          h("h2", {}, "Steps"),
+          this.summary,
+          this.legend(),
+          h("label", { class: "check" }, this.onlyDifferences, "Only differences"),
+        ),
         this.table,
       ),
     );
@@ -106,25 +121,12 @@ export class CompareView {
   }
 
   legend() {
-    return h("ul", { class: "legend" }, Object.entries(KINDS).map(([kind, { sign, words }]) => h("li", { class: `pair-${kind}` }, h("b", {}, sign), ` ${words}`)));
-  }
-
-  /** What both came to, side by side: a row for each, and one for the difference. */
-  totals() {
-    const { a, b, totals } = this.comparison;
-    const heads = Object.keys(totals).map((name) => h("th", { scope: "col" }, TOTALS[name] ?? name));
-    const rows = [a, b].map((line, side) => h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, `${"AB"[side]} `, h("a", { href: runAddress(line.id), title: visible(line.name) }, visible(nameParts(line.name)[1])), h("span", { class: "hint" }, ` ${visible([line.agent, line.model].filter(Boolean).join(", "))}`)),
-      Object.entries(totals).map(([name, values]) => h("td", {}, unitOf(name)(values[side]))),
-    ));
-    const difference = Object.entries(totals).map(([name, values]) => h("td", {}, signed(values, unitOf(name))));
     return h(
-      "table",
-      { class: "totals" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Run"), heads)),
-      h("tbody", {}, rows, h("tr", { class: "difference" }, h("th", { scope: "row" }, "B − A"), difference)),
+      "ul",
+      { class: "legend" },
+      Object.entries(KINDS).map(([kind, { sign, words }]) =>
+        h("li", { class: `pair-${kind}` }, h("b", {}, sign), ` ${words}`),
+      ),
     );
   }
 
@@ -143,7 +145,12 @@ export class CompareView {
     const { sign, words } = KINDS[kind] ?? { sign: "?", words: kind };
     return h(
       "div",
-      { class: `pair-row pair-${kind}${index === this.active ? " active" : ""}`, role: "row", "aria-rowindex": index + 1, onclick: () => this.move(index) },
+      {
+        class: `pair-row pair-${kind}${index === this.active ? " active" : ""}`,
+        role: "row",
+        "aria-rowindex": index + 1,
+        onclick: () => this.move(index),
+      },
       this.side(0, i),
       h("div", { class: "cell sign", role: "cell", title: words }, sign, h("span", { class: "unseen" }, ` ${words}`)),
       this.side(1, j),
@@ -151,12 +158,21 @@ export class CompareView {
   }
 
   side(side, step) {
-    if (step === null) return h("div", { class: "cell side nothing", role: "cell" }, h("span", { class: "unseen" }, "nothing"));
+    if (step === null)
+      return h("div", { class: "cell side nothing", role: "cell" }, h("span", { class: "unseen" }, "nothing"));
     const { category, decision, shown, label } = this.runs[side].steps;
     return h(
       "div",
       { class: "cell side", role: "cell" },
-      h("a", { class: "number", href: runAddress(this.runs[side].line.id, step), "aria-label": `Step ${step} of run ${"AB"[side]}` }, String(step)),
+      h(
+        "a",
+        {
+          class: "number",
+          href: runAddress(this.runs[side].line.id, step),
+          "aria-label": `Step ${step} of run ${"AB"[side]}`,
+        },
+        String(step),
+      ),
       categoryBadge(category[step]),
       h("code", { class: "label", title: visible(label[step]) }, visible(shortCommand(label[step]))),
       markSign(markOf(decision[step], shown[step])),
@@ -165,7 +181,7 @@ export class CompareView {
 
   /** Mark another pair, on the timelines too. */
   move(asked) {
-    if (!this.pairs?.length) return;
+    if (this.pairs.length === 0) return;
     const before = this.active;
     this.active = Math.max(0, Math.min(this.pairs.length - 1, asked));
     this.rows.refreshRow(before);
@@ -189,20 +205,9 @@ export class CompareView {
   }
 
   open() {
+    if (this.pairs.length === 0) return;
     const [i, j] = this.pairs[this.active];
     const side = i === null ? 1 : 0;
     location.hash = runAddress(this.runs[side].line.id, side ? j : i);
   }
-}
-
-/** How a total is said. */
-function unitOf(name) {
-  return name.endsWith("_bytes") ? bytes : count;
-}
-
-/** The difference of two numbers with its sign. */
-function signed([one, other], say) {
-  if (typeof one !== "number" || typeof other !== "number") return "–";
-  const sign = other > one ? "+" : other < one ? "−" : "±";
-  return sign + say(Math.abs(other - one));
 }

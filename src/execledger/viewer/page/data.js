@@ -9,7 +9,7 @@ const KEPT = 96; // Answers that are kept: enough to go back and forth, and boun
 const PATIENCE = [250, 500, 1000, 2000, 2000, 2000]; // Milliseconds between attempts while a server restarts.
 
 /** An answer that says no. */
-export class Refusal extends Error {}
+class Refusal extends Error {}
 
 /** Open the source of this page; `trouble` is told whether the server can be reached. */
 export function openSource(trouble) {
@@ -65,11 +65,6 @@ class Source {
     answer.catch(() => this.kept.delete(path));
     if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value);
     return answer;
-  }
-
-  /** Let go of what was kept of one step, which has changed. */
-  forget(id, index) {
-    this.kept.delete(`/api/runs/${encodeURIComponent(id)}/steps/${index}`);
   }
 }
 

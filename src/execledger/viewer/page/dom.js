@@ -1,7 +1,7 @@
 /** Elements from code. Data only ever becomes text or the value of a harmless attribute, never markup. */
 
 /**
- * Build an element: `on…` attributes are listeners, `null` and `false` are left out, strings among the children are text.
+ * Build an element: `on…` attributes are listeners, `null` and `false` are left out, and strings are text.
  * @returns {HTMLElement}
  */
 export function h(tag, attributes, ...children) {
@@ -35,7 +35,12 @@ export function announce(text) {
 export function oncePerFrame(action) {
   let waiting = null;
   return (...latest) => {
-    if (waiting === null) requestAnimationFrame(() => { const now = waiting; waiting = null; action(...now); });
+    if (waiting === null)
+      requestAnimationFrame(() => {
+        const now = waiting;
+        waiting = null;
+        action(...now);
+      });
     waiting = latest;
   };
 }
@@ -46,5 +51,16 @@ export function whenQuiet(delay, action) {
   return (...latest) => {
     clearTimeout(timer);
     timer = setTimeout(action, delay, ...latest);
+  };
+}
+
+/** A function that calls `action` soon, and not more often than every `delay` milliseconds. */
+export function atMostEvery(delay, action) {
+  let timer = 0;
+  return () => {
+    timer ||= setTimeout(() => {
+      timer = 0;
+      action();
+    }, delay);
   };
 }

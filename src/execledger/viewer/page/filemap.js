@@ -4,14 +4,14 @@
  */
 
 import { visible } from "./ansi.js";
-import { fill, h } from "./dom.js";
+import { h } from "./dom.js";
 import { count, lines, listed, plural } from "./format.js";
 import { counted, CURRENT, eventsUpTo, Knowledge, NEVER, STALE, SUSPECT } from "./knowledge.js";
 import { runAddress } from "./router.js";
 import { VirtualRows } from "./virtual.js";
 
 /** The states in the order of the legend, with the class that colours them. */
-export const STATES = { [CURRENT]: "current", [SUSPECT]: "suspect", [STALE]: "stale", [NEVER]: "never" };
+const STATES = { [CURRENT]: "current", [SUSPECT]: "suspect", [STALE]: "stale", [NEVER]: "never" };
 const SYMBOLS = 3; // Names that have room in a row.
 
 /** The panel of the file map. */
@@ -25,7 +25,9 @@ export class FileMap {
     this.scroller = h("div", { class: "file-rows" });
     this.summary = h("span", { class: "hint" });
     this.detail = h("p", { class: "detail" });
-    const legend = Object.entries(STATES).map(([words, name]) => h("li", {}, h("i", { class: `swatch ${name}` }), words));
+    const legend = Object.entries(STATES).map(([words, name]) =>
+      h("li", {}, h("i", { class: `swatch ${name}` }), words),
+    );
     this.element = h(
       "section",
       { class: "panel map-panel", "aria-labelledby": "map-title" },
@@ -35,7 +37,8 @@ export class FileMap {
     );
     this.rows = new VirtualRows(this.scroller, "list", (index) => this.row(index));
     this.scroller.addEventListener("keydown", (event) => this.rove(event));
-    for (const kind of ["pointerover", "focusin"]) this.scroller.addEventListener(kind, (event) => this.tell(event.target));
+    for (const kind of ["pointerover", "focusin"])
+      this.scroller.addEventListener(kind, (event) => this.tell(event.target));
     this.tell(null);
   }
 
@@ -59,17 +62,21 @@ export class FileMap {
 
   /** Show what was known after a step, and have the file in sight that it touched. */
   select(step) {
+    const before = this.step;
     this.step = step;
     const touched = this.touched.get(step);
     const known = this.knownAt(step);
     this.summary.textContent = `${count(known)} of ${plural(this.files.length, "file")} touched after step ${step}`;
-    this.rows.refresh();
+    this.rows.refreshWhere((index) => this.files[index].differs(before, step));
     if (touched !== undefined) this.rows.reveal(touched);
   }
 
   /** How many files had come up: they stand in that order. */
   knownAt(step) {
-    return eventsUpTo(this.files.map((file) => [file.begins]), step);
+    return eventsUpTo(
+      this.files.map((file) => [file.begins]),
+      step,
+    );
   }
 
   row(index) {
@@ -105,15 +112,23 @@ export class FileMap {
     const names = symbols.slice(0, SYMBOLS).map(visible);
     const rest = symbols.length > SYMBOLS ? ` and ${symbols.length - SYMBOLS} more` : "";
     const words = names.length ? listed(names) + rest : "modified";
-    return h("a", { class: "modified", href: runAddress(this.id, step), title: `last written by step ${step}` }, `✎ ${words}`);
+    return h(
+      "a",
+      { class: "modified", href: runAddress(this.id, step), title: `last written by step ${step}` },
+      `✎ ${words}`,
+    );
   }
 
   strip(file, spans) {
     const total = Math.max(file.track.lines, 1);
     const counts = counted(spans, total);
-    const words = Object.keys(STATES).filter((state) => counts[state]).map((state) => `${count(counts[state])} ${state}`);
+    const words = Object.keys(STATES)
+      .filter((state) => counts[state])
+      .map((state) => `${count(counts[state])} ${state}`);
     const links = spans.map((span, place) => this.range(file, span, total, place === 0));
-    const label = file.track.lines ? `${visible(file.track.name)}: ${listed(words)}` : `${visible(file.track.name)}: never read`;
+    const label = file.track.lines
+      ? `${visible(file.track.name)}: ${listed(words)}`
+      : `${visible(file.track.name)}: never read`;
     return h("div", { class: file.track.lines ? "strip" : "strip unread", role: "group", "aria-label": label }, links);
   }
 
@@ -142,8 +157,7 @@ export class FileMap {
   /** Say in words what is pointed at. */
   tell(target) {
     const range = target?.closest(".range");
-    this.detail.textContent = range?.getAttribute("aria-label")
-      ?? "Point at a range to read what it is; click it to go to the step that showed it.";
+    this.detail.textContent = range?.getAttribute("aria-label") ?? "A range leads to the step that showed it.";
   }
 
   /** Stop watching. */

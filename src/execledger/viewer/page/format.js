@@ -29,7 +29,10 @@ export function lines(first, last) {
 
 /** A task on one line, without the tags that some agents wrap it in. */
 export function taskLine(task) {
-  return task.replace(/<\/?[A-Za-z_-]+>/g, " ").replace(/\s+/g, " ").trim();
+  return task
+    .replace(/<\/?[A-Za-z_-]+>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 /** The name of a run in two: the folder or archive that it is in, and the rest. */

@@ -17,7 +17,10 @@ const HEREDOC_WORD = /[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|\\?([\w.-]+))/y;
 const OPENERS = new Set("if then elif else while until do time ! {".split(" ")); // A program follows.
 const KEYWORDS = new Set([...OPENERS, ..."fi done esac } case for select function".split(" ")]);
 
-/** Tokens `[kind, text]`; kinds are program, keyword, assignment, option, string, variable, operator, comment, heredoc and plain. */
+/**
+ * Tokens `[kind, text]`; kinds are program, keyword, assignment, option, string, variable, operator, comment, heredoc
+ * and plain.
+ */
 export function shellTokens(source) {
   return new Tokens(source).all();
 }
@@ -79,7 +82,8 @@ class Tokens {
       stop = newline < 0 ? next : next + 1;
     }
     if (stop > this.at) this.push("heredoc", this.source.slice(this.at, stop));
-    if (stop < this.source.length) this.push("operator", this.source.slice(stop, stop + this.source.slice(stop).search(/\n|$/)));
+    if (stop < this.source.length)
+      this.push("operator", this.source.slice(stop, stop + this.source.slice(stop).search(/\n|$/)));
   }
 
   operator() {

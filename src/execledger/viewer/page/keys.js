@@ -37,14 +37,19 @@ function taken({ key, target }) {
   if (key === "Escape") return false;
   if (target.closest("input:not([type=checkbox]), textarea, select")) return true;
   if (key === "Enter") return target.closest("a, button, summary") !== null;
-  // Text that can be scrolled is scrolled; sideways there is nothing to scroll to.
-  return ["ArrowUp", "ArrowDown", "Home", "End"].includes(key) && target.closest(".scrolls") !== null;
+  // What can be scrolled is scrolled, a part of the page or all of it; sideways there is nothing to scroll to.
+  const scrolls = target.closest(".scrolls") !== null || document.documentElement.scrollHeight > window.innerHeight;
+  return scrolls && ["ArrowUp", "ArrowDown", "Home", "End"].includes(key);
 }
 
 /** Fill and show the dialog that explains the keys. */
 export function showKeys(dialog) {
   const rows = KEYS.map(([keys, , words]) => [
-    h("dt", {}, keys.flatMap((key) => [h("kbd", {}, NAMES[key] ?? key), " "])),
+    h(
+      "dt",
+      {},
+      keys.flatMap((key) => [h("kbd", {}, NAMES[key] ?? key), " "]),
+    ),
     h("dd", {}, words),
   ]);
   fill(

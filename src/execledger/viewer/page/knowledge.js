@@ -6,6 +6,7 @@
  * without overlap; what lies between them was never seen. `step` is the step that showed the lines.
  */
 
+/** The states of a line, as the state view calls them. */
 export const CURRENT = "current";
 export const SUSPECT = "possibly stale";
 export const STALE = "stale";
@@ -15,8 +16,9 @@ const STRIDE = 32; // Events between two spans lists that are kept, so that any 
 const LOOK_BACK = 64; // Events that are searched for names of symbols.
 
 /** The knowledge after one more event. */
-export function afterEvent(spans, [step, kind, detail]) {
-  if (kind === "seen") return detail.reduce((known, [first, last]) => withSpan(known, [first, last, CURRENT, step]), spans);
+function afterEvent(spans, [step, kind, detail]) {
+  if (kind === "seen")
+    return detail.reduce((known, [first, last]) => withSpan(known, [first, last, CURRENT, step]), spans);
   if (kind === "changed") return spans.map(([first, last, , shown]) => [first, last, STALE, shown]);
   return spans.map((span) => (span[2] === CURRENT ? [span[0], span[1], SUSPECT, span[3]] : span));
 }
@@ -71,11 +73,24 @@ export class Knowledge {
     return new Set(events.slice(eventsUpTo(events, step - 1), eventsUpTo(events, step)).map((event) => event[1]));
   }
 
-  /** When the file was last written up to `step`, and the symbols named lately, the newest first; null if it was not. */
+  /** Whether the file looks another way after one step than after the other. */
+  differs(one, other) {
+    const { events } = this.track;
+    return (
+      eventsUpTo(events, one) !== eventsUpTo(events, other) ||
+      this.happened(one).size > 0 ||
+      this.happened(other).size > 0
+    );
+  }
+
+  /** When the file was last written up to `step`, and the symbols named lately, newest first; null if it was not. */
   modified(step) {
     const { events } = this.track;
     const upTo = eventsUpTo(events, step);
-    const changes = events.slice(Math.max(0, upTo - LOOK_BACK), upTo).filter((event) => event[1] === "changed").reverse();
+    const changes = events
+      .slice(Math.max(0, upTo - LOOK_BACK), upTo)
+      .filter((event) => event[1] === "changed")
+      .reverse();
     if (changes.length === 0) return null;
     return { step: changes[0][0], symbols: [...new Set(changes.flatMap((event) => [...event[2]].reverse()))] };
   }
@@ -89,10 +104,4 @@ export function counted(spans, total) {
     counts[NEVER] -= last - first + 1;
   }
   return counts;
-}
-
-/** What is known of one line: `[state, step]`. */
-export function stateOf(spans, line) {
-  const span = spans.find(([first, last]) => first <= line && line <= last);
-  return span ? [span[2], span[3]] : [NEVER, null];
 }

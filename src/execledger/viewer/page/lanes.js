@@ -6,7 +6,11 @@ export const CATEGORIES = ["inspect", "search", "test", "modify", "setup", "othe
 /** What Ledger did with a step, if it did something: the mark, and what it stands for. */
 export const MARKS = {
   reuse: { sign: "◆", short: "reused", words: "not run: an earlier result still holds" },
-  reference: { sign: "◇", short: "referred", words: "run, and shown as a reference to what already stands there" },
+  reference: {
+    sign: "◇",
+    short: "elided",
+    words: "run, with a reference in place of an output that already stands there",
+  },
   remark: { sign: "▲", short: "nudged", words: "run, and shown with a remark" },
   nudge: { sign: "△", short: "withheld", words: "a nudge was ready, and its result was a new one" },
 };

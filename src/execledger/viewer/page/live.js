@@ -3,8 +3,8 @@
 const PAUSE = 1000; // Milliseconds before a connection that was refused is tried again.
 
 /**
- * Follow a run from a number of steps on. `grow(part)` gets what is new, `end(line)` the run's last word, `connected(yes)`
- * how things stand. The function that is returned stops it.
+ * Follow a run behind the steps that are `known()`. `grow(part)` gets what is new, `end(last)` the run's last word,
+ * `connected(yes)` how things stand. The function that is returned stops it.
  */
 export function followRun(address, known, { grow, end, connected }) {
   let events = null;

@@ -10,7 +10,13 @@ import { RunsView } from "./runs.js";
 import { startTheme } from "./theme.js";
 
 const VIEWS = { runs: RunsView, run: RunView, compare: CompareView };
-const CONNECTION = { live: "live", reading: "reading on …", lost: "connection lost, trying again …", ended: "the run has ended", "": "" };
+const CONNECTION = {
+  live: "live",
+  reading: "reading on …",
+  lost: "connection lost, trying again …",
+  ended: "the run has ended",
+  "": "",
+};
 
 /** Say how things stand with the server. */
 function connected(state) {
@@ -21,7 +27,9 @@ function connected(state) {
 
 /** Say where one is. */
 function crumbs(names) {
-  const items = names.map(([name, address]) => h("li", {}, address ? h("a", { href: address }, name) : h("span", { "aria-current": "page" }, name)));
+  const items = names.map(([name, address]) =>
+    h("li", {}, address ? h("a", { href: address }, name) : h("span", { "aria-current": "page" }, name)),
+  );
   fill(part("crumbs"), h("ol", {}, items));
 }
 

@@ -10,9 +10,9 @@ const COLOURED = 20_000; // Characters of a command that are coloured.
 
 /** A command, coloured as shell. */
 export function commandBlock(command) {
-  const coloured = shellTokens(command.slice(0, COLOURED)).map(([kind, text]) => (
-    kind === "plain" ? visible(text) : h("span", { class: `sh-${kind}` }, visible(text))
-  ));
+  const coloured = shellTokens(command.slice(0, COLOURED)).map(([kind, text]) =>
+    kind === "plain" ? visible(text) : h("span", { class: `sh-${kind}` }, visible(text)),
+  );
   return h("pre", { class: "command" }, h("code", {}, coloured, visible(command.slice(COLOURED))));
 }
 
@@ -21,7 +21,13 @@ export function textBlock(text, { label, gap = null, more = null }) {
   const block = h("pre", { class: "text scrolls", tabindex: "0", role: "region", "aria-label": label });
   const frame = h("div", { class: "text-frame" }, block);
   const show = (end) => {
-    const head = gap === null || gap > end ? [[0, end]] : [[0, gap], [gap, end]];
+    const head =
+      gap === null || gap > end
+        ? [[0, end]]
+        : [
+            [0, gap],
+            [gap, end],
+          ];
     const parts = head.map(([from, to]) => pieces(text.slice(from, to)));
     fill(block, parts.length > 1 ? [parts[0], leftOut(), parts[1]].flat() : parts[0]);
     fill(frame, block, end < text.length ? rest(text.length - end, () => show(text.length)) : more);
@@ -45,5 +51,9 @@ function rest(length, show) {
 /** A link to the whole of an output that was too large to come with its step. */
 export function wholeOutput(address, size) {
   if (address === null) return null;
-  return h("a", { class: "more", href: address, target: "_blank", rel: "noopener" }, `Open all ${bytes(size)} as plain text`);
+  return h(
+    "a",
+    { class: "more", href: address, target: "_blank", rel: "noopener" },
+    `Open all ${bytes(size)} as plain text`,
+  );
 }

@@ -52,14 +52,15 @@ export function replaceAddress(address) {
 /** Show the view that the address asks for, now and whenever it changes; a view that can stay is only updated. */
 export function startRouter(open) {
   let current = null;
-  const go = () => {
-    const route = parseAddress(location.hash);
+  const go = (hash) => {
+    const route = parseAddress(hash);
     if (current?.accepts(route)) return current.update(route);
     current?.destroy();
     current = open(route);
     return undefined;
   };
-  window.addEventListener("hashchange", go);
-  go();
+  // The event says what was asked for; by now the address may have been replaced.
+  window.addEventListener("hashchange", (event) => go(new URL(event.newURL).hash));
+  go(location.hash);
   return () => current;
 }

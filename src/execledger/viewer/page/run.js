@@ -1,10 +1,11 @@
 /** A run: its timeline, the selected step, and what was known of the files at that moment. */
 
 import { visible } from "./ansi.js";
-import { announce, fill, h, whenQuiet } from "./dom.js";
+import { Controls } from "./controls.js";
+import { announce, atMostEvery, fill, h, whenQuiet } from "./dom.js";
 import { FileMap } from "./filemap.js";
-import { count, nameParts } from "./format.js";
-import { markOf, MARKS } from "./lanes.js";
+import { nameParts } from "./format.js";
+import { markOf } from "./lanes.js";
 import { followRun, newPart } from "./live.js";
 import { LAST, replaceAddress, runAddress, runsAddress } from "./router.js";
 import { runHead } from "./runhead.js";
@@ -30,9 +31,8 @@ export class RunView {
     this.view = new StateViewPanel();
     this.head = h("section", { class: "run-head", "aria-label": "Run" });
     this.element = h("div", { class: "run-view" }, h("p", { class: "empty" }, "Reading the run …"));
-    this.rememberAddress = whenQuiet(120, () => replaceAddress(runAddress(this.id, this.selected)));
+    this.rememberAddress = atMostEvery(200, () => this.gone || replaceAddress(runAddress(this.id, this.selected)));
     this.askForStep = whenQuiet(15, () => this.showStep());
-    this.opened = this.open(route.step);
     this.actions = {
       next: () => this.select(this.selected + 1),
       previous: () => this.select(this.selected - 1),
@@ -41,8 +41,12 @@ export class RunView {
       nextMark: () => this.selectMark(1),
       previousMark: () => this.selectMark(-1),
       play: () => this.play(),
-      leave: () => { location.hash = runsAddress(); },
+      leave: () => {
+        location.hash = runsAddress();
+      },
     };
+    this.controls = new Controls(this.actions, (step) => this.select(step));
+    this.open(route.step);
   }
 
   get length() {
@@ -87,6 +91,7 @@ export class RunView {
     this.list.setSteps(this.run.steps);
     this.map.add(this.run.files);
     this.goTo(step ?? 0);
+    await this.showStep(); // Before anything else is asked for, so that there is something to look at.
     this.follow();
   }
 
@@ -99,39 +104,33 @@ export class RunView {
 
   lay() {
     const { line } = this.run;
-    document.title = `${line.name} · Ledger`;
-    this.crumbs([["Runs", runsAddress()], [visible(nameParts(line.name)[1]), null]]);
+    document.title = `${visible(line.name)} · Ledger`;
+    this.crumbs([
+      ["Runs", runsAddress()],
+      [visible(nameParts(line.name)[1]), null],
+    ]);
     this.drawHead();
     fill(
       this.element,
       this.head,
-      h("section", { class: "panel time-panel", "aria-label": "Timeline" }, this.controls(), this.timeline.element),
-      h("div", { class: "columns" }, this.list.element, this.panel.element, h("div", { class: "known" }, this.map.element, this.view.element)),
+      h(
+        "section",
+        { class: "panel time-panel", "aria-label": "Timeline" },
+        this.controls.element,
+        this.timeline.element,
+      ),
+      h(
+        "div",
+        { class: "columns" },
+        this.list.element,
+        this.panel.element,
+        h("div", { class: "known" }, this.map.element, this.view.element),
+      ),
     );
   }
 
   drawHead() {
     fill(this.head, runHead(this.run));
-  }
-
-  controls() {
-    const button = (label, sign, act) => h("button", { type: "button", "aria-label": label, title: label, onclick: act }, sign);
-    this.jump = h("input", { type: "number", min: 0, "aria-label": "Step", onchange: () => this.select(Number(this.jump.value)) });
-    this.range = h("span", {});
-    this.playButton = h("button", { type: "button", class: "play", onclick: () => this.play() }, "Play");
-    const marks = Object.entries(MARKS).map(([name, { sign, short, words }]) => h("li", { class: `mark-${name}`, title: words }, `${sign} ${short}`));
-    return h(
-      "div",
-      { class: "controls" },
-      button("First step", "⇤", this.actions.first),
-      button("Step before", "←", this.actions.previous),
-      h("label", { class: "jump" }, "Step ", this.jump, this.range),
-      button("Next step", "→", this.actions.next),
-      button("Last step", "⇥", this.actions.last),
-      this.playButton,
-      button("Next step where Ledger acted", "Next ◆", this.actions.nextMark),
-      h("ul", { class: "legend" }, marks),
-    );
   }
 
   /** Move to a step: what is at hand at once, what has to be asked for as soon as it is there. */
@@ -151,14 +150,12 @@ export class RunView {
     this.timeline.select(this.selected);
     this.list.select(this.selected);
     this.map.select(this.selected);
-    this.jump.value = this.selected;
-    this.jump.max = this.length - 1;
-    this.range.textContent = ` of 0–${count(this.length - 1)}`;
+    this.controls.show(this.selected, this.length);
   }
 
   /** Move to the next step, in either direction, that Ledger did not leave alone. */
   selectMark(direction) {
-    const { decision, shown } = this.run.steps;
+    const { decision, shown } = this.run?.steps ?? {};
     for (let step = this.selected + direction; step >= 0 && step < this.length; step += direction) {
       if (markOf(decision[step], shown[step])) return this.select(step);
     }
@@ -167,9 +164,11 @@ export class RunView {
 
   async showStep() {
     const asked = this.selected;
+    if (this.gone || this.length === 0) return;
     try {
       const step = await this.source.step(this.id, asked);
-      if (this.gone || asked !== this.selected) return;
+      if (this.gone || asked !== this.selected || asked === this.shown) return;
+      this.shown = asked;
       this.panel.show(step, this.run.governed);
       this.view.show(step);
       announce(stepInWords(step));
@@ -181,7 +180,7 @@ export class RunView {
 
   /** Go through the run step by step, until the end or the next press. */
   play() {
-    const begin = !this.playing;
+    const begin = !this.playing && this.length > 0;
     clearInterval(this.playing);
     this.playing = null;
     if (begin && this.selected === this.length - 1) this.select(0);
@@ -191,12 +190,16 @@ export class RunView {
         else this.play();
       }, PACE);
     }
-    this.playButton.textContent = begin ? "Pause" : "Play";
+    this.controls.showPlaying(begin);
   }
 
   follow() {
+    if (this.gone) return;
     const address = this.source.eventsAddress(this.id);
-    const { governed, line: { live } } = this.run;
+    const {
+      governed,
+      line: { live },
+    } = this.run;
     if (!live || address === null) return;
     this.stopFollowing = followRun(address, () => this.length, {
       grow: (part) => this.grow(part),
@@ -212,7 +215,7 @@ export class RunView {
   /** Take in new steps; whoever looks at the last one keeps looking at the last one. */
   grow(whole) {
     const known = this.length;
-    if (whole.first + whole.steps.category.length < known) return this.open(LAST); // It is another run by now.
+    if (whole.first + whole.steps.category.length < known) return location.reload(); // It is another run by now.
     const part = newPart(whole, known);
     this.run.line = part.line;
     for (const [name, column] of Object.entries(part.steps)) this.run.steps[name].push(...column);

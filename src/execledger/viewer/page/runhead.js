@@ -11,7 +11,11 @@ export function runHead({ line, governed, task, trouble }) {
     h("h1", { title: visible(line.name) }, visible(name)),
     line.live && governed ? h("span", { class: "live-badge" }, "live") : null,
     h("span", { class: "hint" }, governed ? "What Ledger did in this run." : "A replay: what Ledger would have done."),
-    h("ul", { class: "facts" }, facts(line).map(([value, word]) => h("li", {}, h("b", {}, visible(value)), word))),
+    h(
+      "ul",
+      { class: "facts" },
+      facts(line).map(([value, word]) => h("li", {}, h("b", {}, visible(value)), word)),
+    ),
     h(
       "details",
       { class: "task" },
@@ -29,7 +33,7 @@ function facts(line) {
     line.model && [line.model, ""],
     [plural(line.steps, "step"), ""],
     [count(line.reuses), " reused"],
-    [count(line.elided), " referred"],
+    [count(line.elided), " elided"],
     [count(line.nudges), " nudged"],
     [bytes(line.saved_bytes), " saved"],
     [bytes(line.view_bytes), " of state views"],

@@ -17,18 +17,37 @@ export class RunsView {
     this.crumbs = crumbs;
     this.chosen = []; // Ids of the runs that are to be compared, two at most.
     this.active = -1;
-    this.search = h("input", { type: "search", placeholder: "Search name, agent, model, task", "aria-label": "Search runs" });
-    this.search.addEventListener("input", whenQuiet(120, () => this.ask({ q: this.search.value })));
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Search name, agent, model, task",
+      "aria-label": "Search runs",
+    });
+    this.search.addEventListener(
+      "input",
+      whenQuiet(120, () => this.gone || this.ask({ q: this.search.value })),
+    );
+    this.search.addEventListener("keydown", (event) => event.key === "Enter" && this.move(0));
     this.total = h("span", { class: "hint", role: "status" });
     this.compareButton = h("button", { type: "button", onclick: () => this.compare() });
     this.heading = h("div", { class: "run-row heading", role: "row", "aria-rowindex": 1 });
-    this.table = h("div", { class: "run-table", role: "table", "aria-label": "Runs" }, h("div", { role: "rowgroup", class: "headings" }, this.heading));
+    this.table = h(
+      "div",
+      { class: "run-table", role: "table", "aria-label": "Runs" },
+      h("div", { role: "rowgroup", class: "headings" }, this.heading),
+    );
     this.rows = new VirtualRows(this.table, "rowgroup", (index) => this.row(index));
     this.unreadable = h("details", { class: "unreadable", hidden: true });
     this.element = h(
       "div",
       { class: "runs-view" },
-      h("section", { class: "toolbar", "aria-label": "Search and compare" }, h("h1", {}, "Runs"), this.search, this.total, this.compareButton),
+      h(
+        "section",
+        { class: "toolbar", "aria-label": "Search and compare" },
+        h("h1", {}, "Runs"),
+        this.search,
+        this.total,
+        this.compareButton,
+      ),
       this.table,
       this.unreadable,
     );
@@ -40,7 +59,11 @@ export class RunsView {
       open: () => this.open(),
       choose: () => this.choose(this.active),
       search: () => this.search.focus(),
-      leave: () => { this.search.value = ""; this.search.blur(); this.ask({ q: "" }); },
+      leave: () => {
+        this.search.value = "";
+        this.search.blur();
+        this.ask({ q: "" });
+      },
     };
     document.title = "Runs · Ledger";
     crumbs([["Runs", null]]);
@@ -76,10 +99,10 @@ export class RunsView {
   /** Read the list from its beginning; what stands there stays until that has come. */
   async read() {
     clearTimeout(this.timer);
-    const asked = this.asked = { parts: new Map() };
+    const asked = (this.asked = { parts: new Map() });
     let listing;
     try {
-      listing = await this.part(asked, 0);
+      [listing] = await Promise.all([0, ...this.partsInSight()].map((number) => this.part(asked, number)));
     } catch (error) {
       this.total.textContent = error.message;
       this.timer = setTimeout(() => this.read(), AGAIN);
@@ -89,8 +112,10 @@ export class RunsView {
     this.shown = asked;
     this.drawHeading();
     this.table.setAttribute("aria-rowcount", listing.total + 1);
-    this.rows.setLength(listing.total);
-    this.total.textContent = plural(listing.total, "run") + (listing.pending ? `, ${count(listing.pending)} still being counted` : "");
+    this.rows.setLength(listing.total, { anew: false });
+    this.rows.refreshWhere(() => true);
+    this.total.textContent =
+      plural(listing.total, "run") + (listing.pending ? `, ${count(listing.pending)} still being counted` : "");
     this.drawUnreadable(listing.unreadable);
     const mayChange = listing.pending || listing.listed === false || listing.runs.some((run) => run.live);
     if (mayChange && !this.source.embedded) this.timer = setTimeout(() => this.read(), AGAIN);
@@ -101,12 +126,20 @@ export class RunsView {
     if (!asked.parts.has(number)) {
       const answer = this.source.runs({ ...this.query, offset: number * PART, limit: PART });
       asked.parts.set(number, { answer, runs: null });
-      answer.then(({ runs }) => {
-        asked.parts.get(number).runs = runs;
-        if (asked === this.shown) runs.forEach((_, place) => this.rows.refreshRow(number * PART + place));
-      }, () => asked.parts.delete(number));
+      answer.then(
+        ({ runs }) => {
+          asked.parts.get(number).runs = runs;
+          if (asked === this.shown) runs.forEach((_, place) => this.rows.refreshRow(number * PART + place));
+        },
+        () => asked.parts.delete(number),
+      );
     }
     return asked.parts.get(number).answer;
+  }
+
+  partsInSight() {
+    const [first, last] = this.rows.window();
+    return first < last ? [Math.floor(first / PART), Math.floor((last - 1) / PART)] : [];
   }
 
   runAt(index) {
@@ -117,7 +150,11 @@ export class RunsView {
 
   row(index) {
     const run = this.runAt(index);
-    const attributes = { class: `run-row${index === this.active ? " active" : ""}`, role: "row", "aria-rowindex": index + 2 };
+    const attributes = {
+      class: `run-row${index === this.active ? " active" : ""}`,
+      role: "row",
+      "aria-rowindex": index + 2,
+    };
     if (run === null) return h("div", attributes, h("div", { role: "cell", class: "cell name" }, "…"));
     const box = h("input", {
       type: "checkbox",
@@ -133,11 +170,20 @@ export class RunsView {
     const cells = COLUMNS.map(({ field, title, kind, about }) => {
       const sorted = field === sort ? (desc ? "descending" : "ascending") : null;
       const turn = { sort: field, desc: (field === sort ? !desc : kind.startsWith("number")) ? "1" : "" };
-      const button = h("button", { type: "button", title: about, onclick: () => this.ask(turn) }, title, sorted ? (desc ? " ↓" : " ↑") : "");
+      const button = h(
+        "button",
+        { type: "button", title: about, onclick: () => this.ask(turn) },
+        title,
+        sorted ? (desc ? " ↓" : " ↑") : "",
+      );
       return h("div", { class: `cell ${kind}`, role: "columnheader", "aria-sort": sorted ?? "none" }, button);
     });
     const focused = [...this.heading.querySelectorAll("button")].indexOf(document.activeElement);
-    fill(this.heading, h("div", { class: "cell box", role: "columnheader" }, h("span", { class: "unseen" }, "Compare")), cells);
+    fill(
+      this.heading,
+      h("div", { class: "cell box", role: "columnheader" }, h("span", { class: "unseen" }, "Compare")),
+      cells,
+    );
     this.heading.querySelectorAll("button")[focused]?.focus();
   }
 
@@ -146,7 +192,11 @@ export class RunsView {
     fill(
       this.unreadable,
       h("summary", {}, `${plural(broken.length, "file")} can't be read`),
-      h("ul", {}, broken.map(({ name, reason }) => h("li", {}, h("code", {}, visible(name)), `: ${visible(reason)}`))),
+      h(
+        "ul",
+        {},
+        broken.map(({ name, reason }) => h("li", {}, h("code", {}, visible(name)), `: ${visible(reason)}`)),
+      ),
     );
   }
 
@@ -170,7 +220,9 @@ export class RunsView {
   choose(index) {
     const run = index < 0 ? null : this.runAt(index);
     if (!run) return;
-    this.chosen = this.chosen.includes(run.id) ? this.chosen.filter((id) => id !== run.id) : [...this.chosen, run.id].slice(-2);
+    this.chosen = this.chosen.includes(run.id)
+      ? this.chosen.filter((id) => id !== run.id)
+      : [...this.chosen, run.id].slice(-2);
     this.rows.refresh();
     this.rows.rows.get(index)?.querySelector("input")?.focus({ preventScroll: true });
     this.showChosen();

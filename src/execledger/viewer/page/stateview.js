@@ -39,19 +39,22 @@ export class StateViewPanel {
       const text = this.text(lineDiff(before, view));
       fill(this.body, text);
       const changed = text.querySelector(".added, .removed");
-      if (changed && changed.offsetTop + changed.offsetHeight > text.clientHeight) text.scrollTop = changed.offsetTop - changed.offsetHeight;
+      if (changed && changed.offsetTop + changed.offsetHeight > text.clientHeight)
+        text.scrollTop = changed.offsetTop - changed.offsetHeight;
     }
   }
 
   text(lines) {
     const shown = lines.filter(([mark]) => mark !== "-" || this.old.checked);
-    const rows = shown.map(([mark, text]) => h(
-      "span",
-      { class: `line ${{ "+": "added", "-": "removed" }[mark] ?? "kept"}` },
-      h("span", { class: "sign", "aria-hidden": "true" }, mark === "-" ? "−" : mark),
-      WORDS[mark] ? h("span", { class: "unseen" }, WORDS[mark]) : null,
-      `${visible(text)}\n`,
-    ));
+    const rows = shown.map(([mark, text]) =>
+      h(
+        "span",
+        { class: `line ${{ "+": "added", "-": "removed" }[mark] ?? "kept"}` },
+        h("span", { class: "sign", "aria-hidden": "true" }, mark === "-" ? "−" : mark),
+        WORDS[mark] ? h("span", { class: "unseen" }, WORDS[mark]) : null,
+        `${visible(text)}\n`,
+      ),
+    );
     return h("pre", { class: "view-text scrolls", tabindex: "0", role: "region", "aria-label": "State view" }, rows);
   }
 }

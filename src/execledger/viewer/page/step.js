@@ -53,7 +53,11 @@ export class StepPanel {
   }
 
   facts(facts) {
-    return h("ul", { class: "facts" }, facts.filter(Boolean).map((fact) => h("li", {}, fact)));
+    return h(
+      "ul",
+      { class: "facts" },
+      facts.filter(Boolean).map((fact) => h("li", {}, fact)),
+    );
   }
 
   decision(step, governed) {
@@ -61,16 +65,37 @@ export class StepPanel {
     const mark = markOf(kind, step.shown.kind);
     const rows = [
       ["Rule", [h("code", {}, rule)]],
-      ["Proof", proof.length ? [h("ul", {}, proof.map((fact) => h("li", {}, visible(fact))))] : null],
+      [
+        "Proof",
+        proof.length
+          ? [
+              h(
+                "ul",
+                {},
+                proof.map((fact) => h("li", {}, visible(fact))),
+              ),
+            ]
+          : null,
+      ],
       ["Refers to", refersTo.length ? this.links(refersTo) : null],
       ["Compared", step.compared ? [COMPARED[step.compared], ...this.comparedTo(step)] : null],
     ];
     return h(
       "section",
       { class: `decision decision-${mark || "allow"}`, "aria-label": "Decision" },
-      h("header", {}, h("h3", {}, kind), markBadge(mark), governed ? null : h("span", { class: "hint" }, "as a replay decides")),
+      h(
+        "header",
+        {},
+        h("h3", {}, kind),
+        markBadge(mark),
+        governed ? null : h("span", { class: "hint" }, "as a replay decides"),
+      ),
       h("p", { class: "words" }, visible(step.words)),
-      h("dl", {}, rows.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+      h(
+        "dl",
+        {},
+        rows.filter(([, value]) => value).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+      ),
     );
   }
 
@@ -88,9 +113,7 @@ export class StepPanel {
 
   result(step, governed) {
     const { output, shown } = step;
-    const instead = shown.kind === "reference"
-      ? this.said("In its place the model was shown", shown.text)
-      : null;
+    const instead = shown.kind === "reference" ? this.said("In its place the model was shown", shown.text) : null;
     const remark = shown.kind === "remark" ? this.said("With this remark behind it", shown.text) : null;
     return [instead, this.output(step, governed), this.stderr(output), remark].filter(Boolean);
   }
@@ -108,9 +131,14 @@ export class StepPanel {
       output.known === false ? null : bytes(output.bytes),
     ];
     const more = output.cut ? wholeOutput(this.source.outputAddress(this.id, step.index), output.bytes) : null;
-    const text = output.text === ""
-      ? h("p", { class: "empty" }, output.known === false ? "Nobody kept what it would print." : "It printed nothing.")
-      : textBlock(output.text, { label: title, gap: output.cut ? output.head : null, more });
+    const text =
+      output.text === ""
+        ? h(
+            "p",
+            { class: "empty" },
+            output.known === false ? "Nobody kept what it would print." : "It printed nothing.",
+          )
+        : textBlock(output.text, { label: title, gap: output.cut ? output.head : null, more });
     return h(
       "section",
       { class: shown.kind === "reference" ? "output withheld" : "output" },
@@ -122,14 +150,20 @@ export class StepPanel {
 
   stderr({ stderr }) {
     if (!stderr) return null;
-    return h("section", { class: "output" }, h("h3", {}, "Standard error"), textBlock(stderr, { label: "Standard error" }));
+    return h(
+      "section",
+      { class: "output" },
+      h("h3", {}, "Standard error"),
+      textBlock(stderr, { label: "Standard error" }),
+    );
   }
 }
 
 /** What the text below is: what the model read, or what was spared it. */
 function outputTitle({ decision, shown }, governed) {
   if (shown.kind !== "reference") return "Output";
-  if (decision.kind === "reuse") return governed ? "What it would have printed" : "What it printed when it was recorded";
+  if (decision.kind === "reuse")
+    return governed ? "What it would have printed" : "What it printed when it was recorded";
   return "What it printed, which the model was spared";
 }
 

@@ -27,10 +27,12 @@ export class StepList {
   /** Mark a step, and have it in sight. */
   select(step) {
     const before = this.selected;
+    const focused = this.scroller.contains(document.activeElement);
     this.selected = step;
     this.rows.refreshRow(before);
     this.rows.refreshRow(step);
     this.rows.reveal(step);
+    if (focused) this.scroller.querySelector("[aria-current]")?.focus({ preventScroll: true });
   }
 
   row(index) {
@@ -39,7 +41,12 @@ export class StepList {
     const current = index === this.selected;
     return h(
       "div",
-      { class: `step-row${begins ? "" : " same-turn"}`, role: "listitem", "aria-posinset": index + 1, "aria-setsize": label.length },
+      {
+        class: `step-row${begins ? "" : " same-turn"}`,
+        role: "listitem",
+        "aria-posinset": index + 1,
+        "aria-setsize": label.length,
+      },
       h(
         "a",
         { href: runAddress(this.id, index), "aria-current": current ? "step" : null, tabindex: current ? "0" : "-1" },

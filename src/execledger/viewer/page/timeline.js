@@ -1,4 +1,4 @@
-/** The timeline of a run: a lane per category, a mark where Ledger acted, drawn on a canvas as far as it is in sight. */
+/** The timeline of a run: a lane per category, a mark where Ledger acted, drawn on a canvas as far as in sight. */
 
 import { visible } from "./ansi.js";
 import { fill, h, oncePerFrame } from "./dom.js";
@@ -19,7 +19,12 @@ export class Timeline {
     this.labels = h("div", { class: "lane-labels", "aria-hidden": "true" });
     this.canvas = h("canvas", { "aria-hidden": "true" });
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.slider = h("div", { class: "lanes", role: "slider", tabindex: "0", "aria-label": name }, this.canvas, this.tip);
+    this.slider = h(
+      "div",
+      { class: "lanes", role: "slider", tabindex: "0", "aria-label": name },
+      this.canvas,
+      this.tip,
+    );
     this.brush = h("div", { class: "brush" });
     this.whole = h("canvas", {});
     this.wholeFrame = h("div", { class: "whole", "aria-hidden": "true", hidden: true }, this.whole, this.brush);
@@ -28,7 +33,10 @@ export class Timeline {
     this.point(this.slider, (x) => stepAt(this.sight, x), choose);
     this.point(this.wholeFrame, (x) => this.stepInWhole(x), choose);
     this.hover();
-    this.watching = new ResizeObserver(() => { this.stale = true; this.draw(); });
+    this.watching = new ResizeObserver(() => {
+      this.stale = true;
+      this.draw();
+    });
     this.watching.observe(this.slider);
   }
 
@@ -37,7 +45,11 @@ export class Timeline {
     this.steps = steps;
     this.compactions = new Set(compactions);
     this.categories = categories;
-    fill(this.labels, h("span", { class: "marks" }, "Ledger"), categories.map((name) => h("span", {}, name)));
+    fill(
+      this.labels,
+      h("span", { class: "marks" }, "Ledger"),
+      categories.map((name) => h("span", {}, name)),
+    );
     this.slider.setAttribute("aria-valuemin", 0);
     this.slider.setAttribute("aria-valuemax", Math.max(0, steps.category.length - 1));
     this.stale = true;
@@ -70,7 +82,7 @@ export class Timeline {
 
   /** Choose the step under the pointer, also while it is dragged. */
   point(element, stepOf, choose) {
-    const at = oncePerFrame((x) => choose(stepOf(x - element.getBoundingClientRect().left)));
+    const at = oncePerFrame((x) => this.sight && choose(stepOf(x - element.getBoundingClientRect().left)));
     element.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       element.setPointerCapture(event.pointerId);
@@ -83,13 +95,16 @@ export class Timeline {
 
   hover() {
     this.slider.addEventListener("pointermove", (event) => {
+      if (!this.sight) return;
       const left = event.clientX - this.slider.getBoundingClientRect().left;
       const step = stepAt(this.sight, left);
       this.tip.textContent = visible(inBrief(this.steps, step));
       this.tip.hidden = left > (this.sight.last - this.sight.first + 1) * this.sight.cell;
       this.tip.style.left = `${Math.min(left + 12, this.slider.clientWidth * 0.6)}px`;
     });
-    this.slider.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    this.slider.addEventListener("pointerleave", () => {
+      this.tip.hidden = true;
+    });
   }
 
   drawNow() {
@@ -110,7 +125,9 @@ export class Timeline {
     const pen = sized(this.canvas, this.slider.clientWidth, height);
     const { cell, first, last } = this.sight;
     pen.fillStyle = this.colour("lane");
-    this.categories.forEach((_, lane) => pen.fillRect(0, MARK_LANE + lane * LANE + 1, (last - first + 1) * cell, LANE - 2));
+    this.categories.forEach((_, lane) =>
+      pen.fillRect(0, MARK_LANE + lane * LANE + 1, (last - first + 1) * cell, LANE - 2),
+    );
     pen.fillStyle = this.colour("selected");
     pen.fillRect((this.selected - first) * cell, 0, cell, height);
     for (let step = first; step <= last; step += 1) this.drawStep(pen, step, (step - first) * cell, cell);

@@ -3,6 +3,7 @@
 import { h, oncePerFrame } from "./dom.js";
 
 const SPARE = 6; // Rows beyond either edge, so that a slow frame shows no gap.
+const FOCUSABLE = "a, input"; // What a row may hold that can have the focus, which stays where it is.
 
 /** Rows of one height, the `--row` of the scroller's style, made by `render(index)` when they come into sight. */
 export class VirtualRows {
@@ -11,21 +12,26 @@ export class VirtualRows {
     this.scroller = scroller;
     this.render = render;
     this.length = 0;
+    this.height = 1; // Of a row, in pixels, until the style is asked.
     this.rows = new Map(); // The rows that exist, by index.
     this.body = h("div", { class: "rows", role });
     scroller.append(this.body);
     this.draw = oncePerFrame(() => this.drawNow());
     scroller.addEventListener("scroll", this.draw, { passive: true });
-    this.watching = new ResizeObserver(() => { this.measure(); this.draw(); });
+    this.watching = new ResizeObserver(() => {
+      this.measure();
+      this.draw();
+    });
     this.watching.observe(scroller);
-    this.measure();
   }
 
   /** Ask the style how high a row is: it depends on the size of the user's font. */
   measure() {
     const style = getComputedStyle(this.scroller);
     const root = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    this.height = parseFloat(style.getPropertyValue("--row")) * root;
+    const height = parseFloat(style.getPropertyValue("--row")) * root || 1;
+    if (height !== this.height) this.clear();
+    this.height = height;
     this.body.style.height = `${this.length * this.height}px`;
   }
 
@@ -43,10 +49,19 @@ export class VirtualRows {
     this.drawNow();
   }
 
+  /** Make those of the rows in sight anew that a test picks. */
+  refreshWhere(picks) {
+    for (const index of [...this.rows.keys()].filter(picks)) this.refreshRow(index);
+  }
+
   /** Make one row anew, if it exists. */
   refreshRow(index) {
     const row = this.rows.get(index);
-    if (row) row.replaceWith(this.make(index));
+    if (!row) return;
+    const focused = [...row.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement);
+    const anew = this.make(index);
+    row.replaceWith(anew);
+    if (focused >= 0) anew.querySelectorAll(FOCUSABLE)[focused]?.focus({ preventScroll: true });
   }
 
   /** Scroll as little as is needed to have a row in sight. */
@@ -55,7 +70,8 @@ export class VirtualRows {
     const { scrollTop, clientHeight } = this.scroller;
     const above = this.body.offsetTop; // What sticks to the top must not hide it.
     if (top - above < scrollTop) this.scroller.scrollTop = top - above - this.height;
-    else if (top + this.height > scrollTop + clientHeight) this.scroller.scrollTop = top + 2 * this.height - clientHeight;
+    else if (top + this.height > scrollTop + clientHeight)
+      this.scroller.scrollTop = top + 2 * this.height - clientHeight;
     this.drawNow();
   }
 

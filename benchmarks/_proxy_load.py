@@ -1,0 +1,84 @@
+"""The client's side of the proxy's benchmarks: one request measured, and many connections at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+from aiohttp import ClientSession, ClientTimeout, TCPConnector
+
+from benchmarks._codex_sessions import LONG, CodexSession
+from benchmarks._proxy_stacks import KEY, Stack
+
+T = TypeVar("T")
+LIMIT = 300.0
+"""Seconds that one answer may take."""
+IDLE = 3.0
+"""Seconds after which a connection is not used again: some servers close it after five."""
+
+
+class Reply(NamedTuple):
+    """One answer."""
+
+    first: float
+    """Seconds until its first byte."""
+    data: bytes
+    """All of it."""
+
+
+class Rate(NamedTuple):
+    """What a stack does in a second."""
+
+    requests: float
+    """Requests answered."""
+    events: float
+    """Events passed on."""
+
+
+def connections() -> ClientSession:
+    """A client that keeps its connections, as many as are asked for."""
+    authorized = {"authorization": f"Bearer {KEY}"}
+    connector = TCPConnector(limit=0, keepalive_timeout=IDLE)
+    return ClientSession(connector=connector, timeout=ClientTimeout(total=LIMIT), headers=authorized)
+
+
+async def ask(client: ClientSession, url: str, session: CodexSession, body: bytes) -> Reply:
+    """Send a request and read its answer."""
+    start = time.perf_counter()
+    async with client.post(f"{url}/responses", data=body, headers=session.headers) as answer:
+        chunks = [await answer.content.readany()]
+        first = time.perf_counter() - start
+        chunks += [chunk async for chunk in answer.content.iter_any()]
+        data = b"".join(chunks)
+        assert answer.status == 200, f"{url}: status {answer.status}: {data[:500]!r}"
+        assert b"response.completed" in data, f"{url}: the answer broke off: {data[-500:]!r}"
+        return Reply(first, data)
+
+
+async def step(client: ClientSession, stack: Stack, session: CodexSession) -> Reply:
+    """One step of a session: a request, its answer, and what that proposes is run."""
+    reply = await ask(client, stack.url, session, session.body())
+    session.take(reply.data)
+    return reply
+
+
+async def explain(client: ClientSession, stack: Stack, session: CodexSession) -> Reply:
+    """A request that is answered in many words."""
+    return await ask(client, stack.url, session, session.body(last=LONG))
+
+
+async def at_once(
+    many: int, sessions: Iterable[CodexSession], work: Callable[[CodexSession], Awaitable[Reply]]
+) -> Rate:
+    """Work through the sessions on so many connections; what was done per second."""
+    waiting = iter(sessions)
+
+    async def connection() -> list[Reply]:
+        return [await work(session) for session in waiting]
+
+    start = time.perf_counter()
+    replies = [reply for done in await asyncio.gather(*(connection() for _ in range(many))) for reply in done]
+    seconds = time.perf_counter() - start
+    return Rate(len(replies) / seconds, sum(reply.data.count(b"data: {") for reply in replies) / seconds)

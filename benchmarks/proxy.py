@@ -1,0 +1,267 @@
+"""What our proxy adds to a request, side by side in one run with none, and with mitmproxy and LiteLLM.
+
+    python -m benchmarks.proxy [--quick] [--without-peers]
+
+Every stack is a process of its own on loopback, before the same scripted upstream. Sessions are made up: each request
+brings the whole history and one step more, of about 4 KB, as Codex sends it. Full mode writes journals and edits to
+disk. Where first bytes are timed, the upstream takes its time between two events, as a model does; some proxies hold
+the first back until more have come. The stacks take turns, so that the machine's moods meet all alike: compare within
+one run only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import signal
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from aiohttp import ClientError, ClientSession
+
+from benchmarks._codex_sessions import CodexSession, Plan
+from benchmarks._proxy_cost import Cost, costs
+from benchmarks._proxy_load import Rate, Reply, ask, at_once, connections, explain, step
+from benchmarks._proxy_stacks import LITELLM, MITMPROXY, PeerError, Stack, first_line, litellm, mitmproxy, ours, running
+from execledger import __version__
+from execledger.core.policy import Preset
+
+PLAN = Plan(lines=66, fresh=1_000_000)
+HISTORIES = (1, 40, 80)
+LOADED = 41
+"""Steps of history behind the requests that are counted per second."""
+EVENTS = 200
+"""Deltas in the answers whose events are counted per second."""
+DIRECT, THROUGH = "direct", "pass-through"
+FULL = {f"full ({preset})": preset for preset in Preset}
+
+MAX_OF_MITMPROXY = 1.5
+"""What full mode may add to the first byte, in terms of what mitmproxy adds."""
+MAX_OF_LITELLM = 0.1
+"""The same, of LiteLLM."""
+MAX_PASSES = 4.0
+"""How much more a long history may cost than a short one, in terms of decoding what it is longer by."""
+
+
+class Effort(NamedTuple):
+    """How much is measured."""
+
+    rounds: int
+    """Sessions whose first bytes are timed."""
+    connections: dict[int, int]
+    """How many connections at once, and how many sessions on them."""
+    sessions: int
+    """Sessions whose processor time is taken."""
+
+
+USUAL = Effort(60, {1: 60, 50: 200, 500: 500}, 15)
+QUICK = Effort(3, {1: 4, 50: 50}, 3)
+First = dict[int, dict[str, list[float]]]
+Rates = dict[str, dict[int, Rate | None]]
+
+
+def started(folder: Path, stack: ExitStack, peers: bool) -> list[Stack]:
+    """Every stack, started; a peer that can't be is named, and left out."""
+    script = ["-m", "benchmarks._codex_upstream", PLAN.lines, PLAN.fresh, EVENTS, *HISTORIES]
+    upstream = first_line(stack.enter_context(running([sys.executable, *map(str, script)], folder / "upstream.log")))
+    stacks = [Stack(DIRECT, upstream), ours(upstream, folder, stack, THROUGH, "--pass-through")[0]]
+    stacks += [ours(upstream, folder, stack, name, "--preset", preset)[0] for name, preset in FULL.items()]
+    if not peers:
+        return stacks
+    for peer, start in ((MITMPROXY, mitmproxy), (LITELLM, litellm)):
+        try:
+            stacks.append(start(upstream, folder, stack))
+        except PeerError as error:
+            print(f"{peer.name} is left out: {error}")
+    return stacks
+
+
+def progress(what: str) -> None:
+    """Say what is being done, on a line of its own that the next one takes; nothing where nobody looks."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{what}", end="", file=sys.stderr, flush=True)
+
+
+# First byte
+
+
+async def first_bytes(client: ClientSession, stacks: Sequence[Stack], rounds: int) -> First:
+    """Seconds to the first byte, by steps of history and stack, one from each round."""
+    found: First = {steps: {stack.name: [] for stack in stacks} for steps in HISTORIES}
+    for number in range(-1, rounds):
+        progress(f"first bytes: session {number + 1} of {rounds}")
+        sessions = {stack.name: CodexSession(PLAN, rounds + number) for stack in stacks if stack.name in FULL}
+        for steps in HISTORIES:
+            bare = CodexSession(PLAN, rounds + number, steps)
+            for stack in stacks:
+                while stack.name in sessions and sessions[stack.name].steps < steps:
+                    await step(client, stack, sessions[stack.name])
+            turn = number % len(stacks)
+            for stack in (*stacks[turn:], *stacks[:turn]):
+                session = sessions.get(stack.name, bare)
+                reply = await ask(client, stack.url, session, session.body())
+                # The first round makes the connections, and whatever a stack makes when it is first asked.
+                if number >= 0:
+                    found[steps][stack.name].append(reply.first)
+                if stack.name in sessions:
+                    session.take(reply.data)
+    return found
+
+
+def added(found: First, steps: int, name: str, share: float) -> float:
+    """Milliseconds to the first byte that a stack adds to the direct way of the same round; of that one, all of them.
+
+    It is the value below which this share of the rounds lies.
+    """
+    direct = found[steps][DIRECT]
+    own = direct if name == DIRECT else [mine - its for mine, its in zip(found[steps][name], direct, strict=True)]
+    return statistics.quantiles(own, n=100, method="inclusive")[round(share * 100) - 1] * 1e3
+
+
+# Load
+
+
+async def rates(client: ClientSession, stacks: Sequence[Stack], effort: Effort, *, words: bool) -> Rates:
+    """What each stack does per second: steps of long sessions, or answers in many words."""
+    found: Rates = {stack.name: {} for stack in stacks}
+    for many, count in effort.connections.items():
+        sessions = [CodexSession(PLAN, 100_000 + many + number, 1 if words else LOADED) for number in range(count)]
+        for stack in stacks:
+            progress(f"{'events' if words else 'requests'} per second at {many} connections: {stack.name}")
+            copies = [session.copy() for session in sessions]
+            try:
+                found[stack.name][many] = await rate(client, stack, many, copies, words=words)
+            except (ClientError, TimeoutError, AssertionError) as error:
+                if stack.name in (DIRECT, THROUGH, *FULL):
+                    raise
+                print(f"{stack.name} fails at {many} connections: {str(error)[:200]}")
+                found[stack.name][many] = None
+    return found
+
+
+async def rate(
+    client: ClientSession, stack: Stack, many: int, sessions: Sequence[CodexSession], *, words: bool
+) -> Rate:
+    """What a stack does per second with sessions that it has met before."""
+
+    async def met(session: CodexSession) -> Reply:
+        return await step(client, stack, session)
+
+    async def asked(session: CodexSession) -> Reply:
+        return await (explain if words else step)(client, stack, session)
+
+    await at_once(many, sessions, met)
+    return await at_once(many, sessions, asked)
+
+
+# Tables
+
+
+def print_first_bytes(found: First, sizes: dict[int, int]) -> None:
+    """The table of first bytes."""
+    print(f"\nfirst byte, ms, of {len(found[1][DIRECT])} sessions: the direct way takes it, the others add to it")
+    heads = (f"{steps} steps, {sizes[steps] / 1000:.0f} KB" for steps in HISTORIES)
+    print(" " * 24 + "".join(f"{head:>20}" for head in heads))
+    print(" " * 24 + f"{'p50':>12}{'p95':>8}" * len(HISTORIES))
+    for name in found[1]:
+        cells = (f"{added(found, s, name, 0.5):12.2f}{added(found, s, name, 0.95):8.2f}" for s in HISTORIES)
+        print(f"{name:24}" + "".join(cells))
+
+
+def print_rates(requests: Rates, events: Rates) -> None:
+    """The table of rates."""
+    many = list(next(iter(requests.values())))
+    print(f"\nper second, by connections: requests with {LOADED} steps of history, events of answers in words")
+    print(" " * 24 + "".join(f"{f'{n}: requests':>16}{'events':>10}" for n in many))
+    for name in requests:
+        pairs = ((requests[name][n], events[name][n]) for n in many)
+        cells = ((f"{a.requests:.0f}" if a else "failed", f"{b.events:.0f}" if b else "failed") for a, b in pairs)
+        print(f"{name:24}" + "".join(f"{a:>16}{b:>10}" for a, b in cells))
+
+
+def print_costs(found: dict[int, Cost]) -> None:
+    """The table of processor time."""
+    print("\nprocessor time of a request in the proxy, without HTTP, us")
+    print("steps      KB  pass-through" + "".join(f"{name:>16}" for name in FULL) + "  msgspec decode")
+    for steps, cost in found.items():
+        full = "".join(f"{cost.full[preset]:16.0f}" for preset in FULL.values())
+        print(f"{steps:5}  {cost.size / 1000:6.0f}  {cost.through:12.1f}{full}  {cost.decode:14.0f}")
+
+
+# Targets
+
+
+def against(found: First, peer: str) -> float | None:
+    """The most that full mode adds, in terms of what a peer adds; None if the peer was not measured."""
+    name = next((name for name in found[1] if name.startswith(peer)), None)
+    if name is None:
+        return None
+    return max(added(found, s, mode, 0.5) / added(found, s, name, 0.5) for s in HISTORIES for mode in FULL)
+
+
+def growth(found: dict[int, Cost]) -> float:
+    """What the longest history costs more than the shortest, in terms of decoding what it is longer by."""
+    short, long = found[HISTORIES[0]], found[HISTORIES[-1]]
+    return max(long.full[preset] - short.full[preset] for preset in Preset) / (long.decode - short.decode)
+
+
+def judged(first: First, cost: dict[int, Cost]) -> bool:
+    """Print each target, and all in one line; whether they hold."""
+    values = [
+        (against(first, MITMPROXY.name), MAX_OF_MITMPROXY, "times what mitmproxy adds to the first byte"),
+        (against(first, LITELLM.name), MAX_OF_LITELLM, "times what LiteLLM adds to the first byte"),
+        (growth(cost), MAX_PASSES, f"decodes for {HISTORIES[-1]} steps of history instead of {HISTORIES[0]}"),
+    ]
+    print("\ntargets for full mode")
+    for value, most, what in values:
+        if value is None:
+            print(f"not measured: {what} (at most {most})")
+        else:
+            print(f"{'held' if value <= most else 'NOT held'}: {value:.2f} {what} (at most {most})")
+    held = all(value <= most for value, most, _ in values if value is not None)
+    told = "; ".join(f"{value:.2f} {what}" for value, _, what in values if value is not None)
+    print(f"proxy: {'held' if held else 'NOT held'}: adds {told}")
+    return held
+
+
+async def measured(stacks: Sequence[Stack], effort: Effort) -> tuple[First, Rates, Rates]:
+    """Everything that is measured over HTTP."""
+    async with connections() as client:
+        first = await first_bytes(client, stacks, effort.rounds)
+        requests = await rates(client, stacks, effort, words=False)
+        return first, requests, await rates(client, stacks, effort, words=True)
+
+
+def main() -> int:
+    """Print the tables; the exit status says whether the targets are met."""
+    parser = argparse.ArgumentParser(prog="benchmarks.proxy", description="What our proxy adds to a request.")
+    parser.add_argument("--quick", action="store_true", help="a short run, whose figures are rough")
+    parser.add_argument("--without-peers", action="store_true", help="install and measure no other proxy")
+    options = parser.parse_args()
+    effort = QUICK if options.quick else USUAL
+    # Whatever was started ends with us, also when we are told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Every connection takes two files in a proxy; the processes that are started have the same limit.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with tempfile.TemporaryDirectory() as folder:
+        cost = costs(PLAN, HISTORIES, effort.sessions, Path(folder))
+        with ExitStack() as stack:
+            stacks = started(Path(folder), stack, not options.without_peers)
+            print(f"execledger {__version__}, Python {sys.version.split()[0]}: {', '.join(s.name for s in stacks)}")
+            first, requests, events = asyncio.run(measured(stacks, effort))
+            progress("")
+    print_first_bytes(first, {steps: found.size for steps, found in cost.items()})
+    print_rates(requests, events)
+    print_costs(cost)
+    return 0 if judged(first, cost) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
