@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while it is there, its driver's event loop runs, and nobody else can start one.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """The browser."""
     try:
