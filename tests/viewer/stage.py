@@ -26,7 +26,7 @@ from tests.journal.runs import TASK, events_of, start
 
 DEMO = Path(__file__).parents[2] / "src/execledger/testing/demo.traj.json"
 """A small recorded run."""
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds after which something that must happen is given up."""
 
 

@@ -5,69 +5,27 @@ import { h } from "./dom.js";
 import { bytes, count, nameParts, taskLine } from "./format.js";
 import { LAST, runAddress } from "./router.js";
 
-/** A column: the field that it is sorted by, its heading, its class, what it says, and a word on what that is. */
+const SAVED = "what references kept out of the model's input, over all its calls";
+
+/** The columns: the field that one is sorted by, its heading, its class, what it is, and what it says of a run. */
 export const COLUMNS = [
-  { field: "name", title: "Run", kind: "name", cell: nameCell, about: "where it was found, and how its task begins" },
-  { field: "agent", title: "Agent", kind: "agent", cell: (run) => visible(run.agent), about: "the agent" },
-  { field: "model", title: "Model", kind: "model", cell: (run) => visible(run.model), about: "the model" },
-  {
-    field: "steps",
-    title: "Steps",
-    kind: "number",
-    cell: (run) => count(run.steps),
-    about: "commands that were proposed",
-  },
-  {
-    field: "reuses",
-    title: "Reused",
-    kind: "number",
-    cell: (run) => count(run.reuses),
-    about: "not run: an earlier result still holds",
-  },
-  {
-    field: "elided",
-    title: "Elided",
-    kind: "number",
-    cell: (run) => count(run.elided),
-    about: "run, with a reference in place of the output",
-  },
-  { field: "nudges", title: "Nudged", kind: "number", cell: (run) => count(run.nudges), about: "shown with a remark" },
-  {
-    field: "saved_bytes",
-    title: "Saved",
-    kind: "number",
-    cell: (run) => bytes(run.saved_bytes),
-    about: "what references kept out of the model's input, over all its calls",
-  },
-  {
-    field: "view_bytes",
-    title: "Views",
-    kind: "number spare",
-    cell: (run) => bytes(run.view_bytes),
-    about: "what state views added to the model's input",
-  },
-  {
-    field: "input_tokens",
-    title: "Input tokens",
-    kind: "number wide spare",
-    cell: (run) => count(run.input_tokens),
-    about: "as the provider counted them",
-  },
-  {
-    field: "faults",
-    title: "Faults",
-    kind: "number",
-    cell: (run) => count(run.faults),
-    about: "faults of Ledger's own, all of them caught",
-  },
-  {
-    field: "ended",
-    title: "Ended",
-    kind: "ended spare",
-    cell: endCell,
-    about: "how it ended, in the agent's own word",
-  },
+  column("name", "Run", "name", "where it was found, and how its task begins", nameCell),
+  column("agent", "Agent", "agent", "the agent", (run) => visible(run.agent)),
+  column("model", "Model", "model", "the model", (run) => visible(run.model)),
+  column("steps", "Steps", "number", "commands that were proposed"),
+  column("reuses", "Reused", "number", "not run: an earlier result still holds"),
+  column("elided", "Elided", "number", "run, with a reference in place of the output"),
+  column("nudges", "Nudged", "number", "shown with a remark"),
+  column("saved_bytes", "Saved", "number", SAVED, (run) => bytes(run.saved_bytes)),
+  column("view_bytes", "Views", "number spare", "bytes of state views", (run) => bytes(run.view_bytes)),
+  column("input_tokens", "Input tokens", "number spare", "as the provider counted them"),
+  column("faults", "Faults", "number", "faults of Ledger's own, all of them caught"),
+  column("ended", "Ended", "ended spare", "how it ended, in the agent's own word", endCell),
 ];
+
+function column(field, title, kind, about, cell = (run) => count(run[field])) {
+  return { field, title, kind, about, cell };
+}
 
 function nameCell(run) {
   const [folder, name] = nameParts(run.name).map(visible);
