@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from execledger.core.actions import Action, Observation
+from execledger.core.batch import UNFINISHED
 from execledger.core.decisions import Allow, Shown, Step
 from execledger.trajectories.mini_ledger import Answer, answer_of
 from execledger.trajectories.rendered import shown as shown_in
@@ -20,8 +21,6 @@ Message: TypeAlias = dict[str, Any]
 
 UNGOVERNED = Allow("not-governed")
 """The decision about a command that did not come from the model."""
-UNFINISHED = Allow("unfinished", ("it was proposed, and no result came back",))
-"""The decision about a command that was interrupted."""
 NOT_EXECUTED = {"output": "", "returncode": -1, "exception_info": "action was not executed"}
 """The agent's own words for an action without a result: it did not run, or was interrupted, or ended the run."""
 REJECTED, NEW_TASK = "UserRejection", "UserNewTask"

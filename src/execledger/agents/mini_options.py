@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -80,8 +79,3 @@ def agent_version() -> str:
         return version("mini-swe-agent")
     except PackageNotFoundError:
         return ""
-
-
-def is_off() -> bool:
-    """Ledger is switched off from outside."""
-    return os.environ.get("EXECLEDGER", "").lower() in ("off", "0", "false", "no")

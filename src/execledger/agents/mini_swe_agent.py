@@ -32,7 +32,7 @@ from execledger.agents.mini_messages import (
     observation_of,
     text_of,
 )
-from execledger.agents.mini_options import Options, agent_version, is_off, options_of
+from execledger.agents.mini_options import Options, agent_version, options_of
 from execledger.agents.mini_sealed import sealed
 from execledger.agents.session import Session
 from execledger.core.actions import Action
@@ -41,6 +41,7 @@ from execledger.core.plain import printable
 from execledger.core.references import NOT_ANSWERED
 from execledger.journal.events import Counts, Started, policy_fields
 from execledger.journal.summary import RunSummary
+from execledger.off import is_off
 from execledger.trajectories.mini_ledger import Answer
 
 logger = logging.getLogger("minisweagent.ledger")

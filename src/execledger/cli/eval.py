@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from execledger.agents.mini_options import is_off
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
+from execledger.off import is_off
 
 if TYPE_CHECKING:
     from execledger.evaluate.metrics import Read

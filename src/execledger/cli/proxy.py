@@ -8,10 +8,10 @@ import threading
 
 import click
 
-from execledger.agents.mini_options import is_off
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.journal.folder import edits_file
 from execledger.journal.summary import sentences
+from execledger.off import is_off
 
 
 @click.command("proxy")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from execledger.agents.mini_options import is_off
 from execledger.agents.programs import find_program
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.errors import LedgerError
+from execledger.off import is_off
 
 AGENTS = {
     "mini": "mini",

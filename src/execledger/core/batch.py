@@ -14,6 +14,8 @@ from execledger.core.records import Effects
 
 PENDING = Allow("pending-writes", ("an earlier action of the same step may write",))
 """The decision about an action that stands behind one that may write, in the same step."""
+UNFINISHED = Allow("unfinished", ("it was proposed, and no result came back",))
+"""The decision about an action that may have run, and of which nothing was heard again."""
 
 
 class Batch:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from execledger.agents.adapter import Adapter
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.actions import Action, Observation
-from execledger.core.batch import Batch
+from execledger.core.batch import UNFINISHED, Batch
 from execledger.core.decisions import Allow, Decision, Shown, Step
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Preset
@@ -29,8 +29,6 @@ from execledger.proxy.workspace import Workspace
 
 MAX_RESULT = 400_000
 """Characters of a result that is looked into; a longer one, as agents hardly show any, would keep others waiting."""
-UNFINISHED = Allow("unfinished", ("it was proposed, and no result came back",))
-"""The decision about a call that may have run, and of which nothing was heard again."""
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
 """The decision about a call that is met in a history, answered already."""
 
