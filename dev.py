@@ -167,6 +167,8 @@ def arguments_parser() -> argparse.ArgumentParser:
     check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")
     bench = verbs.add_parser("bench", help="run the benchmarks")
     bench.add_argument("corpus", nargs="?", metavar="CORPUS", help="recorded runs for those that need them")
+    verbs.add_parser("audit", help="look for known vulnerabilities in the dependencies, and for secrets in the tree")
+    verbs.add_parser("guarantees", help="attack every promise and rewrite docs/guarantees.md", add_help=False)
     verbs.add_parser("screenshots", help="take the pictures that the README shows; needs Chromium")
     return parser
 
@@ -175,7 +177,7 @@ def main() -> int:
     """Run one verb."""
     parser = arguments_parser()
     chosen, rest = parser.parse_known_args()
-    if rest and chosen.verb != "test":
+    if rest and chosen.verb not in ("test", "guarantees"):
         parser.error(f"unknown arguments: {' '.join(rest)}")
     corpus = getattr(chosen, "corpus", None) and str(Path(chosen.corpus).resolve())
     prepare()
@@ -187,6 +189,10 @@ def main() -> int:
         return lint()
     if chosen.verb == "bench":
         return bench(corpus)
+    if chosen.verb == "audit":
+        return run("execledger.testing.audit")
+    if chosen.verb == "guarantees":
+        return run("execledger.testing.guarantees", *rest)
     if chosen.verb == "screenshots":
         return run("execledger.testing.pictures", "docs/images")
     return long_check(corpus) if chosen.long else int(any([test([]), lint()]))

@@ -1,4 +1,4 @@
-"""What every test shares: how hypothesis searches.
+"""What every test shares: how hypothesis searches, how long a test may take, and where a measured figure goes.
 
 ``ci`` is the default and draws the same examples on every run, so that a red run is red for everyone.
 ``long`` searches afresh and further; choose it with ``--hypothesis-profile=long``.
@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
@@ -13,3 +16,31 @@ settings.register_profile(
     "long", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--full`` asks the attacks on the guarantees for their long form."""
+    parser.addoption("--full", action="store_true", help="attacks in their long form, as dev.py guarantees runs them")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Reports say which rows of docs/guarantees.md their test attacks, also those that come from another process."""
+    for item in items:
+        rows = [row for mark in item.iter_markers("guarantee") for row in mark.args]
+        item.user_properties += [("guarantee", row) for row in rows]
+
+
+@pytest.fixture(scope="session")
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether an attack should take its time: hundreds of rounds, not the handful that fits into CI."""
+    return bool(request.config.getoption("--full"))
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Say in one phrase what the test measured; it becomes a cell of docs/guarantees.md."""
+
+    def say(text: str) -> None:
+        request.node.user_properties.append(("figure", text))
+
+    return say
