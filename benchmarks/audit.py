@@ -21,6 +21,7 @@ from execledger.core.decisions import Reuse
 from execledger.core.lines import Returned, returned
 from execledger.core.policy import Policy, Preset
 from execledger.core.records import Effects, View
+from execledger.core.seal import ending
 from execledger.core.understand import classify
 from execledger.replay import Replayed, replay
 from execledger.trajectories import Run, find_runs, read_run
@@ -154,14 +155,18 @@ def kind_of_change(run: Run, call: Replayed) -> str:
 
 
 def audit_repeats(audit: Audit, run: Run, calls: list[Replayed]) -> None:
-    """Every exact read-only repeat with nothing that may write in between is expected to be a reuse before running."""
+    """As long as the seal holds, every exact repeat of plain readers with nothing that may write in between is expected
+    to be a reuse before running."""
     last: dict[str, int] = {}
     for call in calls:
-        record, observation = call.record, call.recorded.observation
-        if record.effects is not Effects.NONE or record.background or observation.timed_out:
+        record, action = call.record, call.recorded.action
+        if ending(action.command, record, call.recorded.observation, action.cwd):
+            return
+        if record.effects is not Effects.NONE:
             last.clear()
+        if not record.provable:
             continue
-        command = call.recorded.action.command
+        command = action.command
         if command in last and record.category.value in ("inspect", "search"):
             audit.plain_repeats += 1
             if not isinstance(call.decision, Reuse):
@@ -207,7 +212,7 @@ def rows(audits: dict[Preset, Audit]) -> Iterator[tuple[str, list[str]]]:
     yield "of these false", [str(len(one.false_claims)) for one in found]
     yield "repeats and covered reads that the recorded outputs prove", [f"{one.provable:,}" for one in found]
     yield "of these missed", [f"{one.missed.total()}, {share(one):.2%} ({listed(one.missed)})" for one in found]
-    yield "plain repeats in containers", [str(one.plain_repeats) for one in found]
+    yield "plain repeats while the seal holds", [str(one.plain_repeats) for one in found]
     yield "of these not reused", [listed(one.plain_missed) for one in found]
     yield "same bytes again, but not eligible", [listed(one.ineligible) for one in found]
     yield "simple commands of known programs", [known(one) for one in found]

@@ -12,22 +12,22 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from execledger.errors import LedgerError
-
-HOST = "127.0.0.1"
-"""Where it listens: what passes and what is shown is private, so nowhere else."""
-BACKLOG = 1024
-"""Connections that may wait to be taken: many agents can start at once."""
+from execledger.loopback import BACKLOG, HOST, listening
 
 
 class Serving:
     """A server that is about to run, or runs."""
 
-    def __init__(self, port: int, application: Callable[[], web.Application], **options: Any) -> None:
-        """The port is taken, 0 is any that is free; ``application`` makes what is served there, with ``options``."""
+    def __init__(
+        self, port: int, application: Callable[[], web.Application], taken: socket.socket | None = None, **options: Any
+    ) -> None:
+        """The port is taken, 0 is any that is free; ``application`` makes what is served there, with ``options``.
+
+        A socket that was ``taken`` before, by another process perhaps, stands in place of the port.
+        """
         self._application = application
         self._options = options
-        self._socket = _listening(port)
+        self._socket = listening(port) if taken is None else taken
         self.port: int = self._socket.getsockname()[1]
         """The port that it listens on."""
         self._loop = asyncio.new_event_loop()
@@ -77,16 +77,3 @@ class Serving:
             await self._stop.wait()
         finally:
             await runner.cleanup()
-
-
-def _listening(port: int) -> socket.socket:
-    """A socket on loopback, and nowhere else."""
-    taken = socket.socket()
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        taken.bind((HOST, port))
-        taken.listen(BACKLOG)
-    except (OSError, OverflowError) as error:
-        taken.close()
-        raise LedgerError(f"port {port} can't be listened on: {getattr(error, 'strerror', None) or error}") from error
-    return taken

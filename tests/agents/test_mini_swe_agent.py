@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from execledger.agents.chronicle import Chronicle
-from execledger.agents.mini_messages import Follower, Message, text_of
+from execledger.agents.mini_follower import Follower
+from execledger.agents.mini_messages import Message, text_of
 from execledger.agents.session import Session
 from execledger.cli.main import group
 from execledger.core.policy import Policy

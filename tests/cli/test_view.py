@@ -6,14 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
+from msgspec.structs import replace
 
+from execledger.viewer.beside import MAX_SECONDS, QUIET_SECONDS, UNSEEN_SECONDS, stays
 from execledger.viewer.browser import can_open
 from tests.cli.conftest import Execledger
-from tests.viewer.stage import DEMO, PATIENCE, journal_bytes, shown, told
+from tests.viewer.stage import DEMO, PATIENCE, Page, eventually, journal_bytes, shown, told, viewers_ended
 
 VIEW = (sys.executable, "-m", "execledger", "view", "--no-browser")
 
@@ -54,12 +58,25 @@ def test_mistakes_are_named(execledger: Execledger, tmp_path: Path, arguments: t
 def test_without_paths_it_is_the_journals_folder(
     execledger: Execledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which may not be there yet."""
+    """Which may not be there yet: then there is nothing to write into a file."""
     monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "journals"))
-    assert f"{tmp_path / 'journals'}: found nothing there" in execledger("view").err
+    assert f"{tmp_path / 'journals'}: found nothing there" in execledger("view", "--export", tmp_path / "x.html").err
     (tmp_path / "journals").mkdir()
     (tmp_path / "journals" / "one.ledger.jsonl").write_bytes(journal_bytes(told([shown("ls")])))
     assert execledger("view", "--export", tmp_path / "runs.html").status == 0
+
+
+def test_journals_that_are_still_to_come_can_be_waited_for(tmp_path: Path) -> None:
+    """Before the first run the folder is not there, and the page lists what is written to it later."""
+    folder = tmp_path / "journals"
+    environment = {**os.environ, "EXECLEDGER_JOURNAL": str(folder)}
+    with subprocess.Popen(VIEW, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        page = Page(urlsplit(process.stdout.readline().strip()).port or 0)
+        assert page.get("/api/runs")["total"] == 0
+        (folder / "one.ledger.jsonl").write_bytes(journal_bytes(told([shown("ls")])))
+        eventually(lambda: page.get("/api/runs")["total"] == 1)
+        process.terminate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -96,25 +113,50 @@ sys.stdin.readline()
 """
 
 
-def test_a_viewer_beside_an_agent_ends_with_it(tmp_path: Path) -> None:
-    """It serves the journals that are written from now on, keeps no pipe of the agent's open, and needs no signal."""
-    old = tmp_path / "journals" / "old.ledger.jsonl"
-    old.parent.mkdir()
-    old.write_bytes(journal_bytes(told([shown("ls")])))
-    os.utime(old, (1000, 1000))
-    command = [sys.executable, "-c", BESIDE, str(old.parent)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as agent:
+def test_a_viewer_beside_an_agent_outlives_it(tmp_path: Path) -> None:
+    """It serves the runs that begin from now on, keeps no pipe of the agent's open, and does not end with it."""
+    folder = tmp_path / "journals"
+    folder.mkdir()
+    # An old journal, and one of a run that began before this and goes on.
+    for name, began in (("old", 1000.0), ("other", 2000.0), ("new", time.time() + 60)):
+        first, *rest = told([shown("pwd")])
+        (folder / f"{name}.ledger.jsonl").write_bytes(journal_bytes([replace(first, at=began), *rest]))
+    os.utime(folder / "old.ledger.jsonl", (1000, 1000))
+    for name in ("other", "new"):
+        os.utime(folder / f"{name}.ledger.jsonl", (time.time() + 60,) * 2)
+    command = [sys.executable, "-c", BESIDE, str(folder)]
+    with (
+        viewers_ended(folder),
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as agent,
+    ):
         assert agent.stdout is not None
-        address = agent.stdout.readline().strip()
-        (old.parent / "new.ledger.jsonl").write_bytes(journal_bytes(told([shown("pwd")])))
-        with urlopen(f"{address}api/runs", timeout=PATIENCE) as answer:
-            listing = answer.read()
-        # The end of the agent's output is seen at once, though the viewer is still there for a moment.
+        address = urlsplit(agent.stdout.readline().strip())
+        assert address.fragment == "/coming"
+        page = Page(address.port or 0)
+        names = {Path(run["name"]).name for run in page.get("/api/runs")["runs"]}
+        # The end of the agent's output is seen at once, though the viewer is still there.
         agent.communicate("\n", timeout=PATIENCE)
-    assert (b"new.ledger.jsonl" in listing, b"old.ledger.jsonl" in listing) == (True, False)
-    with pytest.raises(OSError):
-        while True:
-            urlopen(address, timeout=PATIENCE).close()
+        assert page.get("/api/runs")["total"] == 1
+    assert names == {"new.ledger.jsonl"}
+
+
+def test_a_viewer_stays_while_somebody_looks() -> None:
+    """A while if nobody ever came, longer between two questions of an open page, and never for ever."""
+    assert [stays(None, since) for since in (0, UNSEEN_SECONDS)] == [True, False]
+    assert [stays(quiet, MAX_SECONDS - 1) for quiet in (0, QUIET_SECONDS - 1, QUIET_SECONDS)] == [True, True, False]
+    assert not stays(0, MAX_SECONDS)
+
+
+def test_an_agent_is_started_whether_or_not_it_can_be_shown(tmp_path: Path) -> None:
+    """What goes wrong with the viewer is said, and no more."""
+    agent = tmp_path / "codex"
+    agent.write_text("#!/bin/sh\nexit 7\n")
+    agent.chmod(0o755)
+    (tmp_path / "file").touch()
+    journals = tmp_path / "file" / "journals"
+    command = [sys.executable, "-m", "execledger", "run", "--view", "--no-browser", "--journal", str(journals)]
+    done = subprocess.run([*command, "--", str(agent), "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[0].startswith("Ledger: this run is not shown: ")) == (7, True)
 
 
 def test_a_run_without_journals_can_not_be_viewed(

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from execledger.agents.chronicle import Chronicle
-from execledger.agents.mini_messages import Follower, Message, text_of
+from execledger.agents.mini_follower import Follower
+from execledger.agents.mini_messages import Message, text_of
 from execledger.agents.session import Session
 from execledger.core.policy import Policy
 from execledger.journal.reader import read_journal, rebuild
@@ -292,7 +293,7 @@ def interrupt_once(model: Any) -> None:
     model.query = query
 
 
-@pytest.mark.parametrize("place", ["_informed", "_used", "_governed", "_answered", "_recorded"])
+@pytest.mark.parametrize("place", ["_informed", "_governed", "_answered", "_recorded"])
 def test_an_interruption_of_our_own_work_is_the_agents(desk: Desk, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """It reaches the agent as it would without us, and what was broken off in the middle claims nothing any more."""
     calls, work = iter((False, True)), getattr(LedgerModel, place)

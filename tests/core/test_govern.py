@@ -160,7 +160,7 @@ def test_a_timeout_or_a_background_job_breaks_the_seal_for_good(command: str, ob
 # Repeats
 
 
-@pytest.mark.parametrize("command", ["ls -la src", "grep -rn name .", "cat a.py b.py", "git status", "git diff"])
+@pytest.mark.parametrize("command", ["ls -a src", "grep -rn name .", "cat a.py b.py", "find src -name x", "wc -l a.py"])
 def test_an_inspection_or_search_repeated_under_an_unchanged_state_is_reused(command: str) -> None:
     """The very same command prints the very same text if nothing may have written."""
     story = sealed()
@@ -318,8 +318,8 @@ def test_a_second_look_is_about_the_referenced_range() -> None:
 def test_a_repeated_search_gets_its_second_look_too() -> None:
     """What was referred to once is shown in full when it is asked for again at once."""
     story = sealed()
-    story.do("ls -la src", text(20))
-    rules = [story.do("ls -la src", text(20)).decision.rule for _ in range(2)]
+    story.do("ls -a src", text(20))
+    rules = [story.do("ls -a src", text(20)).decision.rule for _ in range(2)]
     assert rules == ["repeat", "second-look"]
 
 
@@ -475,11 +475,11 @@ def test_what_vanished_by_compaction_is_not_reused() -> None:
     """A reuse refers only to results that stand in the request."""
     story = sealed()
     story.do("cat a.py", text(20))
-    story.do("ls -la src", "total 0\n")
+    story.do("ls -a src", "total 0\n")
     story.visible = range(1, 2)
-    assert (type(story.ask("cat a.py")) is Reuse, story.ask("ls -la src").rule) == (False, "repeat")
+    assert (type(story.ask("cat a.py")) is Reuse, story.ask("ls -a src").rule) == (False, "repeat")
     story.visible = frozenset()
-    assert not isinstance(story.ask("ls -la src"), Reuse)
+    assert not isinstance(story.ask("ls -a src"), Reuse)
 
 
 def test_a_covered_read_needs_every_part_visible() -> None:

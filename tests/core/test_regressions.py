@@ -188,18 +188,6 @@ def test_only_a_read_of_the_file_is_confirmed() -> None:
     assert isinstance(story.ask("tail -n +10 a.py"), Allow)
 
 
-def test_code_that_may_leave_a_process_running_unseals() -> None:
-    """In a script that is written, and in inline code."""
-    for command in (
-        "cat > start.sh <<'EOF'\n(sleep 1; echo late >> a.py) &\nEOF",
-        "python3 - <<'EOF'\nimport subprocess\nsubprocess.Popen(['touch', 'a.py'])\nEOF",
-    ):
-        story = Story(sealed=True)
-        story.do(command)
-        story.do("cat a.py", text(20))
-        assert isinstance(story.ask("cat a.py"), Allow) or story.ask("cat a.py").rule == "loop"
-
-
 def test_a_write_to_an_unknown_folder_may_be_to_any_file() -> None:
     """Relative to an unknown directory, a name is no file."""
     story = Story(policy=Policy(preset=Preset.PAPER))
@@ -267,20 +255,3 @@ def test_a_link_into_a_folder_that_changes_by_itself_is_no_file() -> None:
         story.do("ln -s /proc/uptime upt")
         story.do(command, text(5))
         assert not isinstance(story.ask(command), Reuse), command
-
-
-def test_a_job_that_an_unknown_command_may_leave_ends_the_seal() -> None:
-    """A trap, a coprocess, a daemon's flag: something may still write after the command has ended."""
-    for command in (
-        "trap '(sleep 2; echo x > a.py) &' EXIT",
-        "coproc ./x",
-        "gunicorn -D app",
-        "uwsgi --daemonize log",
-        "systemd-run ./x",
-        "/etc/init.d/nginx start",
-        "dmypy start",
-    ):
-        story = Story(sealed=True)
-        story.do(command, "")
-        story.do("cat a.py", text(30))
-        assert not isinstance(story.ask("cat a.py"), Reuse), command

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from execledger.proxy.edits import EditStore
+from execledger.testing.responses_script import TYPICAL
+from execledger.testing.responses_stream import event_frames
 from execledger.testing.sabotage import CallSite, call_sites, sabotaged
-from tests.proxy.talk import Talk, message, new_passage, opening
+from tests.proxy.talk import Json, Talk, message, new_passage, opening
+
+DONE = "response.output_item.done"
 
 PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.py\n@@ def f():\n-    x\n+    y\n*** End Patch\nEOF"
 TURNS = (
@@ -72,3 +77,79 @@ def test_a_fault_anywhere_never_stops_or_changes_a_conversation(tmp_path: Path, 
             history = Talk(talk.passage, items=[])
             history.sent = talk.sent[: len(TURNS) + 1]
             assert history.grows(), where
+
+
+class Reply:
+    """One streamed answer in which a call is swapped, on its way through a passage to the client."""
+
+    def __init__(self, preset: str, size: int) -> None:
+        self.talk = Talk(new_passage(sealed=True, preset=preset))
+        self.talk.turn("cat a.py")
+        call = {"type": "function_call", "name": "exec_command", "status": "completed"}
+        self.items = [
+            {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "I look again."}]},
+            {**call, "id": "f1", "call_id": "again", "arguments": json.dumps({"cmd": "cat a.py"})},
+            {**call, "id": "f2", "call_id": "other", "arguments": json.dumps({"cmd": "cat b.py"})},
+        ]
+        frames = event_frames(self.items, identity="x", model="m", usage=TYPICAL)
+        self.stream = b"".join(frames)
+        self.pieces = [self.stream[at : at + size] for at in range(0, len(self.stream), size)]
+        self.sent = b""
+
+    def pass_on(self) -> None:
+        """Feed the answer, piece by piece."""
+        assert self.talk.last is not None
+        answer = self.talk.passage.answer(self.talk.last, 200, {"content-type": "text/event-stream"})
+        if answer is None:
+            self.sent = self.stream
+            return
+        self.sent = b"".join([*(answer.feed(piece) for piece in self.pieces), answer.end()])
+
+    def events(self, stream: bytes) -> list[Json]:
+        """The events that a client reads in a stream."""
+        assert stream.endswith(b"\n\n")
+        return [json.loads(event.partition(b"data: ")[2]) for event in stream[:-2].split(b"\n\n")]
+
+    def check(self) -> None:
+        """The client got every event, each call whole, and its next request is one that the model can be asked."""
+        asked, got = self.events(self.stream), self.events(self.sent)
+        kinds = [event["type"] for event in asked if not event["type"].endswith("arguments.delta")]
+        assert [event["type"] for event in got if not event["type"].endswith("arguments.delta")] == kinds
+        items = [event["item"] for event in got if event["type"] == DONE]
+        calls = {item["call_id"]: item for item in items if "call_id" in item}
+        for call in calls.values():
+            texts = [event["arguments"] for event in got if event.get("item_id") == call["id"] and "arguments" in event]
+            deltas = "".join(event["delta"] for event in got if event.get("item_id") == call["id"] and "delta" in event)
+            assert texts == [deltas] == [call["arguments"]]
+        self.talk.answer(list(calls.values()))
+        shown = self.talk.request()
+        proposed = [json.loads(item["arguments"])["cmd"] for item in shown if item["type"] == "function_call"]
+        assert proposed == ["cat a.py", "cat a.py", "cat b.py"]
+        assert len(Talk.results(shown)) == 3 and b"[ledger:" not in self.talk.last.body  # type: ignore[union-attr]
+
+
+@pytest.mark.guarantee("fail-open")
+@pytest.mark.parametrize("preset", ["paper", "verified"])
+def test_a_fault_at_any_place_while_a_swapped_call_is_answered(
+    preset: str, full: bool, figure: Callable[[str], None]
+) -> None:
+    """Every call site in turn, first time and last, wherever the stream is cut: the client gets a valid answer."""
+    planted = 0
+    for size in (40, 200, 1_000_000) if full else (200,):
+        Reply(preset, size).pass_on()
+        clean = Reply(preset, size)
+        reached = call_sites(clean.pass_on)
+        assert b"[ledger:" in clean.sent
+        clean.check()
+        for site, times in reached.items():
+            for occurrence in {1, times}:
+                reply = Reply(preset, size)
+                with sabotaged(site, occurrence) as trap:
+                    reply.pass_on()
+                assert trap.sprung, str(site)
+                try:
+                    reply.check()
+                except Exception as error:
+                    raise AssertionError(f"{site}, occurrence {occurrence}: {error}") from error
+                planted += 1
+    figure(f"0 broken answers in {planted:,} planted faults ({preset})")

@@ -23,6 +23,7 @@ def test_a_read_as_a_whole_record() -> None:
         looks_at=("/r/a.py",),
         comparable=True,
         literal=True,
+        provable=True,
         programs=1,
     )
 
@@ -233,7 +234,7 @@ def test_what_is_silent_beside_a_read(command: str) -> None:
         ("cat <<E\n$(rm f)\nE", ("modify", "listed", ["/r/f"])),
         ("cat <<'E'\n$(rm f)\nE", ("inspect", "none", [])),
         ("[[ $(rm f) ]]", ("modify", "listed", ["/r/f"])),
-        ("((x = $(rm f)))", ("modify", "listed", ["/r/f"])),
+        ("((x = $(rm f)))", ("modify", "unknown", ["/r/f"])),
         ("a=(1 $(rm f))", ("modify", "listed", ["/r/f"])),
         ("for f in *.py; do sed -i s/a/b/ $f; done", ("modify", "unknown", [])),
         ("ls | xargs rm", ("modify", "unknown", [])),

@@ -22,8 +22,7 @@ CAT = words("cat f")
     [
         "env",
         "env -i",
-        "env A=b C=d",
-        "env -u X A=b",
+        "env -u X",
         "timeout 5",
         "timeout -k 5 10",
         "timeout --signal=KILL 10",
@@ -35,7 +34,7 @@ CAT = words("cat f")
         "command",
         "exec",
         "/usr/bin/env",
-        "env A=b timeout 5 nice -n 3",
+        "env timeout 5 nice -n 3",
     ],
 )
 def test_wrappers_come_off(wrapper: str) -> None:
@@ -46,7 +45,8 @@ def test_wrappers_come_off(wrapper: str) -> None:
 def test_wrappers_say_more() -> None:
     """Some print something of their own, leave the command running or move it elsewhere."""
     assert peel(words("time -p cat f")) == Peeled(CAT, volatile=True)
-    assert peel(words("sudo -E A=b cat f")) == Peeled(CAT, volatile=True)
+    assert peel(words("sudo -E A=b cat f")) == Peeled(CAT, volatile=True, given=words("A=b"))
+    assert peel(words("env -u X A=b nice env C=d cat f")) == Peeled(CAT, given=words("A=b C=d"))
     assert peel(words("timeout 0.1 cat f")) == Peeled(CAT, volatile=True)
     assert peel(words("nohup cat f")) == Peeled(CAT, background=True)
     assert peel(words("setsid -f cat f")) == Peeled(CAT, background=True)

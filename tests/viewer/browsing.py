@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Locator, Page
 
+TIMEOUT = 60_000.0
+"""Milliseconds that anything in the browser may take: machines that run tests can be slow."""
 LAPTOP = {"width": 1366, "height": 768}
 """A laptop's screen."""
 TALL = {"width": 1366, "height": 2400}
@@ -73,6 +76,13 @@ class Tab:
         """The texts of the elements at a selector, in the order in which one sees them."""
         return self.page.locator(selector).all_inner_texts()
 
+    def become(self, read: Callable[[], object], wanted: object) -> None:
+        """Wait until what is read in the page is what is wanted; if that never comes, the two are compared."""
+        until = time.monotonic() + TIMEOUT / 1000
+        while (found := read()) != wanted and time.monotonic() < until:
+            self.page.wait_for_timeout(20)
+        assert found == wanted
+
     def map(self) -> dict[str, list[list[Any]]]:
         """What the file map shows, by path: first and last line, state, and step of each range."""
         rows: list[tuple[str, list[str]]] = self.page.evaluate(ROWS)
@@ -90,6 +100,7 @@ def _range(label: str) -> list[Any]:
 def opened_tab(browser: Browser, screen: dict[str, int] | None = None, **options: Any) -> Iterator[Tab]:
     """A tab in which nothing may go wrong."""
     context = browser.new_context(viewport=screen or LAPTOP, **options)  # type: ignore[arg-type]
+    context.set_default_timeout(TIMEOUT)
     try:
         tab = Tab(context.new_page())
         yield tab

@@ -5,8 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -28,6 +32,37 @@ DEMO = Path(__file__).parents[2] / "src/execledger/testing/demo.traj.json"
 """A small recorded run."""
 PATIENCE = 180.0
 """Seconds after which something that must happen is given up."""
+
+
+def eventually(holds: Callable[[], object]) -> None:
+    """Wait until something holds; it is a failure if it never does."""
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until, "it never came to hold"
+        time.sleep(0.02)
+
+
+@contextmanager
+def viewers_ended(folder: Path) -> Iterator[None]:
+    """In the end, end the viewers that were started beside an agent on ``folder``: they would stay for a while."""
+    try:
+        yield
+    finally:
+        for number, words in _processes():
+            if "execledger.viewer.beside" in words and str(folder) in words:
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGTERM)
+
+
+def _processes() -> Iterator[tuple[int, list[str]]]:
+    """Every process, and the words of its command, as far as the system tells."""
+    if not Path("/proc/self").exists():
+        listed = subprocess.run(["ps", "-axo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+        yield from ((int(line.split()[0]), line.split()[1:]) for line in listed.splitlines())
+        return
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            yield int(entry.name), os.fsdecode((entry / "cmdline").read_bytes()).split("\0")
 
 
 def journal_bytes(events: list[Event]) -> bytes:

@@ -14,7 +14,7 @@ import pytest
 from execledger.testing.mini_harness import SUBMIT, environment, installed
 from execledger.testing.workshop import make_repository
 from tests.clients.test_mini_launch import Bell, mini, scripted
-from tests.viewer.stage import PATIENCE, Page
+from tests.viewer.stage import PATIENCE, Page, eventually, viewers_ended
 from tests.viewer.test_live import heard
 
 pytestmark = [
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'"),
 ]
 
-LAUNCHER = (sys.executable, "-m", "execledger", "run", "--view", "--no-browser", "--")
+LAUNCHER = (sys.executable, "-m", "execledger", "run", "--view", "--no-browser", "--journal")
 
 
 def test_a_running_agent_is_shown_live(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_running_agent_is_shown_live(tmp_path: Path) -> None:
     os.mkfifo(waits)
     turns = (["ls warehouse"], [f"echo > {rings.path}; cat {waits}"], [SUBMIT])
     agent = subprocess.Popen(
-        [*LAUNCHER, *mini(home, *scripted(home, *turns))],
+        [*LAUNCHER, str(home / "journals"), "--", *mini(home, *scripted(home, *turns))],
         cwd=repository,
         env=environment(home),
         stdin=subprocess.DEVNULL,
@@ -42,15 +42,16 @@ def test_a_running_agent_is_shown_live(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    with agent:
+    with viewers_ended(home / "journals"), agent:
         assert agent.stderr is not None
-        said = re.fullmatch(r"Ledger: this run is shown at (http://127\.0\.0\.1:\d+/)\n", agent.stderr.readline())
+        said = re.fullmatch(
+            r"Ledger: this run is shown at (http://127\.0\.0\.1:\d+/#/coming)\n", agent.stderr.readline()
+        )
         assert said is not None
         page = Page(urlsplit(said[1]).port or 0)
         rings.wait()
-        while not (runs := page.get("/api/runs")["runs"]) or runs[0]["steps"] < 1:
-            assert agent.poll() is None
-        (line,) = runs
+        eventually(lambda: (runs := page.get("/api/runs")["runs"]) and runs[0]["steps"] >= 1)
+        (line,) = page.get("/api/runs")["runs"]
         assert line["live"]
         with page.open(f"/api/runs/{line['id']}/events") as answer:
             events = heard(answer)
@@ -59,7 +60,9 @@ def test_a_running_agent_is_shown_live(tmp_path: Path) -> None:
                 released.write("done\n")
             *steps, end = events
         _, rest = agent.communicate(timeout=PATIENCE)
+        # Whoever looks goes on looking.
+        assert page.get(f"/api/runs/{line['id']}")["line"] == end.data["line"]
     rings.close()
     assert (agent.returncode, [event.kind for event in steps], end.kind) == (0, ["steps"] * len(steps), "end")
     assert steps[0].data["steps"]["label"][0].startswith("echo > ")
-    assert (end.data["line"]["live"], " commands, " in rest) == (False, True)
+    assert (end.data["line"]["live"], end.data["reason"], " commands, " in rest) == (False, "finished", True)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.core.actions import Action, Observation
 from execledger.core.decisions import Allow, Reuse, Shown, Step
 from execledger.core.policy import Policy, Preset
-from execledger.journal.events import Counts, Ended, FaultCaught
+from execledger.journal.events import Counts, Ended, FaultCaught, StepRecorded
 from execledger.replay import replay
 from execledger.tally import Tally
 from execledger.trajectories import read_run
-from execledger.viewer.counting import Count, counted, run_id
+from execledger.trajectories.recording import ModelCall
+from execledger.trajectories.usage import provider_total, tokens_in
+from execledger.viewer.counting import Count, Origin, run_id
 from execledger.viewer.opening import reading_of
+from execledger.viewer.tallies import tallied
+from tests.journal.runs import start
 from tests.viewer.stage import DEMO, journal_bytes, shown, simulated, told
 
 
@@ -24,9 +29,81 @@ def test_a_journal_is_counted_as_it_is_told(tmp_path: Path, policy: Policy | Non
     data = journal_bytes(simulated(tmp_path / "work", 5))
     reading = reading_of("one", data, policy, None)
     reading.read()
-    line, over = counted("one", data, policy, None)
+    line, over = tallied("one", data, policy, None)
     assert (line, over) == (reading.line(), True)
     assert min(line.reuses + line.elided, line.saved_bytes, line.steps) > 0
+
+
+def test_damage_is_counted_as_it_is_told() -> None:
+    """Lines that are no events, a step that refers to nowhere, a gap, and a last line without its end."""
+    start, *steps, last = [journal_bytes([event]) for event in told([shown("ls"), shown("pwd"), shown("id")])]
+    nowhere = Step(Action("ls"), Reuse("repeat", (), (9,)), Observation(), Shown("full"))
+    evil = journal_bytes(
+        [replace(one, step=nowhere) for one in told([shown("ls")])[1:] if isinstance(one, StepRecorded)]
+    )
+    for data in (
+        start + steps[0] + b"no event\n" + steps[1] + last,
+        start + evil + steps[1],
+        start + steps[0] + last,
+        start + steps[0] + steps[1].rstrip(b"\n"),
+        start + steps[0].replace(b"ls", b"\xff\xfe") + steps[1],
+    ):
+        reading = reading_of("one", data, None, None)
+        reading.read()
+        assert tallied("one", data, None, None)[0] == reading.line()
+
+
+def test_calls_that_a_thread_was_born_with_are_counted_as_they_are_told() -> None:
+    """In a replay of a journal with two conversations."""
+    first = shown("cat a.py", "a\n" * 200)
+    data = journal_bytes(told([first, shown("cat a.py", "a\n" * 200, "child", inherits=0), shown("ls", "", "child")]))
+    reading = reading_of("one", data, Policy(), None)
+    reading.read()
+    assert tallied("one", data, Policy(), None)[0] == reading.line()
+    assert reading.line().steps == 3
+
+
+def test_the_task_is_its_anchor() -> None:
+    """What it is about, on one line: not the tags, and not what an agent puts in front of it."""
+    task = "You are an agent.\n\n<issue>\n# Broken\nIt fails \x1b[2J when\n empty.\n</issue>\nFollow the rules."
+    line, _ = tallied("one", journal_bytes([start(task=task)]), None, None)
+    assert line.task == "It fails ?[2J when empty."
+
+
+def test_tokens_are_the_providers_where_it_counted() -> None:
+    """In a recorded run and at the end of a journal, cached ones apart; what was saved is estimated."""
+    line, _ = tallied("demo", DEMO.read_bytes(), None, None)
+    assert (line.spent_tokens, line.saved_tokens, line.view_tokens) == (
+        None,
+        tokens_in(line.saved_bytes),
+        tokens_in(line.view_bytes),
+    )
+    count, run = Count(), read_run("demo", DEMO.read_bytes())
+    count.add_run(replace(run, model_calls=(ModelCall(10, 4, None, 1), ModelCall(20, 5, None, 2)), turns=2))
+    line = count.line(Origin.of_run(run))
+    assert (line.spent_tokens, line.input_tokens, line.cached_tokens, line.output_tokens) == (33, 30, 9, 3)
+    end = Ended(reason="", counts=Counts(), input_tokens=70, cached_tokens=20, output_tokens=7, cost=0.5)
+    line, _ = tallied("one", journal_bytes([*told([shown("ls")]), end]), None, None)
+    assert (line.spent_tokens, line.cached_tokens, line.output_tokens, line.cost) == (77, 20, 7, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("calls", "totals", "told_input"),
+    [
+        ((ModelCall(3), ModelCall(4)), ModelCall(9), 7),
+        ((ModelCall(3), ModelCall()), ModelCall(9), 9),
+        ((ModelCall(3),), None, 3),
+        ((), ModelCall(9), 9),
+        ((), None, None),
+    ],
+)
+def test_what_a_run_took_is_told_by_calls_or_in_all(
+    calls: tuple[ModelCall, ...], totals: ModelCall | None, told_input: int | None
+) -> None:
+    """The calls if all of them tell, then the totals, then what is told at all."""
+    run = replace(read_run("demo", DEMO.read_bytes()), turns=2, model_calls=calls, totals=totals)
+    total = provider_total(run)
+    assert (None if total is None else total.input) == told_input
 
 
 def test_a_replay_is_counted_as_everywhere_else() -> None:
@@ -34,7 +111,7 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
     run, tally = read_run("demo", DEMO.read_bytes()), Tally()
     for call in replay(run):
         tally.add(run, call)
-    line, _ = counted("demo", DEMO.read_bytes(), None, None)
+    line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     assert (line.steps, line.reuses, line.elided, line.nudges, line.rereads, line.saved_bytes, line.view_bytes) == (
         tally.calls,
         tally.reuses.total(),
@@ -70,11 +147,11 @@ def test_the_end_of_a_journal_counts() -> None:
     """Faults, tokens, calls of the model and the last word; without an end it is not over."""
     events = told([shown("ls")])
     end = Ended(reason="Submitted", counts=Counts(), model_calls=7, input_tokens=1234)
-    line, over = counted(
+    line, over = tallied(
         "one", journal_bytes([*events, FaultCaught(where="govern", error="KeyError"), end]), None, None
     )
     assert (line.faults, line.turns, line.input_tokens, line.ended, over) == (1, 7, 1234, "Submitted", True)
-    assert counted("one", journal_bytes(events), None, None)[1] is False
+    assert tallied("one", journal_bytes(events), None, None)[1] is False
 
 
 def test_an_id_is_a_digest_of_the_name() -> None:

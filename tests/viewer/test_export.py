@@ -16,7 +16,7 @@ import pytest
 from execledger.errors import LedgerError
 from execledger.viewer.bundle import BadModule, bundled
 from execledger.viewer.counting import run_id
-from execledger.viewer.export import export, page
+from execledger.viewer.export import MAX_COMPARED, export, page
 from execledger.viewer.pages import page_files
 from tests.viewer.stage import DEMO, api, journal_bytes, served, shown, told
 
@@ -62,7 +62,7 @@ def exported(tmp_path: Path) -> tuple[Path, Elements]:
         journal_bytes(told([shown("echo", "</script><script>alert(1)</script><!-- <script>"), shown("ls")]))
     )
     target = tmp_path / "runs.html"
-    assert export((str(journal), str(DEMO)), target, None, None, lambda _: None) == 2
+    assert export((str(journal), str(DEMO)), target, None, None, lambda _: None) == (2, True)
     return journal, Elements(target.read_text(encoding="utf-8"))
 
 
@@ -83,6 +83,7 @@ def test_only_its_own_script_and_style_are_allowed(exported: tuple[Path, Element
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in elements.policy
     assert elements.policy.startswith("default-src 'none'; ")
+    assert elements.policy.endswith("require-trusted-types-for 'script'; trusted-types 'none'")
     assert "unsafe" not in elements.policy
 
 
@@ -117,6 +118,21 @@ def test_what_can_not_be_read_is_told_and_held(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="no recorded run was read"):
         export((str(tmp_path / "bad.json"),), target, None, None, told_reasons.append)
     assert list(target.parent.iterdir()) == []
+
+
+def test_many_runs_are_not_compared_and_that_is_said(tmp_path: Path) -> None:
+    """Each with each would be many; the file says that it holds no comparisons, and so does the caller's answer."""
+    for number in range(MAX_COMPARED + 1):
+        (tmp_path / f"{number}.jsonl").write_bytes(journal_bytes(told([shown("ls")])))
+    target = tmp_path / "runs.html"
+    assert export((str(tmp_path),), target, None, None, print) == (MAX_COMPARED + 1, False)
+    held = [
+        (named["data-path"] or "", json.loads(text))
+        for _, named, text in Elements(target.read_text(encoding="utf-8")).inner
+        if named.get("type") == "application/json"
+    ]
+    assert not any(path.startswith("/api/compare") for path, _ in held)
+    assert [answer["comparable"] for path, answer in held if path == "/api/runs"] == [False]
 
 
 def test_a_target_that_can_not_be_written_is_named(tmp_path: Path) -> None:

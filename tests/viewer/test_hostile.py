@@ -9,7 +9,7 @@ import pytest
 
 from execledger.viewer.encoding import encoded
 from execledger.viewer.export import element, export
-from tests.viewer.stage import DEMO, api, journal_bytes, served, shown, told
+from tests.viewer.stage import DEMO, api, eventually, journal_bytes, served, shown, told
 
 SCRIPT = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"
 ANSI = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b[2J \u202e backwards \u0000 nul"
@@ -46,7 +46,7 @@ def test_a_name_that_is_no_text_reaches_the_page_as_an_escape(tmp_path: Path) ->
         (line,) = page.get("/api/runs?sort=name&q=half")["runs"]
         assert line["name"] == str(path)
     target = tmp_path / "out.html"
-    assert export((str(path),), target, None, None, lambda _: None) == 1
+    assert export((str(path),), target, None, None, lambda _: None) == (1, True)
     assert rb"half \udcff.json" in target.read_bytes()
 
 
@@ -73,14 +73,18 @@ def test_a_file_that_is_no_run_is_named_and_no_more(tmp_path: Path, content: byt
         assert page.get(api(tmp_path / "good.traj.json"))["line"]["steps"] == 14
 
 
-def test_bytes_that_are_no_text_in_a_journal_are_damage(tmp_path: Path) -> None:
-    """The lines around them are told."""
-    lines = [journal_bytes([event]) for event in told([shown("ls"), shown("pwd")])]
+def test_bytes_that_are_no_text_cut_nothing_off(tmp_path: Path) -> None:
+    """A mark stands for them, in the first line of a journal too; a line that is no event even so is damage."""
+    lines = [journal_bytes([event]) for event in told([shown("ls", "OUT"), shown("pwd")])]
     path = tmp_path / "one.ledger.jsonl"
-    path.write_bytes(b"".join((lines[0], lines[1], b'{"event":"step","x":"\xff"}\n', lines[2])))
+    head, step = lines[0].replace(b"Mend it", b"Mend \xff"), lines[1].replace(b"OUT", b"a\xff\xfeb")
+    path.write_bytes(b"".join((head, step, b'{"event":"step","x":"\xff"}\n', lines[2])))
     with served(path) as page:
-        answer = page.get(api(path))
+        answer, first = page.get(api(path)), page.get(f"{api(path)}/steps/0")
+        eventually(lambda: not page.get("/api/runs")["pending"])
+        (line,) = page.get("/api/runs")["runs"]
     assert (answer["steps"]["label"], answer["trouble"]) == (["ls", "pwd"], ["lines that are no events: 1"])
+    assert (first["output"]["text"], line["task"], line["steps"]) == ("a\ufffd\ufffdb", "Mend \ufffd.", 2)
 
 
 @pytest.mark.parametrize("text", [SCRIPT, LONE, "\u2028 \u2029 &lt; \\u003c"])

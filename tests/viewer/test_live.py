@@ -74,6 +74,7 @@ def test_new_steps_come_as_they_are_written(journal: Path) -> None:
         append(journal, journal_bytes([END]))
         (end,) = events
         assert (end.kind, end.number, end.data["line"]["ended"]) == ("end", 6, "Submitted")
+        assert end.data["reason"] == "finished"
         whole = page.get(api(journal))
         for name, column in whole["steps"].items():
             assert [entry for part in parts for entry in part.data["steps"][name]] == column
@@ -95,7 +96,7 @@ def test_a_torn_line_waits_until_it_is_whole(journal: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "headers"), [("?from=1", {}), ("", {"Last_Event_ID": "1"}), ("?from=0", {"Last_Event_ID": "1"})]
+    ("query", "headers"), [("?after=1", {}), ("", {"Last_Event_ID": "1"}), ("?after=0", {"Last_Event_ID": "1"})]
 )
 def test_a_viewer_that_comes_back_gets_what_it_has_missed(journal: Path, query: str, headers: dict[str, str]) -> None:
     """Behind the last step that it has seen, by its own word or by the browser's, which is newer."""
@@ -136,7 +137,7 @@ def test_a_run_that_was_replaced_begins_anew(journal: Path) -> None:
 def test_somebody_who_hears_nothing_knows_that_the_server_is_there(journal: Path) -> None:
     """Comments are sent while nothing happens."""
     pace = Pace(poll=0.01, heartbeat=0.02)
-    with served(journal, pace=pace) as page, page.open(f"{api(journal)}/events?from=2") as answer:
+    with served(journal, pace=pace) as page, page.open(f"{api(journal)}/events?after=2") as answer:
         assert [answer.readline() for _ in range(3)] == [b"retry: 1000\n", b"\n", b": still here\n"]
 
 
@@ -175,6 +176,52 @@ def test_a_run_without_an_end_that_nobody_writes_has_an_end(tmp_path: Path) -> N
         for run in (path, f"{tmp_path / 'runs.tar'}!left.ledger.jsonl"):
             with page.open(f"{api(run)}/events") as answer:
                 assert [event.kind for event in heard(answer)] == ["steps", "end"]
+
+
+def test_a_journal_that_is_deleted_has_an_end(journal: Path) -> None:
+    """Whoever watches is told that it is gone, with what it came to so far; whoever comes later is told no."""
+    with served(journal.parent) as page, page.open(f"{api(journal)}/events") as answer:
+        events = heard(answer)
+        assert next(events).number == 2
+        journal.unlink()
+        (end,) = events
+        assert (end.kind, end.data["reason"], end.data["line"]["steps"]) == ("end", "gone", 2)
+        assert page.error(f"{api(journal)}/events")[0] == 404
+
+
+def test_the_end_says_why(tmp_path: Path) -> None:
+    """A run that is over, one that nobody writes any more, and one whose file is no journal any more."""
+    for name, events, old in (("over", [*EVENTS, END], False), ("left", EVENTS, True), ("broken", EVENTS, False)):
+        path = tmp_path / f"{name}.ledger.jsonl"
+        path.write_bytes(journal_bytes(events))
+        if old:
+            os.utime(path, (1000, 1000))
+    reasons = {}
+    with served(tmp_path) as page:
+        for name in ("over", "left", "broken"):
+            path = tmp_path / f"{name}.ledger.jsonl"
+            with page.open(f"{api(path)}/events") as answer:
+                heard_events = heard(answer)
+                next(heard_events)
+                if name == "broken":
+                    path.write_bytes(b"nothing\n")
+                (end,) = heard_events
+                reasons[name] = end.data["reason"]
+    assert reasons == {"over": "finished", "left": "left", "broken": "trouble"}
+
+
+def test_a_finished_run_that_is_still_being_read_is_not_live(tmp_path: Path) -> None:
+    """Its end is found at the end of its file before the rest is read; one without an end is live all the while."""
+    ended, grows = tmp_path / "ended.ledger.jsonl", tmp_path / "grows.ledger.jsonl"
+    ended.write_bytes(journal_bytes([*EVENTS, END]))
+    grows.write_bytes(journal_bytes(EVENTS))
+    with served(tmp_path, pace=Pace(first=0.0, chunk=0.0)) as page:
+        for path, live in ((ended, False), (grows, True)):
+            first = page.get(api(path))
+            assert (len(first["steps"]["label"]), first["more"], first["line"]["live"]) == (1, True, live)
+            with page.open(f"{api(path)}/events?after=1") as answer:
+                part = next(heard(answer)).data
+                assert (part["first"], part["line"]["live"], part["more"]) == (1, live, True)
 
 
 def test_an_unknown_run_has_no_events(journal: Path) -> None:

@@ -43,12 +43,21 @@ def test_a_run_has_one_entry_per_step_in_every_column() -> None:
     )
     assert [*zip(*msgspec.structs.astuple(answer.steps), strict=True)][3:9] == snapshot(
         [
-            ("inspect", "reuse", "reference", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py"),
-            ("inspect", "allow", "full", "none", 4, "", "cat warehouse/inventory.py"),
-            ("inspect", "allow", "full", "none", 5, "", "cat tests/test_inventory.py"),
-            ("test", "allow", "full", "unknown", 6, "", "python3 -m unittest -q 2>&1"),
-            ("inspect", "allow", "reference", "none", 7, "", "nl -ba warehouse/inventory.py | sed -n '1,28p'"),
-            ("modify", "allow", "full", "listed", 8, "", "sed -i '24s/<= count/< count/' warehouse/inventory.py"),
+            ("inspect", "reuse", "reference", "reuse", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py"),
+            ("inspect", "allow", "full", "", "none", 4, "", "cat warehouse/inventory.py"),
+            ("inspect", "allow", "full", "", "none", 5, "", "cat tests/test_inventory.py"),
+            ("test", "allow", "full", "", "unknown", 6, "", "python3 -m unittest -q 2>&1"),
+            (
+                "inspect",
+                "allow",
+                "reference",
+                "reference",
+                "none",
+                7,
+                "",
+                "nl -ba warehouse/inventory.py | sed -n '1,28p'",
+            ),
+            ("modify", "allow", "full", "", "listed", 8, "", "sed -i '24s/<= count/< count/' warehouse/inventory.py"),
         ]
     )
 
@@ -72,6 +81,7 @@ def test_a_step_in_full() -> None:
                 "proof": ("file: /repo/warehouse/inventory.py", "sealed; commands that may write, then and now: 0"),
                 "refers_to": (1,),
             },
+            "mark": "reuse",
             "words": (
                 "Not run, step 1 answers it: every line that it asks for stands in earlier results, and the file has "
                 "not changed since."
@@ -179,6 +189,38 @@ def test_compactions_are_where_results_went_out_of_view() -> None:
     assert read_journal(journal_bytes([start(), *steps])).answer().compactions == [2, 4]
 
 
+def test_a_conversation_that_begins_late_is_no_compaction() -> None:
+    """Each conversation has a view of its own: another one's, or where it was born, is no mark on the timeline."""
+    threads = [("", 0), ("", 0), ("child", 2), ("", 0), ("child", 2), ("child", 4), ("", 0), ("", 1)]
+    events: list[Event] = [start()]
+    for index, (thread, since) in enumerate(threads):
+        one = plain_step(index)
+        action = msgspec.structs.replace(one.step.action, thread=thread)
+        events.append(msgspec.structs.replace(one, since=since, step=msgspec.structs.replace(one.step, action=action)))
+    assert read_journal(journal_bytes(events)).answer().compactions == [5, 7]
+    replayed = ReplayReading(read_run("one", journal_bytes(events)), Policy(preset=Preset.PAPER))
+    replayed.read()
+    assert replayed.answer().compactions == [5, 7]
+
+
+def test_what_shadow_mode_would_have_done_is_told_as_that() -> None:
+    """Commands that ran are not called suppressed, neither on the timeline nor in the sums nor in words."""
+    read = shown("cat a.py", "x\n" * 400)
+    policy = Policy(shadow=True)
+    steps = [
+        read,
+        Step(read.action, Reuse("repeat", (), (0,)), read.observation, Shown("full", instead="reference")),
+        Step(read.action, Allow("cap"), read.observation, Shown("full", instead="reference")),
+        Step(read.action, Nudge("loop", (), (0,)), read.observation, Shown("full", instead="remark")),
+    ]
+    reading = read_journal(journal_bytes(told(steps, policy)))
+    answer = reading.answer()
+    assert answer.steps.mark == ["", "would-reuse", "would-reference", "would-remark"]
+    line = answer.line
+    assert (line.shadow, line.reuses, line.elided, line.nudges, line.saved_bytes) == (True, 1, 1, 1, 0)
+    assert reading.step(1).words.startswith("Run in shadow mode, though step 0 answers it and it would not have run")
+
+
 def test_what_is_wrong_in_a_journal_is_said() -> None:
     """Lines that are no events, a gap, and a torn end; what can be told is told."""
     lines = [journal_bytes([event]) for event in (start(), plain_step(0), plain_step(2))]
@@ -215,7 +257,7 @@ def test_reading_stops_when_time_is_up_and_goes_on_later() -> None:
         reading.read(seconds=0)
         lengths.append(len(reading.telling))
     reading.read(steps=4)
-    assert ([*lengths, len(reading.telling)], reading.waits, reading.answer().line.live) == ([1, 2, 3, 4], False, True)
+    assert ([*lengths, len(reading.telling)], reading.waits, reading.answer().more) == ([1, 2, 3, 4], False, True)
     reading.read()
     assert (len(reading.telling), reading.waits, reading.over) == (5, True, False)
     assert [reading.answer(live=live).line.live for live in (True, False)] == [True, False]
@@ -271,8 +313,9 @@ def test_every_rule_has_words() -> None:
         (
             Reuse("repeat", (), ()),
             Shown("full", instead="reference", compared="same"),
-            "Run, though an earlier step answers it: the very same command has a result above, and nothing has "
-            "changed since. In shadow mode nothing was changed; otherwise a reference would have been shown.",
+            "Run in shadow mode, though an earlier step answers it and it would not have run: the very same command "
+            "has a result above, and nothing has changed since. In shadow mode nothing was changed; otherwise a "
+            "reference would have stood in place of its output.",
         ),
         (
             Reuse("repeat", (), (1,)),

@@ -11,9 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from execledger.journal.events import Event
+from execledger.core.decisions import Reuse, Shown, Step
+from execledger.core.policy import Policy
+from execledger.journal.events import Event, FaultCaught
 from execledger.testing.pictures import take_pictures
 from execledger.viewer.counting import run_id
+from tests.journal.runs import start
 from tests.viewer.browsing import TALL, ZOOMED, Tab, joined, opened_tab
 from tests.viewer.stage import DEMO, Page, api, journal_bytes, served, shown, simulated, told
 
@@ -27,8 +30,8 @@ WRITE = "cat > a.py <<'PY'\nclass Shelf:\n    def take(self):\n        return 1\
 CELL = 72
 """Pixels of a step on the timeline of a run that has room for all of them."""
 ROOT = Path(__file__).parents[2]
-PICTURES = "EXECLEDGER_SCREENSHOTS"
-"""The variable that says where pictures of the main views are kept."""
+ARTIFACTS = "EXECLEDGER_ARTIFACTS"
+"""The variable that says where what tests leave for people is kept: here, pictures of the main views."""
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +89,7 @@ def test_a_pointer_moves_along_the_timeline(tab: Tab, demo: Page) -> None:
     assert lanes is not None
     mouse = tab.page.mouse
     mouse.move(lanes["x"] + 5.5 * CELL, lanes["y"] + 30)
-    assert tab.text(".tip").startswith("Step 5: inspect")
+    tab.become(lambda: tab.text(".tip")[:15], "Step 5: inspect")
     mouse.down()
     tab.at(5)
     mouse.move(lanes["x"] + 11.5 * CELL, lanes["y"] + 30)
@@ -213,6 +216,66 @@ def test_runs_are_searched_and_sorted(tab: Tab, tmp_path: Path) -> None:
         assert len(tab.texts(".run-name")) == 4
 
 
+def test_runs_are_chosen_by_the_keyboard(tab: Tab, tmp_path: Path) -> None:
+    """By agent, model, task and faults besides words; the address keeps all of it, and Escape lets go of it."""
+    for number in range(4):
+        fault = [FaultCaught(where="govern", error="KeyError")] if number == 3 else []
+        begun = start(agent=f"agent {number % 2}", model=f"model {number // 2}", task=f"<issue>task {number}</issue>")
+        (tmp_path / f"run-{number}.jsonl").write_bytes(journal_bytes([begun, *fault]))
+    with served(tmp_path) as asked:
+        tab.open(base(asked), "#/?sort=name")
+        tab.find(".runs-view [role=status]", "4 runs").wait_for()
+        tab.press("f")
+        tab.page.keyboard.type("agent 1")
+        tab.find(".runs-view [role=status]", "2 runs").wait_for()
+        assert tab.texts(".run-name") == ["run-1.jsonl", "run-3.jsonl"]
+        tab.press("Tab", "Tab", "Tab", "Space")
+        tab.find(".runs-view [role=status]", "1 run").wait_for()
+        tab.become(lambda: place(tab), "#/?agent=agent+1&faults=1&sort=name")
+        tab.open("about:blank", "")
+        tab.open(base(asked), "#/?agent=agent+1&task=task+1&sort=name")
+        tab.find(".runs-view [role=status]", "1 run").wait_for()
+        assert tab.texts(".run-name") == ["run-1.jsonl"]
+        tab.become(lambda: tab.page.get_by_label("Only one task").input_value(), "task 1")
+        tab.press("Escape")
+        tab.find(".runs-view [role=status]", "4 runs").wait_for()
+        assert place(tab) == "#/?sort=name"
+
+
+def test_what_shadow_mode_would_have_done_is_shown_as_that(tab: Tab, tmp_path: Path) -> None:
+    """In the list, on the timeline and at the step: a command that ran is never said not to have run."""
+    read = shown("cat a.py", "x\n" * 400)
+    again = Step(read.action, Reuse("repeat", (), (0,)), read.observation, Shown("full", instead="reference"))
+    path = tmp_path / "shadow.jsonl"
+    path.write_bytes(journal_bytes(told([read, again], Policy(shadow=True))))
+    with served(path) as asked:
+        tab.open(base(asked))
+        tab.find(".rows .shadow-badge", "shadow").wait_for()
+        tab.become(lambda: tab.texts(".rows .cell.number")[1].split()[0], "(1)")
+        tab.open(base(asked), run(path, 1))
+        tab.at(1)
+        assert tab.text(".decision h3").lower() == "would reuse"
+        assert tab.text(".decision .badge") == "(◆) would be reused"
+        assert tab.text(".output h3") == "Output"
+        assert "1 would be reused" in tab.text(".run-head .facts")
+        assert "not run:" not in tab.page.locator("main").inner_text()
+        assert tab.texts(".controls .legend li")[0] == "(◆) would be reused"
+
+
+def test_lines_without_numbers_are_on_the_map(tab: Tab, tmp_path: Path) -> None:
+    """The last lines of a file of unknown length are named beside its strip; of what may change, nothing is claimed."""
+    steps = [shown("tail -n 3 a.py", "x\ny\nz\n"), shown("sleep 100 &"), shown("cat b.py", "1\n2\n")]
+    path = tmp_path / "map.jsonl"
+    path.write_bytes(journal_bytes(told(steps)))
+    with served(path) as asked:
+        tab.open(base(asked), run(path, 2))
+        tab.at(2)
+        assert tab.texts(".apart") == ["+ the last 3 lines"]
+        assert tab.map() == {"/repo/b.py": [[1, 2, "untold", 2]]}
+        tab.find(".apart").click()
+        tab.at(0)
+
+
 def test_a_thousand_runs_are_a_screenful_of_rows(tab: Tab, tmp_path: Path) -> None:
     """Only the rows in sight exist, and the last of a thousand is one key away."""
     data = journal_bytes(told([shown("true")]))
@@ -265,6 +328,27 @@ def test_two_runs_are_compared(tab: Tab, tmp_path: Path) -> None:
         tab.press("n", "Enter")
         tab.at(2)
         assert tab.text(".run-head h1") == "a.jsonl"
+
+
+def test_runs_of_different_tasks_are_told_apart(chromium: Browser, tmp_path: Path) -> None:
+    """A remark says so, and at 200 % zoom the numbers of both can be read without scrolling sideways."""
+    for name in "ab":
+        begun = start(task=f"<issue>Mend {name}.</issue>", model="a-rather-long-name-of-a-model")
+        (tmp_path / f"{name}.jsonl").write_bytes(journal_bytes([begun, *told([shown("ls")])[1:]]))
+    one, other = (run_id(str(tmp_path / f"{name}.jsonl")) for name in "ab")
+    wider = (
+        "() => { const head = document.querySelector('.compare-head'); return head.scrollWidth - head.clientWidth; }"
+    )
+    with served(tmp_path) as asked, opened_tab(chromium, ZOOMED) as tab:
+        tab.open(base(asked), f"#/compare/{one}/{other}")
+        tab.find(".pair-row").first.wait_for()
+        assert tab.text(".warning").split("\n")[0] == "These two runs had different tasks."
+        assert tab.page.evaluate(wider) == 0
+        assert tab.texts(".totals thead a") == ["a.jsonl", "b.jsonl"]
+        tab.open("about:blank", "")
+        tab.open(base(asked), f"#/compare/{one}/{one}")
+        tab.find(".pair-row").first.wait_for()
+        assert tab.find(".warning").count() == 0
 
 
 def test_colours_are_light_or_dark(chromium: Browser, demo: Page) -> None:
@@ -328,15 +412,21 @@ def test_the_readme_shows_pictures_that_can_be_taken_again(chromium: Browser, tm
 
 
 def test_pictures_of_the_main_views_are_kept(chromium: Browser, demo: Page, tmp_path: Path) -> None:
-    """In the folder that a variable names, for whoever wants to look."""
-    folder = Path(os.environ.get(PICTURES) or tmp_path)
+    """In the folder that a variable names, for whoever wants to look: light, dark, and at 200 % zoom."""
+    kept = os.environ.get(ARTIFACTS)
+    folder = Path(kept).absolute() / "viewer" if kept else tmp_path
     itself = f"#/compare/{run_id(str(DEMO))}/{run_id(str(DEMO))}"
     views = {"runs": ("#/", ".run-name"), "run": (run(DEMO, 9), ".step-panel h2"), "compare": (itself, ".pair-row")}
-    for scheme in ("light", "dark"):
-        with opened_tab(chromium, color_scheme=scheme) as tab:
+    looks: dict[str, dict[str, Any]] = {
+        "light": {"color_scheme": "light"},
+        "dark": {"color_scheme": "dark"},
+        "zoomed": {"screen": ZOOMED, "device_scale_factor": 2},
+    }
+    for look, options in looks.items():
+        with opened_tab(chromium, **options) as tab:
             for name, (address, sign) in views.items():
                 tab.open("about:blank", "")
                 tab.open(base(demo), address)
                 tab.find(sign).first.wait_for()
-                picture = tab.page.screenshot(path=folder / f"{name}-{scheme}.png")
+                picture = tab.page.screenshot(path=folder / f"{name}-{look}.png", full_page=look == "zoomed")
                 assert picture.startswith(b"\x89PNG") and len(picture) > 10_000

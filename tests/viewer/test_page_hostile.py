@@ -39,8 +39,8 @@ def step(command: str, output: str, stderr: str = "", notice: str = "", *, remar
     return Step(Action(command, f"/{IMAGE}"), decision, observation, shown)
 
 
-@pytest.fixture
-def hostile(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A journal that is full of it, under a name that is no better."""
     steps = [
         step(f"cat '{IMAGE}' {SCRIPT}", SCRIPT + IMAGE, stderr=IMAGE, notice=SCRIPT),
@@ -49,21 +49,22 @@ def hostile(tmp_path: Path) -> Path:
         step(f"cat > '{FILE}' <<'PY'\nclass A:\n    pass\nPY", ""),
         step(f"cat '{FILE}'", "class A:\n    pass\n"),
     ]
-    path = tmp_path / "<img src=x onerror=alert(5)>.jsonl"
+    path = tmp_path_factory.mktemp("hostile") / "<img src=x onerror=alert(5)>.jsonl"
     begun = start(task=f"<issue>{IMAGE}</issue>{SCRIPT}", agent=IMAGE, model=SCRIPT)
     path.write_bytes(journal_bytes([begun, *told(steps)[1:]]))
     return path
 
 
-@pytest.fixture(params=["served", "exported"])
-def address(request: pytest.FixtureRequest, hostile: Path, tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module", params=["served", "exported"])
+def address(request: pytest.FixtureRequest, hostile: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page with that run, by a server and in a file."""
     if request.param == "served":
         with served(hostile.parent) as asked:
             yield f"http://127.0.0.1:{asked.port}/"
     else:
-        export((str(hostile),), tmp_path / "runs.html", None, None, print)
-        yield (tmp_path / "runs.html").as_uri()
+        target = tmp_path_factory.mktemp("exported") / "runs.html"
+        export((str(hostile),), target, None, None, print)
+        yield target.as_uri()
 
 
 def harmless(tab: Tab) -> None:
@@ -103,6 +104,22 @@ def test_hostile_texts_are_text(tab: Tab, address: str, hostile: Path) -> None:
     harmless(tab)
 
 
+def test_no_code_can_make_markup_of_a_text(tab: Tab, address: str) -> None:
+    """Not even the page's own: the policy forbids what would do it."""
+    tab.open(address)
+    tab.find(".run-name").wait_for()
+    for attempt in (
+        "() => { document.body.innerHTML = '<b>x</b>'; }",
+        "() => { document.querySelector('main').insertAdjacentHTML('beforeend', '<b>x</b>'); }",
+        "() => { new DOMParser().parseFromString('<b>x</b>', 'text/html'); }",
+        "() => { window.trustedTypes.createPolicy('ours', { createHTML: (text) => text }); }",
+        "() => { document.createElement('script').src = 'x.js'; }",
+    ):
+        refused = "(attempt) => { try { attempt(); return ''; } catch (error) { return error.name; } }"
+        assert tab.page.evaluate(f"() => ({refused})({attempt})") == "TypeError", attempt
+    tab.wrongs.clear()  # The browser itself says what it has refused.
+
+
 def test_a_line_of_ten_megabytes_is_shown_in_parts(tab: Tab, address: str, hostile: Path) -> None:
     """Its head at once, more of it on demand, and its end is there."""
     tab.open(address, f"#/run/{run_id(str(hostile))}/2")
@@ -116,18 +133,24 @@ def test_a_line_of_ten_megabytes_is_shown_in_parts(tab: Tab, address: str, hosti
 
 
 def test_bytes_that_are_no_text_are_marked(tab: Tab, tmp_path: Path) -> None:
-    """In a name they are shown as a mark, in a journal the line is left out, and a file of them is named."""
+    """In a name, in a journal and in a recorded run they are shown as a mark, and what comes behind them is there."""
     name = b"broken \xff.jsonl"
-    start, good, other = map(encode, told([step("cat x", "fine"), step("cat y", "odd")]))
-    path = tmp_path / os.fsdecode(name)
-    path.write_bytes(start + good + other.replace(b"odd", b"\xff\xfe"))
-    (tmp_path / "bytes.traj.json").write_bytes(DEMO.read_bytes().replace(b"warehouse", b"\xff\xfe", 9))
+    start, good, other, last = map(encode, told([step("cat x", "fine"), step("cat y", "odd"), step("ls", "end")]))
+    path, trajectory = tmp_path / os.fsdecode(name), tmp_path / "bytes.traj.json"
+    path.write_bytes(start + good + other.replace(b"odd", b"<\xff\xfe>") + last)
+    trajectory.write_bytes(DEMO.read_bytes().replace(b"ls -R warehouse", b"ls -R \xff\xfe"))
     with served(tmp_path) as asked:
-        tab.open(f"http://127.0.0.1:{asked.port}/")
+        base = f"http://127.0.0.1:{asked.port}/"
+        tab.open(base)
         tab.find(".run-name", "broken \ufffd.jsonl").wait_for()
-        tab.find(".unreadable summary", "1 file can't be read").click()
-        assert "bytes.traj.json" in tab.text(".unreadable li")
-        tab.find(".run-name").click()
-        tab.at(0)
-        assert tab.text(".run-head .notice") == "lines that are no events: 1"
+        tab.find(".rows .cell.number", "14").first.wait_for()
+        assert tab.find(".unreadable").is_hidden()
+        tab.open(base, f"#/run/{run_id(str(path))}/1")
+        tab.at(1)
+        assert tab.text(".output .text") == "<\ufffd\ufffd>"
+        tab.press("G")
+        tab.at(2)
         harmless(tab)
+        tab.open(base, f"#/run/{run_id(str(trajectory))}/0")
+        tab.at(0)
+        assert tab.text(".command") == "ls -R \ufffd\ufffd tests"

@@ -10,6 +10,7 @@ import pytest
 from execledger.journal.events import Counts, Ended
 from execledger.viewer.counting import run_id
 from execledger.viewer.export import export
+from tests.journal.runs import start
 from tests.viewer.browsing import Tab, joined, opened_tab
 from tests.viewer.stage import DEMO, Page, api, journal_bytes, served, shown, simulated, told
 
@@ -80,13 +81,57 @@ def test_the_list_follows_a_run_that_grows(tab: Tab, tmp_path: Path) -> None:
         assert tab.page.evaluate("() => document.activeElement.textContent") == path.name
 
 
+def test_a_run_that_is_coming_is_gone_to(tab: Tab, tmp_path: Path) -> None:
+    """The page waits for a run that has not begun, and follows it as soon as it has."""
+    with served(tmp_path) as asked:
+        tab.open(f"http://127.0.0.1:{asked.port}/", "#/coming")
+        tab.find("h1", "A run is coming").wait_for()
+        path = tmp_path / "new.jsonl"
+        append(path, 0, 3)
+        tab.at(1)
+        append(path, 3, 5)
+        tab.at(3)
+        assert f"#/run/{run_id(str(path))}" in tab.page.url
+
+
+def test_a_list_that_was_empty_fills(tab: Tab, tmp_path: Path) -> None:
+    """Runs that begin while the list is open come into it, and those that are deleted go."""
+    with served(tmp_path) as asked:
+        tab.open(f"http://127.0.0.1:{asked.port}/")
+        tab.find(".runs-view [role=status]", "0 runs").wait_for()
+        append(tmp_path / "one.jsonl", 0, 2)
+        tab.find(".run-name", "one.jsonl").wait_for()
+        append(tmp_path / "two.jsonl", 0, 2)
+        tab.find(".runs-view [role=status]", "2 runs").wait_for()
+        (tmp_path / "one.jsonl").unlink()
+        tab.find(".runs-view [role=status]", "1 run").wait_for()
+
+
+def test_a_run_whose_file_is_deleted_is_said_to_be_gone(tab: Tab, tmp_path: Path) -> None:
+    """What was read of it stays, and it is not called live any more."""
+    path = tmp_path / "live.jsonl"
+    append(path, 0, 4)
+    with served(tmp_path) as asked:
+        follow(tab, asked, path)
+        tab.at(2)
+        tab.find("#connection", "live").wait_for()
+        path.unlink()
+        tab.find("#connection").filter(has_text="the file of this run is gone").wait_for()
+        assert tab.find(".run-head .live-badge").count() == 0
+        assert tab.text(".step-panel h2") == "Step 2"
+
+
 def test_a_server_that_comes_back_is_found_again(tab: Tab, tmp_path: Path) -> None:
     """The page says that the connection is lost, takes it up again, and nothing is missing or there twice."""
     path = tmp_path / "live.jsonl"
     append(path, 0, 4)
+    asked_for: list[str] = []
+    tab.page.on("request", lambda request: asked_for.append(request.url))
     with served(path) as asked:
         follow(tab, asked, path)
         tab.at(2)
+        tab.find("#connection", "live").wait_for()
+    assert [url.partition("?")[2] for url in asked_for if "/events" in url] == ["after=3"], "only what is new"
     tab.find("#connection").filter(has_text="connection lost").wait_for()
     append(path, 4, 7)
     with served(path, port=asked.port) as again:
@@ -123,3 +168,16 @@ def test_an_export_opens_from_disk_without_a_network(chromium: Browser, tmp_path
         tab.open(target.as_uri(), f"#/compare/{run_id(str(DEMO))}/{run_id(str(journal))}")
         tab.find(".pair-row").first.wait_for()
         assert tab.texts(".totals tbody th a") == [DEMO.name, journal.name]
+
+
+def test_an_export_of_many_runs_says_what_it_does_not_hold(chromium: Browser, tmp_path: Path) -> None:
+    """With too many runs to compare each with each, the list says so, and filters all the same."""
+    for number in range(5):
+        begun = start(agent=f"agent {number % 2}")
+        (tmp_path / f"{number}.jsonl").write_bytes(journal_bytes([begun, *STEPS[1:3]]))
+    export((str(tmp_path),), tmp_path / "runs.html", None, None, print)
+    with opened_tab(chromium, offline=True) as tab:
+        tab.open((tmp_path / "runs.html").as_uri(), "#/?agent=agent+1")
+        tab.find(".runs-view [role=status]", "2 runs").wait_for()
+        assert tab.text(".toolbar > button") == "Too many runs: this file holds no comparisons"
+        assert tab.find(".toolbar > button").is_disabled()

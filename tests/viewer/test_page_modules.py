@@ -60,7 +60,7 @@ def random_track(chance: random.Random) -> dict[str, Any]:
     step = 0
     for _ in range(chance.randrange(1, 120)):
         step += chance.choice((0, 1, 1, 3))
-        match chance.choice(("seen", "seen", "changed", "suspect")):
+        match chance.choice(("seen", "seen", "changed", "suspect", "untold")):
             case "seen":
                 firsts = sorted(chance.sample(range(1, 50), chance.randrange(1, 4)))
                 limits = [*firsts[1:], 60]
@@ -85,8 +85,10 @@ def known(events: list[list[Any]], at: int) -> list[list[Any]]:
                 state = ["current", step]
             elif state and kind == "changed":
                 state = ["stale", state[1]]
-            elif state and kind == "suspect" and state[0] == "current":
+            elif state and kind == "suspect" and state[0] in ("current", "untold"):
                 state = ["possibly stale", state[1]]
+            elif state and kind == "untold" and state[0] == "current":
+                state = ["untold", state[1]]
         if state:
             spans.append([line, line, *state])
     return joined(spans)
@@ -238,7 +240,7 @@ def test_an_export_searches_and_sorts_as_the_server_does(call: Call, tmp_path: P
             "q=zzz",
         ):
             wanted = dict(parse_qsl(query))
-            (own,) = call("data.js", "chosenRuns", [everything["runs"], wanted])
+            (own,) = call("filters.js", "chosenRuns", [everything["runs"], wanted])
             assert own == {name: listed(asked, query)[name] for name in ("runs", "total")}, query
 
 

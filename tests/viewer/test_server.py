@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -18,11 +20,13 @@ from execledger.testing.long_run import write_long_run
 from execledger.viewer.alignment import common, pairs
 from execledger.viewer.counting import run_id
 from execledger.viewer.guard import POLICY
+from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.live import Pace
 from execledger.viewer.opening import reading_of
+from execledger.viewer.presence import Presence
 from execledger.viewer.server import Settings, Viewer
 from tests.journal.runs import plain_step, start
-from tests.viewer.stage import DEMO, Page, api, journal_bytes, served, shown, told
+from tests.viewer.stage import DEMO, PATIENCE, Page, api, eventually, journal_bytes, served, shown, told
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,8 @@ def test_the_list_is_the_shelfs(page: Page) -> None:
         "total": 1,
         "pending": answer["pending"],
         "listed": True,
+        "choices": answer["choices"],
+        "comparable": True,
     }
     assert [run["id"] for run in answer["runs"]] == [run_id(str(DEMO))]
     assert page.get("/api/runs?q=nothing+like+it")["runs"] == []
@@ -159,6 +165,7 @@ def test_every_answer_is_locked_up(page: Page, path: str) -> None:
     """No script but our own files, no guessing of types, no frame, no referrer, no copy in a cache."""
     _, headers, _ = page.ask(path)
     assert headers["content-security-policy"] == POLICY
+    assert "require-trusted-types-for 'script'; trusted-types 'none'" in POLICY and "unsafe" not in POLICY
     assert {name: headers[name] for name in ("x-content-type-options", "referrer-policy", "cache-control")} == {
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
@@ -192,9 +199,57 @@ def test_a_long_run_is_answered_before_it_is_read(tmp_path: Path) -> None:
     write_long_run(path, steps=60, size=60_000)
     with served(path, pace=Pace(first=0.0)) as page:
         first = page.get(api(path))
-        assert (len(first["steps"]["label"]), first["line"]["live"]) == (1, True)
+        assert (len(first["steps"]["label"]), first["more"]) == (1, True)
         assert page.get(f"{api(path)}/steps/59")["index"] == 59
         assert len(page.get(api(path))["steps"]["label"]) == 60
+
+
+def test_slow_runs_keep_nobody_waiting(tmp_path: Path) -> None:
+    """While many pages wait for a run that takes long to open, the list and other runs are there."""
+    journal, slow = tmp_path / "one.ledger.jsonl", tmp_path / "slow.traj.json"
+    journal.write_bytes(journal_bytes(told([shown("ls")])))
+    slow.write_bytes(DEMO.read_bytes())
+    gate = threading.Event()
+    with served(tmp_path, resolver=lambda: gate.wait(PATIENCE) and None) as page, ThreadPoolExecutor(8) as pool:
+        try:
+            eventually(lambda: page.get("/api/runs")["total"] == 2)
+            waiting = [pool.submit(page.get, api(slow)) for _ in range(8)]
+            assert page.get(api(journal))["line"]["steps"] == 1
+            assert page.get("/api/runs")["total"] == 2
+            assert not any(one.done() for one in waiting)
+        finally:
+            gate.set()
+        assert {one.result()["line"]["steps"] for one in waiting} == {14}
+
+
+def test_reading_makes_way_for_questions(tmp_path: Path) -> None:
+    """Whoever asks for a step while a long run is being read waits for one more step, and not for all of them."""
+    path = tmp_path / "long.ledger.jsonl"
+    write_long_run(path, steps=60, size=60_000)
+    reading = JournalReading("long", lambda: path.open("rb"))
+    reading._asking.append(None)
+    reading.read(seconds=3600.0)
+    assert len(reading.telling) == 1
+    reading._asking.clear()
+    reading.read(seconds=3600.0)
+    assert len(reading.telling) == 60
+
+
+def test_whether_anybody_looks_is_known() -> None:
+    """Nobody at first; while somebody is answered it is not quiet, and from then on the time is counted."""
+    now = [100.0]
+    presence = Presence(lambda: now[0])
+    assert presence.quiet() is None
+    with presence.answering():
+        now[0] += 5
+        assert presence.quiet() == 0.0
+    now[0] += 7
+    assert presence.quiet() == 7.0
+
+
+def test_a_page_that_is_open_says_so(page: Page) -> None:
+    """It is answered nothing, and that is all."""
+    assert page.ask("/api/here")[::2] == (204, b"")
 
 
 def test_a_file_that_vanishes_is_a_sentence(tmp_path: Path) -> None:
@@ -207,11 +262,11 @@ def test_a_file_that_vanishes_is_a_sentence(tmp_path: Path) -> None:
         os.unlink(path)
         for asked in (api(path), f"{api(path)}/steps/0"):
             status, error = page.error(asked)
-            assert (status, "found nothing there" in error or "can't be read" in error) == (422, True)
+            assert (status, error) == (404, "the file of this run is not there any more")
 
 
 def test_a_journal_that_breaks_the_ledger_ends_there(tmp_path: Path) -> None:
-    """Others write what they like: what stands before a reference to nowhere is shown, and the rest is a sentence."""
+    """Others write what they like: what stands before a reference to nowhere is shown and listed, the rest is said."""
     path = tmp_path / "one.ledger.jsonl"
     sound = shown("cat a.py", "a\n")
     mark = fingerprint(sound.observation, steady=False)
@@ -221,8 +276,9 @@ def test_a_journal_that_breaks_the_ledger_ends_there(tmp_path: Path) -> None:
     )
     with served(path) as page:
         answer = page.get(api(path))
-        assert (answer["steps"]["label"], answer["line"]["live"]) == (["cat a.py"], False)
-        assert answer["trouble"] == ["it can't be read behind step 0: IndexError: list index out of range"]
+        assert (answer["steps"]["label"], answer["trouble"]) == (["cat a.py"], ["lines that are no events: 1"])
+        eventually(lambda: not page.get("/api/runs")["pending"])
+        assert page.get("/api/runs")["runs"] == [answer["line"]]
 
 
 def test_only_this_machine_can_reach_it(tmp_path: Path) -> None:

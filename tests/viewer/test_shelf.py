@@ -9,11 +9,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from execledger.journal.events import Counts, Ended, Event
+from execledger.journal.events import Counts, Ended, Event, FaultCaught
 from execledger.viewer.counting import RunLine, run_id
+from execledger.viewer.filters import Filter
 from execledger.viewer.notes import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
 from execledger.viewer.opening import MAX_OPEN, NoSuchRun, OpenRuns
 from execledger.viewer.seeking import Seeker
@@ -55,11 +57,11 @@ def test_a_thousand_runs_are_listed_filtered_sorted_and_paged(tmp_path: Path) ->
         journal(tmp_path / f"run-{number:03}.ledger.jsonl", f"model {number % 10}", steps=number % 7)
     with shelf_of(tmp_path) as shelf:
         assert (shelf.listing().total, shelf.listing().pending, len(shelf.listing(limit=50).runs)) == (1000, 0, 50)
-        found = shelf.listing(q="MODEL 3 run-01", sort="steps", desc=True)
+        found = shelf.listing(Filter(q="MODEL 3 run-01"), sort="steps", desc=True)
         assert [(Path(line.name).name, line.model, line.steps) for line in found.runs] == [
             ("run-013.ledger.jsonl", "model 3", 6)
         ]
-        most = shelf.listing(q="run-01", sort="steps", desc=True)
+        most = shelf.listing(Filter(q="run-01"), sort="steps", desc=True)
         assert [line.steps for line in most.runs] == sorted((number % 7 for number in range(10, 20)), reverse=True)
         pages = [shelf.listing(sort="name", offset=offset, limit=400).runs for offset in (0, 400, 800)]
         names = [line.name for page in pages for line in page]
@@ -128,6 +130,49 @@ def test_what_comes_goes_and_grows_is_noticed(tmp_path: Path) -> None:
             "grown.ledger.jsonl": (3, True),
             "new.ledger.jsonl": (3, False),
         }
+
+
+def test_a_journal_that_grows_is_counted_on(tmp_path: Path) -> None:
+    """What was counted is not read again: it could stand there no more, and the sum would still be right."""
+    path = journal(tmp_path / "one.ledger.jsonl", steps=3, ended=False)
+    with shelf_of(tmp_path) as shelf:
+        size = path.stat().st_size
+        with path.open("r+b") as file:
+            first = len(file.readline())
+            file.write(b"x" * (size - first - 1) + b"\n")
+            file.write(journal_bytes([plain_step(3)]))
+        (line,) = looked(shelf).listing().runs
+        assert line.steps == 4
+        # Another file under the same name is another run.
+        path.unlink()
+        journal(path, steps=2)
+        (line,) = looked(shelf).listing().runs
+        assert line.steps == 2
+
+
+def test_runs_are_chosen_by_their_fields(tmp_path: Path) -> None:
+    """By one agent, model or task, by faults and by words, all at once; what can be chosen is told with its number."""
+    for number in range(6):
+        fault = FaultCaught(where="govern", error="KeyError")
+        task = f"<issue>task {number // 3}</issue>"
+        begun = start(agent=f"agent {number % 2}", model=f"model {number % 3}", task=task)
+        events: list[Event] = [begun, plain_step(0), *([fault] if number > 3 else [])]
+        (tmp_path / f"{number}.ledger.jsonl").write_bytes(journal_bytes(events))
+    with shelf_of(tmp_path) as shelf:
+
+        def names(**fields: Any) -> list[str]:
+            return sorted(Path(line.name).name[0] for line in shelf.listing(Filter(**fields)).runs)
+
+        assert names(agent="agent 1") == ["1", "3", "5"]
+        assert names(agent="agent 1", model="model 0") == ["3"]
+        assert names(task="task 1", faults=True, q="AGENT") == ["4", "5"]
+        assert names(agent="agent") == []
+        choices = shelf.listing(Filter(q="nothing like it")).choices
+    assert choices == {
+        "agent": [("agent 0", 3), ("agent 1", 3)],
+        "model": [("model 0", 2), ("model 1", 2), ("model 2", 2)],
+        "task": [("task 0", 3), ("task 1", 3)],
+    }
 
 
 def test_a_journal_that_has_not_grown_for_long_is_dead(tmp_path: Path) -> None:

@@ -22,6 +22,11 @@ from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, simulat
 
 LineMap = dict[str, dict[int, tuple[str, int]]]
 """The state of each line of each file, and the step that showed it."""
+TURNS = {
+    "suspect": {"current": "possibly stale", "untold": "possibly stale"},
+    "untold": {"current": "untold"},
+}
+"""What becomes of the states of lines when something happens."""
 FILE = "/repo/a.py"
 
 
@@ -47,11 +52,9 @@ def by_events(files: list[FileTrack], at: int) -> LineMap:
                     known |= dict.fromkeys(range(first, last + 1), ("current", step))
             elif kind == "changed":
                 known = {line: ("stale", seen) for line, (_, seen) in known.items()}
-            else:
-                known = {
-                    line: ("possibly stale" if state == "current" else state, seen)
-                    for line, (state, seen) in known.items()
-                }
+            elif kind != "apart":
+                turns = TURNS[kind]
+                known = {line: (turns.get(state, state), seen) for line, (state, seen) in known.items()}
         if known:
             lines[track.path] = known
     return lines
@@ -64,7 +67,7 @@ def by_ledger(ledger: Ledger, threads: tuple[str, ...] = ("",)) -> LineMap:
         for path, seen in ledger.files(thread).items():
             local, calm = ledger.modifications.local(path), not ledger.disturbed
             for record in seen.records:
-                word = status(ledger, record, local, sealed=calm).removesuffix(", ") or "possibly stale"
+                word = status(ledger, record, local, sealed=calm).removesuffix(", ") or "untold"
                 for run in record.ranges:
                     whole = absolute(run, end_of(seen.records, record))
                     for line in range(whole.first, (whole.last or 0) + 1) if whole else ():
@@ -146,10 +149,18 @@ def test_a_read_beside_a_write_is_suspect_from_the_start() -> None:
     assert track(read_file(1, 2, concurrent=True)) == [(0, "seen", ((1, 2),)), (0, "suspect")]
 
 
-def test_what_a_job_in_the_background_may_write_is_suspect() -> None:
-    """From the moment that one was left running, also what is read later."""
-    events = track(read_file(1, 2), shown("sleep 100 &"), read_file(1, 2))
-    assert events == [(0, "seen", ((1, 2),)), (1, "suspect"), (2, "seen", ((1, 2),)), (2, "suspect")]
+def test_what_a_job_in_the_background_may_write_is_untold() -> None:
+    """What was read before it is suspect; of what is read later nothing is claimed, until something else may write."""
+    steps = [read_file(1, 2), shown("sleep 100 &"), read_file(1, 2), shown("./build.sh")]
+    assert track(*steps) == [
+        (0, "seen", ((1, 2),)),
+        (1, "suspect"),
+        (2, "seen", ((1, 2),)),
+        (2, "untold"),
+        (3, "suspect"),
+    ]
+    states = [read_journal(journal_bytes(told(steps))).map_at(at)[FILE][0][2] for at in range(4)]
+    assert states == ["current", "possibly stale", "untold", "possibly stale"]
 
 
 def test_what_a_conversation_was_born_with_is_no_new_sight() -> None:
@@ -162,7 +173,12 @@ def test_the_end_of_a_file_is_counted_where_its_length_is_known() -> None:
     """The last lines have numbers only if the whole was seen before, and nothing changed since."""
     tail = shown("tail -n 2 a.py", "line 8\nline 9\n")
     whole = shown("cat a.py", "".join(f"line {line}\n" for line in range(1, 10)))
-    assert track(whole, tail, EDIT, tail) == [(0, "seen", ((1, 9),)), (1, "seen", ((8, 9),)), (2, "changed", ())]
+    assert track(whole, tail, EDIT, tail) == [
+        (0, "seen", ((1, 9),)),
+        (1, "seen", ((8, 9),)),
+        (2, "changed", ()),
+        (3, "apart", ((-2, -1),)),
+    ]
 
 
 def test_a_file_that_is_written_and_never_read_has_a_track() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.core.redact import redact
 from execledger.journal.events import Ended, Event, FaultCaught
 from execledger.journal.summary import RunSummary
 from execledger.journal.writer import Journal, JournalError
@@ -79,7 +80,7 @@ class Chronicle:
 
     def fault(self, where: str, error: BaseException) -> None:
         """Note a fault of ours."""
-        self.note(FaultCaught(where=where, error=type(error).__name__, message=str(error)[:500]))
+        self.note(FaultCaught(where=where, error=type(error).__name__, message=redact(str(error))[:500]))
 
     def end(self, reason: str = "") -> None:
         """Close the run, once; nobody stands behind the end of a run, so what goes wrong here is only counted."""

@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from execledger.agents.mini_options import options_of
+from execledger.core.redact import redact
 from execledger.errors import LedgerError
 from execledger.journal.summary import sentences
 
@@ -104,11 +105,11 @@ def main() -> None:
             arguments = injected(runner, arguments, options)
             atexit.register(tell_summary)
         except LedgerError as error:
-            print(f"execledger: {error}", file=sys.stderr)
+            print(f"execledger: {redact(str(error))}", file=sys.stderr)
             sys.exit(2)
         except Exception as error:
             # A file that is missing, say: the agent meets the same, and reports it in its own way.
-            print(f"Ledger: not in this run, since the agent's configuration can't be read: {error}", file=sys.stderr)
+            print(f"Ledger: not in this run, since the agent's configuration can't be read: {redact(str(error))}", file=sys.stderr)
     entry = next(iter(entry_points(group="console_scripts", name=program)))
     # The agent calls itself what it finds here, in its usage for one.
     sys.argv, sys.modules["__main__"].__package__ = [program, *arguments], None

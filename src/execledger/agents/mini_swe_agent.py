@@ -23,18 +23,21 @@ import msgspec
 
 from execledger import __version__
 from execledger.agents.chronicle import Chronicle
+from execledger.agents.mini_follower import Follower
 from execledger.agents.mini_messages import (
     NOT_EXECUTED,
-    Follower,
     Message,
+    acts,
     append_text,
+    content_of,
     noted,
     observation_of,
     text_of,
 )
 from execledger.agents.mini_options import Options, agent_version, options_of
+from execledger.agents.mini_request import inside, marked, usage_of, with_view_inside
 from execledger.agents.mini_sealed import sealed
-from execledger.agents.session import Session
+from execledger.agents.session import Session, told
 from execledger.core.actions import Action
 from execledger.core.decisions import Decision, Step
 from execledger.core.plain import printable
@@ -69,6 +72,16 @@ class LedgerModel:
     _variables: Mapping[str, Any] = MappingProxyType({})
     _cache: str | None = None
     _turn = -1
+    _visible: frozenset[int] = frozenset()
+    """The steps whose results stand in the last request."""
+    _since = 0
+    """The first of them."""
+    _note: Message | None = None
+    """What was proposed last and decided about it, until it is answered."""
+    _unseen = False
+    """Something may have written that this run has not seen: before it began, or still at work."""
+    _before: tuple[Message, ...] = ()
+    """What was noted beside the commands that a person ran before the first request."""
 
     def __init__(self, *, ledger: dict[str, Any] | None = None, **model_config: Any) -> None:
         """Wrap the model that ``model_config`` describes; ``ledger`` holds the options."""
@@ -79,19 +92,22 @@ class LedgerModel:
         except msgspec.ValidationError:
             # In the ordinary course nothing of ours is called that could fail; here it says what is wrong.
             self._options = options_of(ledger)
-        self.inner: Any = get_model(config={**model_config, "model_class": self._options.inner_model_class})
+        inner = get_model(config={**model_config, "model_class": self._options.inner_model_class})
+        # Of two Ledgers one is enough: the outer one, since its options are what the user wrote last.
+        self.inner: Any = inner.inner if isinstance(inner, LedgerModel) else inner
 
     @classmethod
     def wrap(cls, model: Any, **ledger: Any) -> LedgerModel:
         """Wrap a model object: ``agent.model = LedgerModel.wrap(agent.model)``."""
         wrapped = cls.__new__(cls)
         wrapped._options = msgspec.convert(ledger, Options, strict=False)
-        wrapped.inner = model
+        wrapped.inner = model.inner if isinstance(model, LedgerModel) else model
         return wrapped
 
     def _begin(self, task: str) -> None:
         """Start a run; the one before it, if any, has ended."""
-        self._begun, self._turn = None, -1
+        self._unseen = self._unseen or self._leaves()
+        self._begun, self._note, self._turn, self._visible, self._since = None, None, -1, frozenset(), 0
         if self._end is not None:
             self._end()
         name = f"mini-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -116,13 +132,21 @@ class LedgerModel:
         self._cache = cache if isinstance(cache, str) else None
         logger.info("Ledger %s is active (preset %s)", __version__, session.policy.preset.value)
 
+    def _leaves(self) -> bool:
+        """The run that has ended may have left something running; its ledger is not asked again."""
+        if self._begun is None:
+            return False
+        for step in self._follower.left():
+            self._session.ledger.record(step)
+        return bool(self._session.ledger.disturbed)
+
     @property
     def _session(self) -> Session:
         assert self._begun is not None, "no run has begun"
         return self._begun
 
     def _recorded(self, step: Step) -> None:
-        self._session.record(step, max(self._turn, 0), self._sealed)
+        self._session.record(step, max(self._turn, 0), self._sealed, self._since)
 
     def _fault(self, where: str, error: BaseException) -> None:
         """Count a fault of ours, once, and leave the rest of the run to the inner model."""
@@ -132,7 +156,7 @@ class LedgerModel:
                 self._session.fault(where, error)
             except Exception:
                 # There is no run to tell, or not even that is possible.
-                logger.warning(f"Ledger is off, after a fault of its own in {where}: {error!r}")
+                logger.warning(f"Ledger is off, after a fault of its own in {where}: {told(error)}")
                 self._summary = RunSummary(counts=Counts(faults=1))
                 RUNS.append(self._summary)
         if not isinstance(error, Exception):
@@ -234,68 +258,36 @@ class LedgerModel:
                 return messages
             task = next((text_of(one) for one in messages if one.get("role") == "user"), "")
             self._begin(task or "(no task)")
+            # What was done before we came proves nothing: whatever else was done is not told.
+            self._unseen = self._unseen or any(acts(one) and not self._saw(one) for one in messages)
         self._turn += 1
         self._messages = messages
         self._follower.follow(messages)
-        text = self._session.view(self._sealed)
-        prefix = self._marked(messages)
+        self._visible = self._follower.standing.visible(messages)
+        self._since = min(self._visible, default=len(self._session.ledger))
+        text = self._session.view(self._sealed, self._visible)
         if not text:
-            return prefix
-        if self._inside(messages):
-            if self._cache and messages[-1].get("role") == "tool":
-                # The marker of a tool's message covers all of it, and nothing may be cached that holds the view.
-                return [*self._marked(messages[:-1]), _with_text(messages[-1], text)]
-            return [*prefix[:-1], _with_text(prefix[-1], text)]
-        return [*prefix, self.inner.format_message(role="user", content=text)]
-
-    def _used(self, message: Message) -> None:
-        """Add up what the provider says that a call took."""
-        extra = message.get("extra") or {}
-        usage = message.get("usage") or (extra.get("response") or {}).get("usage") or {}
-        details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
-        tokens = {
-            "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
-            "cached_tokens": details.get("cached_tokens", usage.get("cache_read_input_tokens")),
-            "output_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
-        }
-        known = {name: count if isinstance(count, int) else None for name, count in tokens.items()}
-        cost = extra.get("cost")
-        self._session.chronicle.usage.add(known, cost if isinstance(cost, float) else None)
-
-    def _marked(self, messages: list[Message]) -> list[Message]:
-        """The messages with the cache marker where the agent would have put it: on the last one that stays."""
-        if not self._cache or not messages:
-            return messages
-        from minisweagent.models.utils.cache_control import set_cache_control
-
-        bare = [{key: value for key, value in one.items() if key != "extra"} for one in messages]
-        marked: list[Message] = set_cache_control(bare, mode=self._cache)
-        return marked
-
-    def _inside(self, messages: list[Message]) -> bool:
-        """The view goes into the last message: asked for, or two user turns in a row would not do."""
-        if self._options.placement != "auto" or not messages:
-            return self._options.placement == "inside" and bool(messages)
-        settings = getattr(getattr(self.inner, "config", None), "model_kwargs", None)
-        thinks = isinstance(settings, dict) and "thinking" in settings
-        textual = "textbased" in type(self.inner).__name__.lower()
-        return (thinks or textual) and len(messages) > 2
+            return marked(messages, self._cache)
+        if inside(messages, self._options.placement, self.inner):
+            return with_view_inside(messages, text, self._cache)
+        return [*marked(messages, self._cache), self.inner.format_message(role="user", content=text)]
 
     # Govern
 
     def _governed(self, message: Message) -> Message:
         """A copy of the model's message with suppressed actions taken out, and our decisions beside."""
-        self._used(message)
+        self._session.chronicle.usage.add(*usage_of(message))
         extra = message.get("extra") or {}
         proposed = extra.get("actions") or []
         if not proposed:
             return message
         actions = [Action(str(one.get("command", "")), self._cwd) for one in proposed]
-        decisions = self._session.decide(actions, self._sealed)
+        decisions = self._session.decide(actions, self._sealed, self._visible)
         kept = [
             one for one, decision in zip(proposed, decisions, strict=True) if not self._session.suppresses(decision)
         ]
         note = {"proposed": proposed, "decisions": [msgspec.to_builtins(decision) for decision in decisions]}
+        self._note = dict(note)
         return {**message, "extra": {**extra, "actions": kept, "ledger": note}}
 
     # Compare
@@ -306,7 +298,14 @@ class LedgerModel:
         if extra.get("actions") or "ledger" in extra:
             extra.setdefault("ledger", {})["cwd"] = self._cwd
         note: Message = extra.get("ledger") or {}
+        if self._begun is None:
+            self._before = (*self._before, note)
         return note
+
+    def _saw(self, message: Message) -> bool:
+        """The commands in a message ran before our eyes: the note beside them is the very one that we wrote."""
+        note = (message.get("extra") or {}).get("ledger")
+        return any(note is one for one in self._before)
 
     def _answered(
         self, message: Message, outputs: list[Message], template_vars: dict[str, Any] | None
@@ -316,18 +315,22 @@ class LedgerModel:
         if "proposed" not in note:
             plain: list[Message] = self.inner.format_observation_messages(message, outputs, template_vars)
             return plain
+        asked, self._note = self._note, None
+        if asked is None or any(note[key] != asked[key] for key in asked):
+            # Another run was under way meanwhile, or it was answered before: nothing here is about this ledger.
+            return self._unanswered(message, note, outputs, template_vars)
         decisions = [msgspec.convert(one, Decision) for one in note["decisions"]]
-        visible = range(len(self._session.ledger))
         actions = [Action(str(one.get("command", "")), self._cwd) for one in note["proposed"]]
         message["extra"]["actions"] = note["proposed"]
-        merged, suppressed = self._merged(actions, decisions, outputs, visible)
-        rendered: list[Message] = self.inner.format_observation_messages(message, merged, template_vars)
+        merged, suppressed = self._merged(actions, decisions, outputs)
+        whole: list[Message] = self.inner.format_observation_messages(message, merged, template_vars)
+        rendered = whole
         steps: list[Step | None] = []
         for at, (action, decision) in enumerate(zip(actions, decisions, strict=True)):
             if at in suppressed:
                 steps.append(suppressed[at])
             elif at < min(len(merged), len(rendered)) and merged[at] is not NOT_EXECUTED:
-                steps.append(self._session.complete(action, decision, observation_of(rendered[at]), visible))
+                steps.append(self._session.complete(action, decision, observation_of(rendered[at]), self._visible))
             else:
                 steps.append(None)
         elided = {
@@ -340,11 +343,11 @@ class LedgerModel:
                 {**one, "output": elided[at].shown.text} if at in elided else one for at, one in enumerate(merged)
             ]
             rendered = self.inner.format_observation_messages(message, replaced, template_vars)
-        self._noted(rendered, steps, merged, elided)
+        self._noted(rendered, steps, merged, {at: content_of(whole[at]) for at in elided})
         return rendered
 
     def _merged(
-        self, actions: list[Action], decisions: list[Decision], outputs: list[Message], visible: range
+        self, actions: list[Action], decisions: list[Decision], outputs: list[Message]
     ) -> tuple[list[Message], dict[int, Step]]:
         """The outputs in the order of the proposals, references where nothing ran; and the suppressed steps."""
         left = list(outputs)
@@ -354,7 +357,7 @@ class LedgerModel:
         for at, (action, decision) in enumerate(zip(actions, decisions, strict=True)):
             answered = at + 1 if self._session.suppresses(decision) or left else answered
             if self._session.suppresses(decision):
-                step = self._session.complete(action, decision, None, visible)
+                step = self._session.complete(action, decision, None, self._visible)
                 suppressed[at] = step
                 status = step.observation.exit_status or 0
                 merged.append({"output": step.shown.text, "returncode": status, "exception_info": ""})
@@ -366,18 +369,23 @@ class LedgerModel:
         return merged[:answered], suppressed
 
     def _noted(
-        self, rendered: list[Message], steps: list[Step | None], merged: list[Message], elided: dict[int, Step]
+        self, rendered: list[Message], steps: list[Step | None], merged: list[Message], elided: dict[int, object]
     ) -> None:
         """Write beside each observation what was decided, append remarks, and record the steps."""
+        standing = self._follower.standing
         for at, (message, step) in enumerate(zip(rendered, steps, strict=False)):
             if step is None:
                 continue
-            noted(message, Answer(len(self._session.ledger), step.decision, step.shown, self._cwd, self._sealed))
+            index = len(self._session.ledger)
+            noted(message, Answer(index, step.decision, step.shown, self._cwd, self._sealed))
             raw = str(merged[at].get("output") or "")
             if at in elided:
                 message["extra"]["raw_output"] = raw
             if step.shown.kind == "remark":
                 append_text(message, "\n" + step.shown.text)
+            standing.showed(index, message)
+            if step.shown.kind == "reference":
+                standing.refers(index, step.shown.refers_to, elided.get(at, NOT_ANSWERED))
             if step.shown.kind == "reference" and "mode" in self._variables:
                 # Only the interactive agent has a mode, and so somebody at the screen.
                 done = "run, its output stands above" if at in elided else "not run, its output stands above"
@@ -414,18 +422,7 @@ class LedgerModel:
     @property
     def _sealed(self) -> bool:
         """Commands run in a container of the agent's own that shares no files, once an observation has told."""
-        return sealed(self._variables)
-
-
-def _with_text(message: Message, text: str) -> Message:
-    """A copy of ``message`` with ``text`` behind its own."""
-    copy = {key: value for key, value in message.items() if key != "extra"}
-    content = copy.get("content")
-    if isinstance(content, list):
-        copy["content"] = [*content, {"type": "text", "text": text}]
-    else:
-        append_text(copy, "\n\n" + text)
-    return copy
+        return sealed(self._variables) and not self._unseen
 
 
 wrap = LedgerModel.wrap

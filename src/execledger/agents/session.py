@@ -70,9 +70,9 @@ class Session:
         self.chronicle.note(ViewRendered(index=len(self.ledger), text=text, thread=thread))
         return text
 
-    def decide(self, actions: list[Action], sealed: bool) -> list[Decision]:
+    def decide(self, actions: list[Action], sealed: bool, visible: Container[int] | None = None) -> list[Decision]:
         """One decision per action of a step; what stands behind a possible write of the same step is allowed."""
-        batch = Batch(self.ledger, sealed=sealed)
+        batch = Batch(self.ledger, visible, sealed)
         return [batch.decide(action) for action in actions]
 
     def suppresses(self, decision: Decision) -> bool:

@@ -13,9 +13,11 @@ from execledger.errors import LedgerError
 
 VERBS = {
     "demo": ("execledger.cli.demo", "Show what Ledger does: live with a scripted model, or on a recorded run."),
+    "doctor": ("execledger.cli.doctor", "Check the installation, find the agents here, and say what to fix."),
     "eval": ("execledger.cli.eval", "Run the paper's experiment, grade it, and report on any recorded runs."),
     "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
     "proxy": ("execledger.cli.proxy", "Stand between agents and their model, for any number of agents at once."),
+    "purge": ("execledger.cli.purge", "Delete what is kept at rest: by age, by run, or all of it."),
     "replay": ("execledger.cli.replay", "Replay recorded runs and measure every decision against what was recorded."),
     "run": ("execledger.cli.run", "Start an unmodified agent with Ledger around it."),
     "stats": ("execledger.cli.stats", "Add up what many runs came to, from their journals."),

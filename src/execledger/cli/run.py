@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -56,13 +57,11 @@ def command(
     program = find_program(name, kind)
     if is_off():
         os.execv(program, [program, *arguments])
-    if view:
-        from execledger.cli.view import view_beside
-
-        view_beside(switches.journals(), browser=not no_browser)
     if kind == "codex":
         refuse(kind, {"--placement": placement})
         rules = proxy_rules(switches, sealed)
+        if view:
+            show(switches.journals(), browser=not no_browser)
         from execledger.agents.codex_start import Launch
         from execledger.agents.codex_start import start as start_codex
 
@@ -75,10 +74,32 @@ def command(
         return start_codex(program, arguments, launch)
     given = {"--upstream": upstream, "--sealed": sealed, "--direct-tools": direct_tools}
     refuse(kind, {**given, "--pass-through": pass_through})
+    if view:
+        show(switches.journals(), browser=not no_browser)
     from execledger.agents.mini_launch import start as start_mini
 
     start_mini(program, arguments, switches.asked() | ({"placement": placement} if placement else {}))
     raise AssertionError("the agent has taken our place")
+
+
+def show(folder: Path | None, *, browser: bool) -> None:
+    """Start a viewer beside the agent that is about to be started, and say where it is.
+
+    What goes wrong with it is said, and the agent starts all the same; only options that contradict each other are a
+    mistake.
+    """
+    if folder is None:
+        raise LedgerError("--view: found with --journal off, expected journals to view", hint="execledger run --help")
+    from execledger.viewer.beside import start
+
+    try:
+        # Looked for and not loaded: the agent should not wait for that.
+        if find_spec("aiohttp") is None:
+            raise LedgerError("aiohttp is not installed, expected: pip install 'execledger[view]'")
+        said = f"this run is shown at {start(folder, browser=browser)}"
+    except (LedgerError, OSError, ValueError) as error:
+        said = f"this run is not shown: {error}"
+    click.echo(f"Ledger: {said}", err=True)
 
 
 def refuse(kind: str, given: dict[str, object]) -> None:

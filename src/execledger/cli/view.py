@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import click
 from execledger.cli.runs import chosen_policy, policy_options, shim_resolver
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
-from execledger.journal.folder import journal_folder
+from execledger.journal.folder import journal_folder, private_folder
 
 
 @click.command("view")
@@ -37,6 +38,10 @@ def command(
     """
     given = paths or (str(journal_folder()),)
     policy = chosen_policy(preset, policy_file)
+    if target is None and not paths:
+        # Before the first run it is not there; its journals are shown as they come.
+        with suppress(OSError):
+            private_folder(Path(given[0]))
     for path in given:
         if not os.path.exists(path):
             raise LedgerError(f"{path}: found nothing there", hint="`execledger run -- mini ...` writes a journal")
@@ -53,8 +58,9 @@ def write(paths: tuple[str, ...], target: str, policy: Policy | None) -> None:
     def tell(reason: str) -> None:
         click.echo(f"execledger: not read: {reason}", err=True)
 
-    runs = export(paths, Path(target), policy, shim_resolver(), tell)
-    click.echo(f"{target}: {runs} run{'s' if runs != 1 else ''}", err=True)
+    runs, compared = export(paths, Path(target), policy, shim_resolver(), tell)
+    without = "" if compared else "; too many to compare each with each, so the file holds no comparisons"
+    click.echo(f"{target}: {runs} run{'s' if runs != 1 else ''}{without}", err=True)
 
 
 def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: bool) -> None:
@@ -80,13 +86,3 @@ def require_server() -> None:
         import_module("execledger.viewer.server")
     except ModuleNotFoundError as error:
         raise LedgerError(f"{error.name}: not installed", hint="pip install 'execledger[view]'") from error
-
-
-def view_beside(folder: Path | None, *, browser: bool) -> None:
-    """Start a viewer beside the agent that is about to be started, and say where it is."""
-    require_server()
-    if folder is None:
-        raise LedgerError("--view: found with --journal off, expected journals to view", hint="execledger run --help")
-    from execledger.viewer.beside import start
-
-    click.echo(f"Ledger: this run is shown at {start(folder, browser=browser)}", err=True)

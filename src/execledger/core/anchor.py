@@ -6,20 +6,33 @@ import re
 
 from execledger.core.plain import clip, printable
 
-BODY = re.compile(r"<(pr_description|issue|issue_description|task|problem_statement|bug_report)>\s*(.*?)\s*</\1>", re.S)
-"""The tagged body of an issue or pull request."""
+TAG = re.compile(r"<(pr_description|issue|issue_description|task|problem_statement|bug_report)>")
+"""What stands before the tagged body of an issue or pull request."""
 LEAD = re.compile(r"\A(?:consider the following (?:PR|issue)[^\n]*|#+ [^\n]*)\n+", re.IGNORECASE)
 """A harness's own first line, in front of the text."""
-PATCH_FILE = re.compile(r"git diff[^\n`>]*>\s*([\w./-]+)|\b(patch\.txt)\b")
+PATCH_FILE = re.compile(r"git diff(?:(?!git diff)[^\n`>])*+>\s*([\w./-]+)|\b(patch\.txt)\b")
 """A file that the instructions name for the final patch."""
 
 
 def task_anchor(task: str, budget: int) -> str:
     """The task in at most ``budget`` bytes: the tagged body if there is one, else the first paragraph."""
-    body = BODY.search(task)
-    text = LEAD.sub("", body[2]) if body else next((part for part in re.split(r"\n\s*\n", task) if part.strip()), "")
+    body = _body(task)
+    text = (
+        next((part for part in re.split(r"\n\s*\n", task) if part.strip()), "") if body is None else LEAD.sub("", body)
+    )
     # Nothing in it may steer a terminal, or look like the view's own marks.
     return clip(printable(text).replace("execution_state", "execution state"), budget)
+
+
+def _body(task: str) -> str | None:
+    """The first tagged body that is closed; one pattern for all of it would take forever over a long one that is not."""
+    unclosed: set[str] = set()
+    for tag in TAG.finditer(task):
+        end = -1 if tag[1] in unclosed else task.find(f"</{tag[1]}>", tag.end())
+        if end >= 0:
+            return task[tag.end() : end].strip()
+        unclosed.add(tag[1])
+    return None
 
 
 def patch_files(task: str) -> tuple[str, ...]:

@@ -27,14 +27,15 @@ class Batch:
         """A turn against ``ledger``; ``pending`` says that something that may write is under way already."""
         self.pending = pending
         """Something that may write stands before the next call, or is under way."""
+        self.sealed = sealed
+        """Nothing but the agent's own commands can write, as far as is known now."""
         self._ledger = ledger
         self._visible = visible
-        self._sealed = sealed
 
     def decide(self, action: Action) -> Decision:
         """Judge the next call of the turn."""
         held = self.pending and self._ledger.policy.govern
-        decision = PENDING if held else self._ledger.govern(action, self._visible, self._sealed)
+        decision = PENDING if held else self._ledger.govern(action, self._visible, self.sealed)
         record = self._ledger.classify(action)
-        self.pending = self.pending or record.effects is not Effects.NONE or record.background
+        self.pending = self.pending or record.effects is not Effects.NONE or record.background or record.foreign
         return decision

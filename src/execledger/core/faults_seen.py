@@ -7,7 +7,7 @@ import re
 MARKS = ("Traceback", "rror", "FAIL", "panicked", "warning:")
 """An output without any of these names no error."""
 NAMED = re.compile(
-    r'File "([^"\n]{1,300})", line \d+|^\s*(?:--> |at .{0,200}\()?([\w./+-]{1,300}\.\w{1,8})[:(]\d+', re.MULTILINE
+    r'File "([^"\n]{1,300})", line \d+|^[^\S\n]*+(?:--> |at .{0,200}\()?([\w./+-]{1,300}\.\w{1,8})[:(]\d+', re.MULTILINE
 )
 """A traceback's or compiler's way to name a file and line."""
 MAX_FILES = 50

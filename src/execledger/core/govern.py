@@ -18,6 +18,7 @@ from execledger.core.decisions import Allow, Decision, Nudge, Reuse
 from execledger.core.faults_seen import names
 from execledger.core.policy import Preset
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects
+from execledger.core.seal import NOT_FOUND, stopped
 from execledger.core.transient import transient
 from execledger.shell import ranges
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 OFF = Allow("govern-off")
 """The decision where govern is switched off."""
-KILLED = (-1, 124, 137, 143)
-"""Exit statuses of a command that was stopped from outside: its result says nothing about the next run."""
 TEST_REACH = 40
 """How many calls back a repeated test is looked for; a bound on the work, not a matter of taste."""
 SECOND_LOOK, SUBMISSION = "second-look", "submission"
@@ -143,14 +142,14 @@ def seen_content(case: Case) -> Decision | None:
     if view is None or not case.record.literal or view.numbering == CHANGED:
         return None
     ledger = case.ledger
-    if not view.path.startswith("/") or transient(view.path, ledger.home) or ledger.unstable(view.path):
+    if not view.path.startswith("/") or transient(view.path, ledger.home):
         return None
     local = ledger.modifications.local(view.path)
     if ledger.policy.preset is Preset.PAPER:
         seen = ledger.observed(case.action.thread, view.path)
         valid = [one for one in seen if one.local == local and one.clock >= 0]
         reason = f"change counter of the file: {local}, then and now"
-    elif case.sealed:
+    elif case.sealed and case.record.provable:
         valid = [one for one in ledger.observed(case.action.thread, view.path) if one.clock == ledger.clock]
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     else:
@@ -179,17 +178,16 @@ def repeat(case: Case) -> Decision | None:
     if not (record.comparable and record.literal and case.shown(step)):
         return None
     named = (*record.looks_at, *((record.view.path,) if record.view else ()))
-    if any(transient(path, ledger.home) for path in named) or ledger.linked_away:
-        # Behind a link into such a folder anything may stand, and a search need not name it.
+    if any(transient(path, ledger.home) for path in named):
         return None
     result = ledger.results[step]
-    if result.exit_status in KILLED:
+    if stopped(result.exit_status) or result.exit_status in NOT_FOUND:
         return None
     if ledger.policy.preset is Preset.PAPER:
         now = ledger.modifications.everywhere
         unchanged, reason = result.everywhere == now, f"global change counter: {now}, then and now"
     else:
-        unchanged = case.sealed and result.clock == ledger.clock
+        unchanged = case.sealed and record.provable and result.clock == ledger.clock
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     return Reuse("repeat", (f"same command at step {step}", reason), (step,)) if unchanged else None
 

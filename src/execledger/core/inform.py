@@ -15,6 +15,7 @@ from msgspec import Struct
 from execledger.core.observations import FileSeen, ObservationRecord, Sight, shown_name, spans
 from execledger.core.plain import clip, printable
 from execledger.core.policy import Preset
+from execledger.shell.paths import beneath
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -108,6 +109,8 @@ def _refresh(
     local = ledger.modifications.local(path)
     if since is not None and seen.settled == (local, since):
         return
+    # What lies elsewhere may change without a command: of it, nothing is claimed.
+    sealed = sealed and beneath(path, ledger.home)
     words = [
         status(ledger, sight.record, local, sealed) + context(ledger, sight.record, visible) for sight in seen.sights
     ]

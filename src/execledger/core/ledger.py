@@ -5,7 +5,6 @@ State changes only in ``record``, at a cost proportional to the step. Everything
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Container
 
@@ -22,22 +21,14 @@ from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Lines, View
 from execledger.core.redact import REDACTED, redact
+from execledger.core.seal import ending
 from execledger.core.seen import SeenLines
 from execledger.core.understand import classify
 from execledger.core.withheld import marked
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
-from execledger.shell.paths import resolve, speaks_of_unstable
+from execledger.shell.paths import resolve
 
-STARTS_JOB = ("Popen", "fork", "daemon", "nohup", "setsid", "spawn", "screen -d")
-"""Words of code that may leave a process running: enough to call nothing sealed any more."""
-LEFT_RUNNING = re.compile(r"(?<![&|<>])&[ \t]*(?:\n|$|\))")
-"""A shell's mark for a job in the background, at the end of a line."""
-
-DAEMON = re.compile(
-    r"(?:^|[\s;&|(])(?:-D|--daemon\w*|--detach\w*|--background|--fork|coproc|trap|start|restart|systemd-run)(?=[\s=;)]|$)"
-)
-"""Words by which a program that we don't know is asked to stay, or a shell to do something later."""
 NEVER = -1
 """A value that no change counter ever has: nothing was unchanged since."""
 
@@ -104,7 +95,6 @@ class Ledger:
         self._patches: set[str] = set(anchor.patch_files(task))
         self._resolved: tuple[object, frozenset[str]] = (None, frozenset())
         self._scripts = Scripts()
-        self._unstable: set[str] = set()
         self._anchors: dict[str, str] = {}
         # Keys are left out of digests, so that a journal, which holds none, has the same.
         self._chain = digest(redact(self.anchor), self.policy.digest_text())
@@ -193,15 +183,6 @@ class Ledger:
         if known is None or known[0] is not view or known[1] is not observation:
             known = self._returned = (view, observation, returned(view, observation))
         return known[2]
-
-    @property
-    def linked_away(self) -> bool:
-        """Something that this run has made may lead to files that change by themselves."""
-        return bool(self._unstable)
-
-    def unstable(self, path: str) -> bool:
-        """Whether ``path`` may lead to a file that changes by itself, by what this run has made of it."""
-        return any(path == one or path.startswith(f"{one}/") for one in self._unstable)
 
     def repeated(self, action: Action, record: CommandRecord) -> int | None:
         """The newest step that showed the whole result of this very command."""
@@ -337,30 +318,15 @@ class Ledger:
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Counters, scripts and disturbances: what the step changed or may have changed."""
-        if step.observation.timed_out:
-            self.disturbed = self.disturbed or "a command timed out or was interrupted"
-        if record.background or self._starts_job(step.action, record):
-            self.disturbed = self.disturbed or "a job was left in the background"
+        self.disturbed = self.disturbed or ending(step.action.command, record, step.observation, self.home)
         if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:
             return
         self.clock += 1
         self.modifications.advance(at, record, self.home, failed=not step.observation.succeeded)
         self._patches.update(record.patches)
-        if speaks_of_unstable(step.action.command):
-            # It may have made a link into a folder whose files change by themselves.
-            self._unstable.update(record.writes)
         for path, text in record.texts:
             if is_script(path) and not isinstance(step.action.call, Edit):
                 self._scripts.write(path, text, record.cwd)
-
-    def _starts_job(self, action: Action, record: CommandRecord) -> bool:
-        """Inline code, a script that is being written, or an unknown command speaks of what may outlive it."""
-        if record.effects is Effects.UNKNOWN and DAEMON.search(action.command):
-            return True
-        if not record.reproduces and not any(is_script(path) for path, _ in record.texts):
-            return False
-        text = action.command
-        return any(word in text for word in STARTS_JOB) or ("&" in text and bool(LEFT_RUNNING.search(text)))
 
     def _name_symbols(self, step: Step, record: CommandRecord) -> None:
         """Symbols of modified files, from the edit's own text or from a diff that the step shows.

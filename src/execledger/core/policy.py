@@ -61,7 +61,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """The policy that a TOML text describes; ``where`` names it in errors."""
         try:
             values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise BadPolicy(f"{where} is not TOML: {error}") from None
         unknown = [key for key in values if key not in cls.__struct_fields__]
         if unknown:

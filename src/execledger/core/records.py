@@ -112,10 +112,15 @@ class CommandRecord(Struct, frozen=True):
     """Every part is a known reader or searcher: its output may be compared after running."""
     literal: bool = False
     """Every word is literal and nothing in it depends on time or processes: its output depends on files alone."""
+    provable: bool = False
+    """It is a plain reader of files beneath where it starts, with options that ask for nothing else: where nothing has
+    been written since, its output is what it was."""
     scope: Scope = Scope.NONE
     """How far its recognised writes reach."""
     background: bool = False
     """It leaves a job running."""
+    foreign: bool = False
+    """It runs what others have set up for it, such as hooks and plug-ins: more may happen than its effects say."""
     reproduces: bool = False
     """It runs a script or inline code, as one does to reproduce a problem."""
     patches: tuple[str, ...] = ()

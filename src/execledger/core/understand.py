@@ -8,7 +8,7 @@ from execledger.core.actions import Action, Aside, Command, Edit, Patch, Read, S
 from execledger.core.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from execledger.shell.classify import classify_command
 from execledger.shell.parts import NOTHING, Knowledge
-from execledger.shell.paths import spell, unstable
+from execledger.shell.paths import beneath, spell, unstable
 from execledger.symbols.patches import patched_paths
 
 
@@ -64,6 +64,7 @@ def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
         looks_at=(path,),
         comparable=stable,
         literal=stable and path.startswith("/"),
+        provable=stable and beneath(path, action.cwd),
     )
 
 

@@ -17,9 +17,9 @@ from msgspec import Struct
 from execledger.evaluate.records import Tokens
 from execledger.replay import output_bytes
 from execledger.trajectories.recording import ModelCall, Recorded, Run
+from execledger.trajectories.usage import BYTES_PER_TOKEN as BYTES_PER_TOKEN
+from execledger.trajectories.usage import tokens_in as tokens_in
 
-BYTES_PER_TOKEN = 4
-"""Bytes of text that are taken for one token, wherever the provider did not count."""
 _CHARGES_WRITES = re.compile("claude|anthropic|sonnet|opus|haiku", re.IGNORECASE)
 """Models whose providers charge for writing to the cache, and keep nothing in it that was not sent."""
 _UNKNOWN = ModelCall()
@@ -34,11 +34,6 @@ class Usage(Struct, frozen=True):
     """Each call's tokens; empty where only their total is known."""
     estimated: bool
     """At least one call's tokens are estimated, not counted by the provider."""
-
-
-def tokens_in(size: int) -> int:
-    """Tokens in ``size`` bytes of text, estimated."""
-    return round(size / BYTES_PER_TOKEN)
 
 
 def text_bytes(text: str) -> int:

@@ -132,7 +132,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """The plan that a TOML text describes; ``where`` names it in errors."""
         try:
             values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise LedgerError(f"{where} is not TOML: {error}") from None
         return cls.from_values(values, where)
 

@@ -107,7 +107,7 @@ def read_prices(path: Path) -> Prices:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LedgerError(f"{path}: {error.strerror}, expected a table of prices") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise LedgerError(f"{path} is not TOML: {error}") from None
     unknown = [key for key in raw if key not in ("date", "models")]
     if unknown:

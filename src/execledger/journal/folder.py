@@ -1,4 +1,4 @@
-"""Where journals are kept unless the user says otherwise, and the edits beside them."""
+"""Where journals are kept unless the user says otherwise, and the edits beside them; both for the owner's eyes only."""
 
 from __future__ import annotations
 
@@ -13,18 +13,29 @@ def journal_folder(environment: Mapping[str, str] | None = None, platform: str =
     environment = os.environ if environment is None else environment
     if chosen := environment.get("EXECLEDGER_JOURNAL"):
         return Path(chosen)
-    return _state_folder(environment, platform) / "execledger" / "journals"
+    return state_folder(environment, platform) / "journals"
 
 
 def edits_file(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
     """The file with every conversation's edits: always the same one, or a resumed session would not find its own."""
+    return state_folder(environment, platform) / "edits.sqlite3"
+
+
+def state_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """The folder for all that is kept, unless the user says otherwise."""
     environment = os.environ if environment is None else environment
-    return _state_folder(environment, platform) / "execledger" / "edits.sqlite3"
-
-
-def _state_folder(environment: Mapping[str, str], platform: str) -> Path:
     home = Path(environment.get("HOME") or os.path.expanduser("~"))
     # The specification tells programs to ignore a relative path here.
     if os.path.isabs(state := environment.get("XDG_STATE_HOME", "")):
-        return Path(state)
-    return home / "Library" / "Application Support" if platform == "darwin" else home / ".local" / "state"
+        return Path(state) / "execledger"
+    above = home / "Library" / "Application Support" if platform == "darwin" else home / ".local" / "state"
+    return above / "execledger"
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, each for its owner alone, whatever the umask says."""
+    missing = [folder]
+    while not missing[-1].exists() and missing[-1].parent != missing[-1]:
+        missing.append(missing[-1].parent)
+    for one in reversed(missing):
+        one.mkdir(mode=0o700, exist_ok=True)

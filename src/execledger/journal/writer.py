@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from execledger.core.redact import redact
 from execledger.errors import LedgerError
 from execledger.journal.codec import encode
 from execledger.journal.events import Event
+from execledger.journal.folder import private_folder
 
 SUFFIX = ".ledger.jsonl"
 """How the name of a journal ends."""
@@ -45,10 +47,10 @@ class Journal:
     @classmethod
     def create(cls, folder: Path, name: str) -> Journal:
         """A new journal for the run ``name``; a number is added to a name that is taken."""
-        stem = re.sub(r"[^\w.+@=-]+", "_", name)[:_NAME_LENGTH].lstrip(".") or "run"
+        stem = re.sub(r"[^\w.+@=-]+", "_", redact(name))[:_NAME_LENGTH].lstrip(".") or "run"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            private_folder(folder)
             for number in itertools.count(1):
                 path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
                 try:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
+from contextlib import suppress
+
+import zstandard
+
 from execledger.agents.session import Session
 from execledger.proxy.coding import Unpacker
 from execledger.proxy.dialect import CallStream
-from execledger.proxy.sse import Events
+from execledger.proxy.sse import Events, Piece
 
 
 class Answer:
@@ -18,32 +23,60 @@ class Answer:
         self._unpack = unpack
         self._events = Events()
         self._broken = False
+        self._begun = False
         self._counted = False
 
     def feed(self, chunk: bytes) -> bytes:
         """What may be sent on now."""
-        plain = self._unpack.decompress(chunk) if self._unpack is not None else chunk
+        plain = self._unpacked(chunk)
         if self._broken:
             return plain
         sent: list[bytes] = []
         left: list[bytes] | None = None
         try:
-            left = self._events.feed(plain)
+            left = self._events.feed(plain)[::-1]
             while left:
-                sent.append(self._stream.feed(left[0]))
-                left.pop(0)
+                sent.append(self._fed(left[-1]))
+                left.pop()
             self._count()
         except Exception as error:
             self._broken = True
             self._session.fault("stream", error)
             # Whatever was held or not looked at yet, in the order in which it came.
             rest = self._events.rest()
-            sent += [self._stream.end(), *((rest, plain) if left is None else (*left, rest))]
+            sent += [self._stream.end(), *((rest, plain) if left is None else (*left[::-1], rest))]
         return b"".join(sent)
+
+    def _fed(self, event: bytes) -> bytes:
+        """What may be sent on for one event, or for a piece of one that is too long."""
+        return (self._stream.skip if isinstance(event, Piece) else self._stream.feed)(event)
+
+    def _unpacked(self, chunk: bytes) -> bytes:
+        """A chunk without its coding; what is not coded as it says from its first byte on passes as it comes."""
+        if self._unpack is None:
+            return chunk
+        try:
+            plain = self._unpack.decompress(chunk)
+        except (zlib.error, zstandard.ZstdError):
+            if self._begun:
+                raise
+            self._unpack, self._broken = None, True
+            return chunk
+        self._begun = True
+        return plain
 
     def end(self) -> bytes:
         """What is left when the stream has ended or was cut off, as it came."""
-        return b"" if self._broken else self._stream.end() + self._events.rest()
+        sent: list[bytes] = []
+        for take in () if self._broken else (self._stream.end, self._events.rest):
+            try:
+                sent.append(take())
+            except Exception as error:
+                self._session.fault("stream", error)
+                # Asked once more: what is held there is the client's.
+                with suppress(Exception):
+                    sent.append(take())
+        return b"".join(sent)
 
     def _count(self) -> None:
         """Note what the answer took, as soon as it tells: some clients hang up right after."""

@@ -20,14 +20,11 @@ from execledger.proxy.conversation import Conversation
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
 from execledger.proxy.later import LateChronicle, Later, at_once
+from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
 from execledger.proxy.workspace import Workspace
 
-MAX_SESSIONS = 1024
-"""Sessions that are kept in memory; one that was let go is rebuilt from its next request and the stored edits."""
 MAX_SUMMARIES = 10_000
 """Sessions that a standing proxy can sum up at its end; the journals know them all."""
-IDLE_SECONDS = 3600.0
-"""How long a session may say nothing before it is taken to have ended."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -49,9 +46,11 @@ class _Open(Struct):
     workspace: Workspace
     """Its ledger."""
     threads: dict[str, Conversation]
-    """Its conversations."""
+    """Its conversations, the one used last at the end."""
     used: float = 0.0
     """When it last said something, by a clock that never jumps."""
+    counted: int = 0
+    """What its ledger had taken in by then, as the book has added it up."""
 
 
 class Book:
@@ -70,6 +69,7 @@ class Book:
         self._later = later
         self._sessions: OrderedDict[str, _Open] = OrderedDict()
         self._writers: set[str] = set()
+        self._taken = 0
 
     def __len__(self) -> int:
         """How many sessions are kept in memory."""
@@ -82,17 +82,21 @@ class Book:
     def conversation(self, asked: Asked, request: Request) -> Conversation:
         """The conversation that a request belongs to."""
         now = time.monotonic()
-        session = self._sessions.get(asked.session)
+        session = self._sessions.pop(asked.session, None)
+        self._let_go(now)
         if session is None:
-            self._let_go(now)
-            session = self._sessions[asked.session] = _Open(self._begun(asked, request), {})
+            session = _Open(self._begun(asked, request), {})
+        self._sessions[asked.session] = session
         session.used = now
-        self._sessions.move_to_end(asked.session)
+        taken = session.workspace.taken
+        self._taken, session.counted = self._taken + taken - session.counted, taken
         thread = asked.thread if asked.named else _continued(session, asked.thread, request)
-        conversation = session.threads.get(thread)
+        conversation = session.threads.pop(thread, None)
         if conversation is None:
             session.workspace.session.ledger.begin(thread, self._task(request))
-            conversation = session.threads[thread] = Conversation(
+            while len(session.threads) >= MAX_THREADS:
+                del session.threads[next(iter(session.threads))]
+            conversation = Conversation(
                 session.workspace,
                 thread,
                 self._dialect,
@@ -100,15 +104,18 @@ class Book:
                 self._store,
                 sealed=self._rules.sealed,
             )
+        session.threads[thread] = conversation
         return conversation
 
     def _let_go(self, now: float) -> None:
         """Make room for one more session; those that have said nothing for long have ended."""
         while self._sessions:
             oldest = next(iter(self._sessions.values()))
-            if len(self._sessions) < MAX_SESSIONS and now - oldest.used <= IDLE_SECONDS:
+            room = len(self._sessions) < MAX_SESSIONS and self._taken <= KEPT_TAKEN
+            if room and now - oldest.used <= IDLE_SECONDS:
                 return
             self._sessions.popitem(last=False)
+            self._taken -= oldest.counted
             _end(oldest)
 
     def close(self) -> None:
@@ -154,7 +161,8 @@ def _continued(session: _Open, name: str, request: Request) -> str:
 
 
 def _end(opened: _Open) -> None:
-    """Close a session's journal."""
+    """Close a session's journal; an answer that is still on its way is judged by nothing that is known here."""
+    opened.workspace.let_go = True
     session = opened.workspace.session
     try:
         session.chronicle.end()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections.abc import Iterator
 from typing import Protocol
 
 import zstandard
 
-MAX_BODY = 128_000_000
-"""Bytes that a request may unpack to: far above any history, below any machine's memory."""
+from execledger.proxy.limits import MAX_BODY, PORTION
 
 
 class Unpacker(Protocol):
@@ -61,3 +61,8 @@ def unpacked(body: bytes, coding: str) -> bytes | None:
     except (zlib.error, zstandard.ZstdError, EOFError, OSError):
         return None
     return plain if len(plain) <= MAX_BODY else None
+
+
+def portions(chunk: bytes) -> Iterator[bytes]:
+    """A packed chunk, cut so that no piece unpacks to more than a few megabytes."""
+    return (chunk[at : at + PORTION] for at in range(0, len(chunk), PORTION))

@@ -23,12 +23,11 @@ from execledger.core.redact import redact
 from execledger.proxy.answer import Answer
 from execledger.proxy.coding import Unpacker
 from execledger.proxy.dialect import Dialect, Request
-from execledger.proxy.edits import CallEdit, EditStore, ResultEdit
+from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import Answered, History, Watched
+from execledger.proxy.limits import MAX_ITEMS, MAX_RESULT
 from execledger.proxy.workspace import Workspace
 
-MAX_RESULT = 400_000
-"""Characters of a result that is looked into; a longer one, as agents hardly show any, would keep others waiting."""
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
 """The decision about a call that is met in a history, answered already."""
 
@@ -81,8 +80,8 @@ class Conversation:
 
     @property
     def _sealed(self) -> bool:
-        """Nothing but this session's own commands can write."""
-        return self._may_be_sealed and not self._workspace.others_write()
+        """Nothing but this session's own commands can write, and they are all known and done."""
+        return self._may_be_sealed and self._workspace.knows_all(self._thread)
 
     def continues(self, request: Request) -> bool:
         """The request begins with everything that is known of this conversation."""
@@ -91,16 +90,18 @@ class Conversation:
     # Inform
 
     def informed(self, request: Request, *, turn: bool) -> Turn | None:
-        """The request as the model is to be asked it; None if Ledger is off for this session."""
+        """The request as the model is to be asked it; None if Ledger is off for this session, or it is too much."""
         asking = self._workspace.session.guarded("inform", lambda: self._informed(request, turn), None)
         if asking is None:
             # From here on nobody knows what this session writes.
             self._workspace.write(self._thread)
         return asking
 
-    def _informed(self, request: Request, turn: bool) -> Turn:
+    def _informed(self, request: Request, turn: bool) -> Turn | None:
         """The history as the model is to be shown it, with the state view at its end."""
         workspace = self._workspace
+        if len(request.items) > MAX_ITEMS or workspace.full:
+            return None
         items = self._history.follow(request.items, self._watch, turn=turn)
         if turn:
             self._give_up()
@@ -139,6 +140,9 @@ class Conversation:
         # Who saw it proposed here did not inherit it, whatever another thread has been through.
         source = workspace.source(answered.chain) if proposed is None else None
         completed, edit = self._completed(answered, action, proposed)
+        if proposed is None and source is None:
+            # What else was done meanwhile, and may still be at it, nobody has told us.
+            workspace.unseen = True
         completed = replace(completed, concurrent=self._concurrent(answered, proposed), inherits=source)
         return Watched(workspace.record(completed, answered.chain, self._sealed, self._since), edit)
 
@@ -156,19 +160,22 @@ class Conversation:
         observation = Observation(truncated=True)
         if parts is not None and known:
             observation = self._adapter.observation_of(answered.call, parts)
-        if isinstance(edit, CallEdit):
-            shown = Shown("reference", edit.reference, self._workspace.steps_of(self._thread, edit.targets))
-            return Step(action, edit.decision, replace(observation, output=edit.reference), shown), None
-        if isinstance(edit, ResultEdit):
-            shown = replace(edit.shown, refers_to=self._workspace.steps_of(self._thread, edit.targets))
-            output = shown.text if shown.kind == "reference" else observation.output
-            return Step(action, edit.decision, replace(observation, output=output), shown), None
+        if edit is not None:
+            return self._edited(action, observation, edit), None
         decision = proposed.decision if proposed is not None else UNSEEN
         full = Step(action, decision, observation, Shown("full"))
         if not known or not answered.fresh or proposed is None:
             # A result is judged once, by whoever saw it proposed: all others show it as they find it.
             return full, None
         return self._judged_result(answered, full)
+
+    def _edited(self, action: Action, observation: Observation, edit: Edit) -> Step:
+        """The step that an edit tells of: what it refers to has other numbers in every ledger."""
+        targets = self._workspace.steps_of(self._thread, edit.targets)
+        shown = Shown("reference", edit.reference) if isinstance(edit, CallEdit) else edit.shown
+        output = shown.text if shown.kind == "reference" else observation.output
+        decision = edit.decision if isinstance(edit.decision, Allow) else replace(edit.decision, refers_to=targets)
+        return Step(action, decision, replace(observation, output=output), replace(shown, refers_to=targets))
 
     def _judged_result(self, answered: Answered, full: Step) -> tuple[Step, ResultEdit | None]:
         """A result that the model has not seen: the step, and the edit that shows it, kept before anybody sees it."""
@@ -181,8 +188,12 @@ class Conversation:
         targets = workspace.chains_of(shown.refers_to)
         edit = ResultEdit(answered.chain, step.decision, replace(shown, refers_to=(), compared_to=()), targets)
         # Edits are kept for ever, and nothing secret is.
-        if redact(shown.text) == shown.text and self._store.add(edit):
+        kept = self._store.add(edit) if redact(shown.text) == shown.text else None
+        if kept == edit:
             return step, edit
+        if isinstance(kept, ResultEdit):
+            # The same session goes on elsewhere, and its model was shown this very result before.
+            return self._edited(full.action, full.observation, kept), kept
         return replace(full, shown=replace(shown, kind="full", text="", refers_to=())), None
 
     def _concurrent(self, answered: Answered, proposed: _Proposed | None) -> bool:
@@ -198,7 +209,7 @@ class Conversation:
     def answer(self, turn: Turn, unpack: Unpacker | None = None) -> Answer:
         """An editor for the answer to a request."""
         workspace = self._workspace
-        batch = Batch(workspace.session.ledger, turn.visible, self._sealed)
+        batch = Batch(workspace.session.ledger, turn.visible)
 
         def propose(call_id: str, call: ToolCall) -> ToolCall | None:
             return workspace.session.guarded("govern", lambda: self._judged(turn, batch, call_id, call), None)
@@ -210,20 +221,24 @@ class Conversation:
         workspace = self._workspace
         action = self._adapter.action_of(call, turn.cwd, self._thread)
         # Asked for each call: an answer takes its time, and others go on meanwhile.
+        batch.sealed = self._sealed
         batch.pending = concurrent = batch.pending or workspace.busy(self._thread)
         decision = batch.decide(action)
         record = workspace.session.ledger.classify(action)
         writes = record.effects is not Effects.NONE or record.background
         if writes:
             workspace.write(self._thread)
-        edit = self._call_edit(turn, action, decision, call) if workspace.session.suppresses(decision) else None
-        if edit is None and workspace.session.suppresses(decision):
+        suppressed = workspace.session.suppresses(decision)
+        edit = self._call_edit(turn, action, decision, call, call_id) if suppressed else None
+        if edit is None and suppressed:
             decision = Allow("no-shim", ("nothing without effects can take its place",))
         clock = workspace.session.ledger.clock
         self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, concurrent, writes)
         return None if edit is None else edit.shim
 
-    def _call_edit(self, turn: Turn, action: Action, decision: Decision, call: ToolCall) -> CallEdit | None:
+    def _call_edit(
+        self, turn: Turn, action: Action, decision: Decision, call: ToolCall, call_id: str
+    ) -> CallEdit | None:
         """The edit that keeps a call from running; kept before the client hears of it."""
         shown = self._workspace.session.complete(action, decision, None, turn.visible).shown
         mark = secrets.token_hex(8)
@@ -231,5 +246,6 @@ class Conversation:
         shim = self._adapter.shim_of(call, mark, words)
         if shim is None or any(redact(text) != text for text in (call.text, shown.text)):
             return None
-        edit = CallEdit(mark, call, shim, decision, shown.text, self._workspace.chains_of(shown.refers_to))
-        return edit if self._store.add(edit) else None
+        targets = self._workspace.chains_of(shown.refers_to)
+        edit = CallEdit(mark, call, shim, decision, shown.text, targets, call_id)
+        return edit if self._store.add(edit) == edit else None

@@ -81,6 +81,10 @@ class CallStream(Protocol):
         """What may be sent on now."""
         ...
 
+    def skip(self, piece: bytes) -> bytes:
+        """What is sent on for a piece of an event that is too long to be read."""
+        ...
+
     def end(self) -> bytes:
         """What was still held when the stream ended, as it came."""
         ...

@@ -17,9 +17,13 @@ from msgspec import Struct
 
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.decisions import Decision, Shown
+from execledger.journal.folder import private_folder
 
 BUSY_SECONDS = 0.5
 """How long another process may keep us from writing; after that the edit is not made, and the call is allowed."""
+
+RECENT = 4096
+"""Edits that are also kept in memory, so that a conversation goes on as it was when the file is lost under it."""
 
 
 class CallEdit(Struct, frozen=True, tag="call"):
@@ -37,6 +41,12 @@ class CallEdit(Struct, frozen=True, tag="call"):
     """What the model is shown as the result."""
     targets: tuple[str, ...] = ()
     """The chains of the results that the reference points at."""
+    call_id: str = ""
+    """Which call it is: the same words in another call are somebody else's; "" in edits of the first version."""
+
+    def made(self, call_id: str, call: ToolCall) -> bool:
+        """``call`` is the shim itself, and no copy of it."""
+        return call == self.shim and self.call_id in ("", call_id)
 
 
 class ResultEdit(Struct, frozen=True, tag="result"):
@@ -63,22 +73,29 @@ class EditStore:
     def __init__(self, path: Path | None) -> None:
         """The store in ``path``, made if it is not there; None keeps it in memory."""
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(path.parent)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._recent: dict[str, Edit] = {}
         self._file = sqlite3.connect(path or ":memory:", timeout=BUSY_SECONDS, isolation_level=None)
         # Readers never wait for a writer, and a write survives the death of the process, if not a power cut.
         self._file.execute("PRAGMA journal_mode=WAL")
         self._file.execute("PRAGMA synchronous=NORMAL")
         self._file.execute("CREATE TABLE IF NOT EXISTS edits (key TEXT PRIMARY KEY, edit BLOB NOT NULL) WITHOUT ROWID")
 
-    def add(self, edit: Edit) -> bool:
-        """Remember an edit, and whether that could be done; one that is already known stays as it is."""
+    def add(self, edit: Edit) -> Edit | None:
+        """Remember an edit; the one that counts from now on, which may have been there before, or None."""
         key = edit.mark if isinstance(edit, CallEdit) else edit.chain
+        row = (key, msgspec.json.encode(edit))
         try:
-            self._file.execute("INSERT OR IGNORE INTO edits VALUES (?, ?)", (key, msgspec.json.encode(edit)))
+            added = self._file.execute("INSERT OR IGNORE INTO edits VALUES (?, ?)", row).rowcount
         except sqlite3.Error:
-            return False
-        return True
+            return None
+        if not added:
+            return self._find(key)
+        self._recent[key] = edit
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
+        return edit
 
     def call(self, mark: str) -> CallEdit | None:
         """The edit whose shim has this mark."""
@@ -95,5 +112,11 @@ class EditStore:
         self._file.close()
 
     def _find(self, key: str) -> Edit | None:
-        row = self._file.execute("SELECT edit FROM edits WHERE key = ?", (key,)).fetchone()
-        return None if row is None else _DECODER.decode(row[0])
+        if recent := self._recent.get(key):
+            return recent
+        try:
+            row = self._file.execute("SELECT edit FROM edits WHERE key = ?", (key,)).fetchone()
+            return None if row is None else _DECODER.decode(row[0])
+        except (sqlite3.Error, msgspec.MsgspecError):
+            # The file was damaged or taken away: of what only stands there nothing is known any more.
+            return None

@@ -7,6 +7,7 @@ the stored edits and nothing else.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
@@ -77,6 +78,8 @@ class _Known(Struct):
     """The call is a shim: its edit."""
     step: int | None = None
     """The step that the ledger has for it."""
+    at: int = 0
+    """Which item it is."""
 
 
 class History:
@@ -88,6 +91,13 @@ class History:
         self._adapter = adapter
         self._store = store
         self._known: list[_Known] = []
+        # Both are found without going through the history: a request may hold a hundred thousand items.
+        self._open: dict[str, list[deque[_Known]]] = {}
+        """Calls without a result, by their id: those of each turn in their order, and the last turn last."""
+        self._turn = 0
+        """Where the calls of the last turn begin."""
+        self._chains: set[str] = set()
+        """Every point of the history."""
         self.steps: list[int] = []
         """The steps whose results stand in the last request, in its order."""
 
@@ -103,7 +113,11 @@ class History:
 
     def continues(self, items: Sequence[bytes]) -> bool:
         """The items begin with everything that is known."""
-        return len(items) >= len(self._known) and self._common(_marks(items)) == len(self._known)
+        known = len(self._known)
+        if not known or len(items) < known:
+            return not known
+        # The last one first: it tells nearly always, and the others take their time.
+        return _marks(items[known - 1 : known]) == [self._known[-1].mark] and self._common(_marks(items)) == known
 
     def follow(self, items: Sequence[bytes], watch: Watch | None = None, *, turn: bool = True) -> list[bytes]:
         """The items as the model is to be shown them; ``watch`` is told of each answered call that is new."""
@@ -114,6 +128,7 @@ class History:
                 if gone.answers is not None:
                     gone.answers.open = True
             del self._known[same:]
+            self._index()
             self.steps = [known.step for known in self._known if known.step is not None]
         read = [self._dialect.item(raw) for raw in items[same:]]
         # What stands behind the model's last own item, it has not seen yet.
@@ -121,9 +136,28 @@ class History:
         for at, item in enumerate(read):
             raw, mark = items[same + at], marks[same + at]
             known = self._take(raw, mark, item, watch, fresh=turn and at > last)
-            self._known.append(known)
+            self._add(known)
             self.steps += [] if known.step is None else [known.step]
         return [raw if known.edited is None else known.edited for raw, known in zip(items, self._known, strict=True)]
+
+    def _index(self) -> None:
+        """Find everything anew, after the history was cut."""
+        known, self._known, self._open, self._chains, self._turn = self._known, [], {}, set(), 0
+        for one in known:
+            self._add(one)
+
+    def _add(self, known: _Known) -> None:
+        """Put an item at the end."""
+        if known.call is None:
+            self._turn = len(self._known) + 1
+        elif known.open:
+            turns = self._open.setdefault(known.call_id, [])
+            if not turns or turns[-1][0].at < self._turn:
+                turns.append(deque())
+            turns[-1].append(known)
+        known.at = len(self._known)
+        self._chains.add(known.chain)
+        self._known.append(known)
 
     def _common(self, marks: list[int]) -> int:
         """How many items at the beginning are known."""
@@ -144,10 +178,11 @@ class History:
 
     def _take_call(self, known: _Known, raw: bytes, item: Item) -> None:
         """A call; a shim that we wrote, byte for byte, becomes again what the model asked for."""
+        assert item.call is not None, "a call is known by what it asks for"
         known.call_id, known.call, known.open = item.call_id, item.call, True
-        shim_mark = self._adapter.shim_mark(item.call) if item.call is not None else None
+        shim_mark = self._adapter.shim_mark(item.call)
         edit = self._store.call(shim_mark) if shim_mark else None
-        if edit is not None and edit.shim == item.call:
+        if edit is not None and edit.made(item.call_id, item.call):
             known.call, known.edit = edit.original, edit
             known.edited = self._dialect.with_call(raw, edit.original)
 
@@ -156,7 +191,7 @@ class History:
         asked = self._asked(item.call_id)
         if asked is None or asked.call is None:
             return
-        asked.open, known.answers = False, asked
+        known.answers = asked
         # What is not only text is told apart by its bytes.
         answer = item.parts if item.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
         known.chain = digest(known.chain, item.call_id, asked.call.name, asked.call.text, *answer)
@@ -172,18 +207,21 @@ class History:
             known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
 
     def _asked(self, call_id: str) -> _Known | None:
-        """The call that a result answers: of several with one id, the first that has none."""
-        found: _Known | None = None
-        for known in reversed(self._known):
-            if known.open and known.call_id == call_id:
-                found = known
-            elif not known.open and found is not None:
-                break
-        return found
+        """The call that a result answers: of several with one id in one turn, the first that has none."""
+        turns = self._open.get(call_id)
+        if not turns:
+            return None
+        asked = turns[-1].popleft()
+        asked.open = False
+        if not turns[-1]:
+            turns.pop()
+        if not turns:
+            del self._open[call_id]
+        return asked
 
     def _shown(self, edit: Edit, call: ToolCall, parts: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """What stands for a result; None if it is shown as it came. Nothing is referred to that does not stand here."""
-        here = all(any(known.chain == target for known in self._known) for target in edit.targets)
+        here = self._chains.issuperset(edit.targets)
         if isinstance(edit, CallEdit):
             return (edit.reference if here else NOT_ANSWERED,)
         if parts is None or not here:

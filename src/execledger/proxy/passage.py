@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from execledger.agents.adapter import Adapter
 from execledger.agents.session import told
 from execledger.core.fingerprint import digest
+from execledger.core.inform import OPENING as OPENING_OF_A_VIEW
 from execledger.proxy.answer import Answer
 from execledger.proxy.book import Book
 from execledger.proxy.coding import unpacked, unpacker
@@ -96,6 +97,9 @@ class Passage:
         if request is None:
             return None
         last = self._dialect.item(request.items[-1]) if request.items else None
+        if last is not None and last.kind == "context" and last.text.startswith(OPENING_OF_A_VIEW):
+            # Another Ledger stands between the client and us, and has said all there is to say.
+            return None
         said = last.text if last is not None and last.kind in ("user", "context") else ""
         asked = self._adapter.asked(headers, request.cache_key, said)
         if not asked.session:

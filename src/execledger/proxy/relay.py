@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from urllib.request import getproxies, proxy_bypass
 
@@ -17,7 +18,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from execledger import __version__
-from execledger.proxy.coding import MAX_BODY
+from execledger.core.redact import redact
+from execledger.proxy.coding import portions
+from execledger.proxy.limits import MAX_BODY
 from execledger.proxy.passage import Passage, Sent
 
 PREFIX = "/v1"
@@ -53,6 +56,7 @@ class Relay:
         app.router.add_get("/healthz", self._health)
         app.router.add_route("*", PREFIX + "/{path:.*}", self._relay)
         app.cleanup_ctx.append(self._connected)
+        app.on_response_prepare.append(_untyped)
         return app
 
     async def _connected(self, _: web.Application) -> AsyncIterator[None]:
@@ -95,7 +99,11 @@ class Relay:
             # Codex takes any other answer for a failure, and this one for what it is.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
-        sent = await self._taken(request)
+        data: bytes | AsyncIterator[bytes] = await _body(request)
+        sent = Sent(b"")
+        if isinstance(data, bytes):
+            sent = await self._taken(request, data)
+            data = sent.body
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
         address = URL(self._upstream + request.rel_url.raw_path_qs.removeprefix(PREFIX), encoded=True)
         assert self._client is not None
@@ -103,22 +111,21 @@ class Relay:
             async with self._client.request(
                 request.method,
                 address,
-                data=sent.body,
+                data=data,
                 headers=_end_to_end(request.headers, read),
                 skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
                 allow_redirects=False,
             ) as answer:
                 # Agents wait for their model most of the time: their histories are not kept meanwhile.
-                sent.body = b""
+                sent.body = data = b""
                 return await self._answered(request, sent, answer)
         except TimeoutError:
             return _error(504, f"{self._upstream}: no answer in time")
         except ClientError as error:
             return _error(502, f"{self._upstream}: {type(error).__name__}: {error}")
 
-    async def _taken(self, request: web.Request) -> Sent:
-        """Read a request; what is sent on for it."""
-        body = await _body(request)
+    async def _taken(self, request: web.Request, body: bytes) -> Sent:
+        """What is sent on for a request."""
         async with self._turn:
             sent = self._passage.request(request.method, request.path, request.headers, body)
             # A history that is new to us takes a while to read. Of many that come at once, one is read at a time, so
@@ -129,16 +136,20 @@ class Relay:
     async def _answered(self, request: web.Request, sent: Sent, answer: ClientResponse) -> web.StreamResponse:
         """Pass the answer back as it comes."""
         editor = self._passage.answer(sent, answer.status, answer.headers)
-        response = web.StreamResponse(status=answer.status, reason=answer.reason)
+        packed = editor is not None and "content-encoding" in answer.headers
+        response = _Answer(status=answer.status, reason=answer.reason)
         response.headers.extend(_end_to_end(answer.headers, ("content-encoding",) if editor else ()))
+        response.untyped = "content-type" not in answer.headers
         if answer.content_length is not None and editor is None:
             response.content_length = answer.content_length
         await response.prepare(request)
         try:
             try:
                 async for chunk in answer.content.iter_any():
-                    if out := editor.feed(chunk) if editor is not None else chunk:
-                        await response.write(out)
+                    # A packed chunk may unpack to thousands of times its size: piece by piece, as the client takes it.
+                    for piece in portions(chunk) if packed else (chunk,):
+                        if out := editor.feed(piece) if editor is not None else piece:
+                            await response.write(out)
             except (ClientError, TimeoutError, zlib.error, zstandard.ZstdError):
                 # The upstream broke off in the middle: so do we, for the client to see what happened.
                 await response.write(editor.end() if editor is not None else b"")
@@ -154,16 +165,42 @@ class Relay:
         return response
 
 
-async def _body(request: web.Request) -> bytes:
-    """The body of a request. The library's own way to read it would keep it until the answer has ended."""
-    chunks: list[bytes] = []
-    size = 0
+class _Answer(web.StreamResponse):
+    """An answer of the upstream."""
+
+    untyped = False
+    """It came without a content type."""
+
+
+async def _untyped(_: web.Request, response: web.StreamResponse) -> None:
+    """Take off the content type that the library puts where the upstream has none."""
+    if isinstance(response, _Answer) and response.untyped:
+        response.headers.popall("content-type", None)
+
+
+async def _body(request: web.Request) -> bytes | AsyncIterator[bytes]:
+    """The body of a request, or a stream of it where it is too large to be read.
+
+    The library's own way to read it would keep it until the answer has ended.
+    """
+    chunks: deque[bytes] = deque()
+    size = request.content_length or 0
+    if size <= MAX_BODY:
+        size = 0
+        async for chunk in request.content.iter_any():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > MAX_BODY:
+                break
+    return b"".join(chunks) if size <= MAX_BODY else _going_on(chunks, request)
+
+
+async def _going_on(chunks: deque[bytes], request: web.Request) -> AsyncIterator[bytes]:
+    """What was read of a body, and the rest of it as it comes."""
+    while chunks:
+        yield chunks.popleft()
     async for chunk in request.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > MAX_BODY:
-            raise web.HTTPRequestEntityTooLarge(MAX_BODY, size)
-    return b"".join(chunks)
+        yield chunk
 
 
 def _way_out(upstream: URL) -> str | None:
@@ -186,5 +223,5 @@ def _end_to_end(headers: Mapping[str, str], without: Iterable[str] = ()) -> CIMu
 
 def _error(status: int, message: str) -> web.Response:
     """An answer of our own, in the shape that clients of these APIs read."""
-    error = {"message": f"execledger proxy: {message}", "type": "proxy_error"}
+    error = {"message": f"execledger proxy: {redact(message)}", "type": "proxy_error"}
     return web.json_response({"error": error}, status=status)

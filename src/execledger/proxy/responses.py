@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,8 @@ from msgspec import Raw
 
 from execledger.agents.tool_calls import ToolCall
 from execledger.proxy.dialect import Item, Propose
+from execledger.proxy.halves import Halves, without_halves
+from execledger.proxy.limits import MAX_COMMAS, UNCOUNTED
 from execledger.proxy.responses_calls import WireCall, call_of, put_call
 from execledger.proxy.responses_stream import ResponsesStream
 
@@ -19,10 +20,6 @@ _ITEMS = msgspec.json.Decoder(list[Raw])
 _TEXT = msgspec.json.Decoder(str)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 _ENCODE = msgspec.json.Encoder().encode
-_HALF = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-)
-"""An escape that stands for half a character, without its other half."""
 
 
 class _Wire(WireCall):
@@ -80,15 +77,17 @@ class Responses:
 
     def split(self, body: bytes) -> ResponsesRequest | None:
         """The request; None if its input is no list of items."""
-        # Half a character, which some clients write, is no reason to leave out what was shown before.
-        return _split(body) or _split(_HALF.sub(rb"\\ufffd", body))
+        if len(body) > UNCOUNTED and body.count(b",") > MAX_COMMAS:
+            return None
+        # Half a character is no reason to leave out what was shown before.
+        return _split(body) or _split_with_halves(body)
 
     def item(self, raw: bytes) -> Item:
         """Read one item; what is not understood is context."""
         try:
             wire = _WIRE.decode(_text(raw))
         except (msgspec.MsgspecError, RecursionError):
-            return Item("context")
+            return _with_halves(raw)
         if wire.type.endswith("_output"):
             return Item("result", wire.call_id or "", parts=_parts(wire.output))
         if wire.type == "message" or (wire.role and not wire.type):
@@ -131,6 +130,35 @@ def _split(body: bytes) -> ResponsesRequest | None:
         return ResponsesRequest(body, fields, _ITEMS.decode(fields["input"]))
     except (KeyError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _split_with_halves(body: bytes) -> ResponsesRequest | None:
+    """A request in which halves of characters stand, split into its own bytes; None if that is not what is wrong."""
+    halves = Halves(body)
+    try:
+        fields = _FIELDS.decode(halves.text)
+        items: list[bytes] = []
+        for name, value in fields.items():
+            if name == "input":
+                items = [halves.back(item) for item in _ITEMS.decode(value)]
+            else:
+                fields[name] = Raw(halves.back(value))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return ResponsesRequest(body, fields, items) if "input" in fields and halves.all_back else None
+
+
+def _with_halves(raw: bytes) -> Item:
+    """An item that can't be read as it is: what it is may be told, and its text is nobody's to judge or to edit."""
+    try:
+        wire = _WIRE.decode(without_halves(_text(raw)))
+    except (msgspec.MsgspecError, RecursionError):
+        return Item("context")
+    if wire.type.endswith("_output"):
+        return Item("result", wire.call_id or "")
+    if wire.call_id and wire.type.endswith("_call"):
+        return Item("call", wire.call_id, ToolCall(wire.type.removesuffix("_call"), ""))
+    return Item("model") if wire.role == "assistant" else Item("context")
 
 
 def _listed(items: Sequence[bytes]) -> list[bytes]:

@@ -13,11 +13,10 @@ from msgspec import Struct, field
 
 from execledger.agents.tool_calls import ToolCall
 from execledger.proxy.dialect import Propose, Tokens
+from execledger.proxy.limits import MAX_CALL, MAX_HELD
 from execledger.proxy.responses_calls import ASKED, WireCall, call_of, editable, put_call
 from execledger.proxy.sse import data_of, with_data
 
-MAX_HELD = 4_000_000
-"""Bytes of one call that are held at most: a larger call is let through unjudged."""
 ENDS = (b"response.completed", b"response.incomplete", b"response.failed")
 """The events that end an answer."""
 _ENCODE = msgspec.json.Encoder().encode
@@ -63,26 +62,26 @@ class ResponsesStream:
         self.tokens: Tokens | None = None
         self._propose = propose
         self._held: dict[int | None, _Held] = {}
+        self._size = 0
         self._large: set[int | None] = set()
         self._swapped: dict[str, ToolCall] = {}
 
     def feed(self, event: bytes) -> bytes:
         """What may be sent on now."""
-        plain = b"_call" not in event and not any(end in event for end in ENDS)
+        plain = b"_call" not in event and b"[DONE]" not in event and not any(end in event for end in ENDS)
         if plain and not (self._held and b"output_item" in event):
             return event
         try:
             read = _EVENT.decode(data_of(event))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            # What it belongs to can't be told, so that nothing may stay behind it.
-            return self.end() + event
+            return self._unread(event)
         if read.type.encode() in ENDS:
             return self.end() + self._completed(event, read)
         call = call_of(read.item) if read.item is not None else None
         if call is not None and read.item is not None and read.type == "response.output_item.done":
             sent = self._done(event, read.item, call, read.output_index)
             # Let go of only now: after a fault, ``end`` still has it.
-            self._held.pop(read.output_index, None)
+            self._let_go(read.output_index)
             return sent
         before = b""
         if call is not None and read.type == "response.output_item.added":
@@ -95,20 +94,38 @@ class ResponsesStream:
         """What was still held, as it came."""
         rest = b"".join(event for held in self._held.values() for event in held.events)
         self._held.clear()
+        self._size = 0
         return rest
+
+    def skip(self, piece: bytes) -> bytes:
+        """What is sent on for a piece of an event that is too long to be read."""
+        self._propose("", ToolCall("unread", ""))
+        return self.end() + piece
+
+    def _unread(self, event: bytes) -> bytes:
+        """An event that can't be read: what it belongs to can't be told, so that nothing may stay behind it."""
+        if b"output_item.done" in event:
+            # It may be a call, and then it runs.
+            self._propose("", ToolCall("unread", ""))
+        return self.end() + event
 
     def _let_go(self, index: int | None) -> bytes:
         """What was held of one call, as it came."""
         held = self._held.pop(index, None)
+        self._size -= held.size if held is not None else 0
         return b"" if held is None else b"".join(held.events)
 
     def _hold(self, event: bytes, read: _Event, held: _Held) -> bytes:
         held.events.append(event)
         held.size += len(event)
-        if held.size <= MAX_HELD:
-            return b""
-        self._large.add(read.output_index)
-        return self._let_go(read.output_index)
+        self._size += len(event)
+        if held.size > MAX_CALL:
+            self._large.add(read.output_index)
+            return self._let_go(read.output_index)
+        if self._size > MAX_HELD:
+            self._large.update(self._held)
+            return self.end()
+        return b""
 
     def _done(self, event: bytes, item: WireCall, call: ToolCall, index: int | None) -> bytes:
         """A complete call: judged, and sent on with what was held of it."""

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable
 
 from execledger.agents.session import Session
 from execledger.core.decisions import Step
+from execledger.proxy.limits import MAX_STEPS, MAX_TAKEN, STEP
 
 MANY = 2
 """Writers that have to be known: with so many, for each of them there is another."""
@@ -26,6 +27,12 @@ class Workspace:
         """The conversations that have a call under way that may write."""
         self.turn = 0
         """How many times a model was asked to act."""
+        self.unseen = False
+        """Calls were met in a history that nobody here saw happen: before a pause, or in another proxy."""
+        self.let_go = False
+        """It is no longer kept: what the session does from now on is told to another workspace."""
+        self.taken = 0
+        """What its ledger has taken in, in characters."""
         self._steps: dict[tuple[str, str], int] = {}
         self._sources: dict[str, int] = {}
         self._chains: list[str] = []
@@ -37,13 +44,18 @@ class Workspace:
         if len(self._writers) < MANY:
             self._writers.add(self._name)
 
-    def others_write(self) -> bool:
-        """Another session of the same proxy may have written."""
-        return bool(self._writers - {self._name})
+    def knows_all(self, thread: str) -> bool:
+        """Whatever may have written is known, and done, for all that ``thread`` can tell."""
+        return not (self.unseen or self._writers - {self._name} or self.busy(thread))
 
     def busy(self, thread: str) -> bool:
-        """Another conversation has a call under way that may write."""
-        return bool(self.writing - {thread})
+        """Another conversation has a call under way that may write, or may have one without our knowing."""
+        return self.let_go or bool(self.writing - {thread})
+
+    @property
+    def full(self) -> bool:
+        """It has taken in all that one session may."""
+        return len(self._chains) >= MAX_STEPS or self.taken >= MAX_TAKEN
 
     def recorded(self, thread: str, chain: str) -> int | None:
         """The step of ``thread`` at this point of its history, if it was recorded before."""
@@ -67,6 +79,7 @@ class Workspace:
         at = len(self._chains)
         self.session.record(step, self.turn, sealed, since)
         self._chains.append(chain)
+        self.taken += STEP + len(step.observation.output)
         self._steps[step.action.thread, chain] = at
         self._sources.setdefault(chain, at)
         self._threads.setdefault(step.action.thread, []).append(at)

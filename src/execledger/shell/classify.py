@@ -14,17 +14,28 @@ from msgspec.structs import replace
 from execledger.core.records import WHOLE, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
 from execledger.shell.environment import acts
+from execledger.shell.evaluation import evaluates, evaluates_compound
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.normalize import Normal, is_cat, quote
 from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part, runs
-from execledger.shell.paths import HARMLESS, PARENT, resolve, speaks_of_unstable, spell, unstable
+from execledger.shell.paths import (
+    HARMLESS,
+    PARENT,
+    PROGRAM_FOLDERS,
+    machine_name,
+    resolve,
+    speaks_of_unstable,
+    spell,
+    unstable,
+)
 from execledger.shell.programs.idioms import doubted
 from execledger.shell.programs.readers import apply
+from execledger.shell.provable import provable
 from execledger.shell.silence import prints_nothing
 from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.shell.syntax import parse
 from execledger.shell.tree import Compound, Item, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
-from execledger.shell.wrappers import peel
+from execledger.shell.wrappers import Peeled, peel
 
 MAX_NESTING = 12
 """Scripts inside scripts (``bash -c``, substitutions) that we follow."""
@@ -35,14 +46,11 @@ EXPANSION = re.compile(r"[$`\\]")
 HERE = "."
 """Where a command starts if that is not known: its paths stay relative to it."""
 
-SETTERS = ("env", "sudo", "export", "declare", "typeset", "readonly", "local")
-"""Programs whose words may set variables."""
+SETTERS = ("export", "declare", "typeset", "readonly", "local")
+"""Programs whose words set variables."""
 
-SYSTEM = ("/bin", "/usr", "/sbin", "/opt")
-"""Where the machine's own programs stand: a ``bin/test`` elsewhere is the project's."""
-
-PROJECT = ("bin/", "./bin/")
-"""Where a project's own programs stand, whatever other programs are called the same."""
+OUTLIVING = re.compile(r"[<>]\(")
+"""A process substitution: nobody waits for what runs in it."""
 
 
 def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge = NOTHING) -> CommandRecord:
@@ -58,6 +66,7 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
     # Where the start is not known, neither is what any relative path means.
     walk.found.literal = walk.found.literal and cwd is not None
     walk.found.volatile = walk.found.volatile or speaks_of_unstable(command)
+    walk.found.provable = provable(tree, walk.start, cwd)
     exact = Normal(walk.spelled, walk.quiet, exact=True).sequence(tree)
     normal = Normal(walk.spelled, walk.quiet, exact=False).sequence(tree) if walk.incidental else exact
     if walk.start != (cwd or HERE):
@@ -163,6 +172,8 @@ class _Walk:
     def _compound(self, node: Compound) -> None:
         for word in node.words:
             self._word(word)
+        if evaluates_compound(node):
+            self.found.effects.append(Effects.UNKNOWN)
         if node.kind in ("for", "case"):
             self.found.literal = False
         for body in node.bodies:
@@ -173,8 +184,8 @@ class _Walk:
         """Look a simple command up, and note its effects, words and redirections."""
         for word in (*node.assignments, *node.words):
             self._word(word)
-        self._environment(node)
         peeled = peel(node.words)
+        self._environment(node, peeled)
         self.found.background = self.found.background or peeled.background
         self.found.volatile = self.found.volatile or peeled.volatile
         # Timings and traces stand among the output.
@@ -202,10 +213,11 @@ class _Walk:
         self._scripts_written()
         return part, silent
 
-    def _environment(self, node: Simple) -> None:
-        """Variables that may change what known programs do: given before the program, or by one that sets them."""
-        setters = node.words[1:] if node.words and node.words[0].literal in SETTERS else ()
-        if (node.assignments or setters) and any(acts(word) for word in (*node.assignments, *setters)):
+    def _environment(self, node: Simple, peeled: Peeled) -> None:
+        """What may change what known programs do: variables that are given to one or set, and hidden evaluation."""
+        words = peeled.words
+        set_ = words[1:] if words and words[0].literal in SETTERS else ()
+        if any(map(acts, (*node.assignments, *peeled.given, *set_))) or evaluates(node, words):
             self.found.effects.append(Effects.UNKNOWN)
 
     def _scripts_written(self) -> None:
@@ -237,7 +249,7 @@ class _Walk:
         understand = PROGRAMS.get(call.name)
         if understand is not None:
             part = understand(call)
-            part = doubted(part) if name.startswith(PROJECT) else part
+            part = doubted(part) if "/" in machine_name(name) else part
         elif "/" in name:
             part = PROGRAMS["bash"](replace(call, name="bash", args=words))
         else:
@@ -302,10 +314,14 @@ class _Walk:
         self._nesting -= 1
 
     def _word(self, word: Word) -> None:
-        """A dynamic word, and the commands inside it."""
+        """A dynamic word, and the commands inside it; one that may outlive the command must not write."""
         if word.literal is None:
             self.found.literal = False
+        before = len(self.found.effects)
         self._inner(word.scripts)
+        if word.scripts and OUTLIVING.search(word.source):
+            acting = any(effects is not Effects.NONE for effects in self.found.effects[before:])
+            self.found.background = self.found.background or acting
 
     def _inner(self, scripts: tuple[Sequence, ...]) -> None:
         """Commands whose output becomes a word: they count, but they print nothing themselves."""
@@ -395,7 +411,7 @@ def known_name(name: str) -> str:
     if not slash:
         return name
     spelled = f"{folder.rpartition('/')[2]}/{base}"
-    if spelled in PROGRAMS and not folder.startswith(SYSTEM):
+    if spelled in PROGRAMS and folder not in PROGRAM_FOLDERS:
         return spelled
     known = base in PROGRAMS and (folder.endswith("bin") or "." in base or base in ("gradlew", "mvnw", "configure"))
     return base if known else name

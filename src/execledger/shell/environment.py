@@ -12,8 +12,10 @@ from execledger.shell.tree import Word
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 """``NAME=value``."""
 ACTING = re.compile(
-    r"PATH|CDPATH|IFS|ENV|HOME|TMPDIR|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|EDITOR|VISUAL|PAGER|BROWSER|XDG_CONFIG_\w+"
-    r"|(?:LD|DYLD|BASH|LESS|GIT|MAN|RIPGREP|GREP|TAR|FZF|BAT|ZDOTDIR|MORE|AG|ACK|JQ)\w*"
+    r"PATH|CDPATH|IFS|ENV|HOME|TMPDIR|SHELLOPTS|PROMPT_COMMAND|PS4|EDITOR|VISUAL|PAGER|BROWSER|SHELL|FPATH|FIGNORE"
+    r"|POSIXLY_CORRECT|NLSPATH|LOCPATH|GCONV_PATH|MAGIC|INPUTRC|TERMINFO\w*|VIMINIT|EXINIT|ZDOTDIR|GLOBIGNORE|HISTFILE"
+    r"|(?:XDG_|LD_|DYLD_|BASH|LESS|GIT_|MAN|RIPGREP_|GREP_|TAR_|FZF_|BAT_|MORE|AG_|ACK|JQ_|AWK|PERL|EXA_|FD_|GLIBC_"
+    r"|MALLOC_|DEBUGINFOD_)\w*"
 )
 """Variables that may make a reader or searcher run or write something, or read something else."""
 PAGERS = ("GIT_PAGER", "PAGER", "MANPAGER", "BAT_PAGER")
@@ -25,6 +27,6 @@ HARMLESS = ("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "LESSCHARSET", "GREP_CO
 def acts(word: Word) -> bool:
     """An assignment after which known programs can't be trusted to do what they always do."""
     match = ASSIGNMENT.match(word.literal if word.literal is not None else word.source)
-    if match is None or not ACTING.fullmatch(match[1]) or match[1] in HARMLESS:
+    if match is None or match[1] in HARMLESS or (match[1] in PAGERS and match[2] in ("", "cat", "less", "more")):
         return False
-    return match[1] not in PAGERS or match[2] not in ("", "cat", "less", "more")
+    return bool(ACTING.fullmatch(match[1]))

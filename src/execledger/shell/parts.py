@@ -77,6 +77,8 @@ class Part(Struct, frozen=True, kw_only=True):
     """Why it is not understood."""
     background: bool = False
     """It leaves a job running."""
+    foreign: bool = False
+    """It runs what others have set up for it, such as hooks, plug-ins and settings: more may happen than it is for."""
     reproduces: bool = False
     """It runs a script or inline code."""
     argv: tuple[str, ...] | None = None

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import lru_cache
 
 HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"))
 """Targets of a redirection that change no file."""
 
 
-_CHANGING = r"/+(?:proc|sys|run|var/+log|var/+run|dev(?!/(?:null|stdout|stderr|tty|fd/[12])(?![\w/])))(?:/|(?![\w.-]))"
+_CHANGING = r"/(?:proc|sys|run|var/+log|var/+run|dev(?!/(?:null|stdout|stderr|tty|fd/[12])(?![\w/])))(?:/|(?![\w.-]))"
 UNSTABLE = re.compile(_CHANGING)
 """Folders whose files change by themselves."""
 _SPOKEN_OF = re.compile(rf"(?<![\w.-]){_CHANGING}")
+SYSTEM = re.compile(r"/(?:$|(?:s?bin|boot|dev|etc|lib\w*|media|mnt|proc|run|snap|srv|sys|tmp|usr|var)(?:/|$))")
+"""Where the machine's own files stand."""
+PROGRAM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
+"""Where the machine's own programs stand: a ``bin/cat`` elsewhere may be anything."""
 PARENT = re.compile(r"(?:^|/)\.\.(?:/|$)")
 """A step up. Behind a link it leads elsewhere than its text says."""
 
@@ -31,9 +36,27 @@ def spell(cwd: str | None, path: str) -> str:
     return resolve(cwd, path) or (posixpath.normpath(path) if path else path)
 
 
+@lru_cache(maxsize=4096)
 def unstable(path: str) -> bool:
-    """A file whose content changes by itself."""
-    return bool(UNSTABLE.match(path)) and path not in HARMLESS
+    """A file whose content changes by itself, however its name is spelled."""
+    plain = resolve(None, path) if path.startswith("/") else path
+    return bool(UNSTABLE.match(plain or "")) and plain not in HARMLESS
+
+
+def machine_name(program: str) -> str:
+    """The name of a program of the machine's own, without its folder; any other program as it is spelled."""
+    folder, _, name = program.rpartition("/")
+    return name if folder in PROGRAM_FOLDERS else program
+
+
+def beneath(path: str, folder: str | None) -> bool:
+    """``path`` is ``folder`` or lies somewhere in it, as far as names tell; nothing lies in a folder that is unknown.
+
+    In the root lies everything but what is the machine's own.
+    """
+    if folder == "/":
+        return not SYSTEM.match(path)
+    return folder is not None and (path == folder or path.startswith(f"{folder}/"))
 
 
 def speaks_of_unstable(command: str) -> bool:

@@ -44,6 +44,8 @@ class Found(Struct):
     """All parts are known readers, searchers or printers."""
     literal: bool = True
     """All words are literal."""
+    provable: bool = False
+    """It consists of plain readers of files beneath where it starts."""
     looks_at: list[str] = field(default_factory=list)
     """Words of readers and searchers that may name a file."""
     volatile: bool = False
@@ -54,6 +56,8 @@ class Found(Struct):
     """Something is printed among the output that is no program's own, as ``time`` does."""
     background: bool = False
     """A job is left running."""
+    foreign: bool = False
+    """Something runs what others have set up for it."""
     reproduces: bool = False
     """A script or inline code runs."""
     opaque: str | None = None
@@ -83,6 +87,7 @@ class Found(Struct):
         self.comparable = self.comparable and part.comparable
         self.volatile = self.volatile or part.volatile
         self.background = self.background or part.background
+        self.foreign = self.foreign or part.foreign
         self.reproduces = self.reproduces or part.reproduces
         self.opaque = self.opaque or part.opaque
         self.texts += part.texts
@@ -126,8 +131,10 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         looks_at=tuple(found.looks_at),
         comparable=comparable,
         literal=found.literal and not (found.volatile or found.upward),
+        provable=found.provable and comparable and found.literal and not (found.volatile or found.upward),
         scope=found.scope,
         background=found.background,
+        foreign=found.foreign,
         reproduces=found.reproduces,
         patches=tuple(found.patches),
         texts=tuple(found.texts),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from execledger.shell.options import Options, literal_word, parse_options
+from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
 
 MAX_DEPTH = 8
@@ -27,6 +28,8 @@ class Peeled(Struct, frozen=True):
     """A wrapper leaves the command running."""
     moved: Word | None = None
     """A wrapper changes the working directory to this."""
+    given: tuple[Word, ...] = ()
+    """``NAME=value`` words that a wrapper puts into the environment."""
 
 
 def _behind_assignments(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -43,7 +46,16 @@ def _env(args: tuple[Word, ...]) -> Peeled | None:
     moved = options.values("C")
     if not rest or options.has("S") or options.unknown:
         return None
-    return Peeled(rest, moved=moved[-1] if moved else None)
+    given = options.operands[: len(options.operands) - len(rest)]
+    return Peeled(rest, moved=moved[-1] if moved else None, given=given)
+
+
+def _sudo(args: tuple[Word, ...]) -> Peeled | None:
+    long = {"user": "u:", "group": "g:", "preserve-env": "E?", "non-interactive": "n"}
+    options = parse_options(args, "u:g:EnHSk", long, permute=False)
+    rest = _behind_assignments(options.operands)
+    given = options.operands[: len(options.operands) - len(rest)]
+    return None if options.unknown or not rest else Peeled(rest, volatile=True, given=given)
 
 
 def _after(
@@ -53,7 +65,7 @@ def _after(
 
     def peel_one(args: tuple[Word, ...]) -> Peeled | None:
         options = parse_options(args, spec, long, permute=False)
-        rest = _behind_assignments(options.operands[skip:])
+        rest = options.operands[skip:]
         return None if options.unknown or not rest else Peeled(rest, None, volatile, background)
 
     return peel_one
@@ -63,7 +75,7 @@ def _timeout(args: tuple[Word, ...]) -> Peeled | None:
     """``timeout 10 COMMAND``; with less than a second the time limit decides what is printed."""
     long = {"signal": "s:", "kill-after": "k:", "foreground": "f", "preserve-status": "p"}
     options = parse_options(args, "s:k:v", long, permute=False)
-    rest = _behind_assignments(options.operands[1:])
+    rest = options.operands[1:]
     if options.unknown or not rest:
         return None
     return Peeled(rest, volatile=not re.fullmatch(r"[1-9]\d*(?:\.\d+)?[smhd]?", options.operands[0].literal or ""))
@@ -76,13 +88,15 @@ def _xargs(args: tuple[Word, ...]) -> Peeled | None:
     if options.unknown or not options.operands:
         return None if options.unknown else Peeled((literal_word("echo"), _given()))
     mark = options.value("I")
+    # Side by side, their outputs come in any order.
+    volatile = options.has("t", "P")
     if mark:
         replaced = tuple(_given(w.source) if mark in (w.literal or "") else w for w in options.operands)
-        return Peeled(replaced, volatile=options.has("t"))
-    return Peeled((*options.operands, _given()), volatile=options.has("t"))
+        return Peeled(replaced, volatile=volatile)
+    return Peeled((*options.operands, _given()), volatile=volatile)
 
 
-def _given(source: str = "ARGS") -> Word:
+def _given(source: str = "$ARGS") -> Word:
     """A word that is only known when the command runs."""
     return Word(source, None)
 
@@ -100,9 +114,7 @@ WRAPPERS: dict[str, Callable[[tuple[Word, ...]], Peeled | None]] = {
     "env": _env,
     "timeout": _timeout,
     "gtimeout": _timeout,
-    "sudo": _after(
-        "u:g:EnHSk", {"user": "u:", "group": "g:", "preserve-env": "E?", "non-interactive": "n"}, volatile=True
-    ),
+    "sudo": _sudo,
     "time": _after("pvf:", {"portability": "p", "verbose": "v", "format": "f:"}, volatile=True),
     "nice": _after("n:", {"adjustment": "n:"}),
     "ionice": _after("c:n:t", {}),
@@ -126,14 +138,16 @@ def peel(words: tuple[Word, ...]) -> Peeled:
     """Take the wrappers off ``words``."""
     volatile = background = False
     moved: Word | None = None
+    given: tuple[Word, ...] = ()
     for _ in range(MAX_DEPTH):
-        wrapper = WRAPPERS.get((words[0].literal or "").rpartition("/")[2]) if words else None
+        wrapper = WRAPPERS.get(machine_name(words[0].literal or "")) if words else None
         inner = wrapper(words[1:]) if wrapper else None
         if inner is None:
             break
         volatile, background = volatile or inner.volatile, background or inner.background
         moved = inner.moved or moved
+        given += inner.given
         if inner.script is not None:
-            return Peeled((), inner.script, volatile, background, moved)
+            return Peeled((), inner.script, volatile, background, moved, given)
         words = inner.words
-    return Peeled(words, None, volatile, background, moved)
+    return Peeled(words, None, volatile, background, moved, given)

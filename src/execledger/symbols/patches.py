@@ -9,7 +9,7 @@ from msgspec import Struct, field
 _FORM = re.compile(r"^(?:(\*\*\* Begin Patch[ \t\r]*$)|diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
 _SECTION = re.compile(r"\*\*\* (Add|Update|Delete) File: *(.*)")
 _HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@ ?(.*)")
-_DATE = re.compile(r"(?:\t|\s+\d{4}-\d\d-\d\d[ T]).*")
+_DATE = re.compile(r"(?:\t|(?<!\s)\s+\d{4}-\d\d-\d\d[ T]).*")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\S+')
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|(.))")
 _ESCAPED = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))

@@ -19,11 +19,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from execledger.agents.supported import CODEX
 from execledger.errors import LedgerError
 
-CURRENT = "0.166.0"
+CURRENT = CODEX.tested[-1]
 """The version that users have."""
-OLD = "0.125.0"
+OLD = CODEX.tested[0]
 """A version before 0.130, with ``shell`` tools and plain headers."""
 PACKAGE = "@openai/codex"
 """The npm package."""

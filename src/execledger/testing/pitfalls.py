@@ -127,7 +127,7 @@ PITFALLS = (
     Promise(
         "pitfall-19",
         "Parallel calls of one turn see one state, and not each other's results.",
-        "A call is never answered by a result of its own turn, nor before running behind a possible write of its turn.",
+        "No call is left out because of another of its turn, and behind a possible write of its turn every call runs.",
     ),
     Promise(
         "pitfall-20",

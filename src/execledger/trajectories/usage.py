@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from execledger.trajectories.recording import ModelCall
+from execledger.trajectories.recording import ModelCall, Run
 
+BYTES_PER_TOKEN = 4
+"""Bytes of text that are taken for one token, wherever the provider did not count."""
 INPUT = ("prompt_tokens", "input_tokens", "inputTokens")
 """Tokens of input."""
 OUTPUT = ("completion_tokens", "output_tokens", "outputTokens")
@@ -63,6 +65,19 @@ def summed(calls: list[ModelCall]) -> ModelCall | None:
         output=_sum(call.output for call in calls),
         cost=_sum(call.cost for call in calls),
     )
+
+
+def provider_total(run: Run) -> ModelCall | None:
+    """What a run took as the provider counted: call by call if every call tells, else in all, else as far as told."""
+    whole = len(run.model_calls) >= run.turns and all(call.input is not None for call in run.model_calls)
+    if run.totals is not None and run.totals.input is not None and not whole:
+        return run.totals
+    return summed(list(run.model_calls)) or run.totals
+
+
+def tokens_in(size: int) -> int:
+    """Tokens in ``size`` bytes of text, estimated."""
+    return round(size / BYTES_PER_TOKEN)
 
 
 def told(calls: list[ModelCall]) -> tuple[ModelCall, ...]:

@@ -7,21 +7,26 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from execledger.core.anchor import task_anchor
 from execledger.viewer.counting import RunLine
 from execledger.viewer.readings import Reading
 
+TASK_BYTES = 100_000
+"""Bytes of a task that are compared."""
 MAX_PLACES = 32
 """Places of one command that are considered for a step, the nearest: a bound on the work."""
 TOTALS = {
     "steps": "steps",
     "calls": "turns",
     "input_tokens": "input_tokens",
+    "cached_tokens": "cached_tokens",
+    "output_tokens": "output_tokens",
     "reuses": "reuses",
     "elided": "elided",
     "nudges": "nudges",
     "rereads": "rereads",
-    "saved_bytes": "saved_bytes",
-    "view_bytes": "view_bytes",
+    "saved_tokens": "saved_tokens",
+    "view_tokens": "view_tokens",
     "faults": "faults",
 }
 """What is put side by side, and the fields of a line that it is."""
@@ -38,13 +43,21 @@ class Comparison(Struct, frozen=True):
     """Steps of both, in order: ``same``, ``changed`` (another result), ``removed`` (not in b), ``added`` (not in a)."""
     totals: dict[str, tuple[int | None, int | None]]
     """Numbers of both."""
+    same_task: bool | None
+    """Both had the same task; None where one of them does not tell."""
 
 
 def compare(one: Reading, other: Reading) -> Comparison:
     """Compare two runs that were read to their ends."""
     a, b = (reading.line() for reading in (one, other))
     totals = {name: (getattr(a, field), getattr(b, field)) for name, field in TOTALS.items()}
-    return Comparison(a, b, pairs(one.telling.marks, other.telling.marks), totals)
+    return Comparison(a, b, pairs(one.telling.marks, other.telling.marks), totals, _same_task(one, other))
+
+
+def _same_task(one: Reading, other: Reading) -> bool | None:
+    """Whether the two were about the same: what stands around a task differs from agent to agent."""
+    tasks = [task_anchor(reading.telling.origin.task, TASK_BYTES) for reading in (one, other)]
+    return tasks[0] == tasks[1] if all(tasks) else None
 
 
 def pairs(one: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> list[tuple[int | None, int | None, str]]:

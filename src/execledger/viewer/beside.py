@@ -1,65 +1,75 @@
-"""A viewer beside a running agent: a process of its own, which ends when the agent does.
+"""A viewer beside a running agent: a process of its own, which outlives the agent while somebody looks.
 
-    python -P -m execledger.viewer.beside PARENT FOLDER NEWER BROWSER
+    python -P -m execledger.viewer.beside PARENT SOCKET FOLDER NEWER BROWSER
 
-The launcher starts it and may then become the agent: the process id stays, so whoever is its parent when it starts is
-the agent later. It has a session of its own, since what is typed at the agent's terminal is not meant for it.
+The launcher takes the port and starts the process, which costs the agent nothing: whoever asks before the viewer
+answers waits at the port. The launcher may then become the agent: the process id stays, so whoever is its parent when
+it starts is the agent later. It has a session of its own, since what is typed at the agent's terminal is not meant for
+it.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from execledger.errors import LedgerError
+from execledger.journal.folder import private_folder
+from execledger.loopback import HOST, listening
 
 LOOK_SECONDS = 0.3
-"""How often the parent is looked for."""
-LINGER_SECONDS = 2.0
-"""How long the viewer outlives the agent, so that open pages hear of the end."""
+"""How often the parent is looked for, and then whoever looks."""
+UNSEEN_SECONDS = 30.0
+"""How long the viewer outlives an agent whose run nobody has looked at: a browser may just be starting."""
+QUIET_SECONDS = 150.0
+"""How long it waits for a page to ask again: an open one does so twice a minute, a hidden one more rarely."""
+MAX_SECONDS = 4 * 3600.0
+"""How long it outlives the agent at most."""
+COMING = "#/coming"
+"""The page that waits for the run, and goes to it."""
 
 
 def start(folder: Path, *, browser: bool) -> str:
-    """Start a viewer on the journals that are written to ``folder`` from now on; its address."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise LedgerError(f"{folder}: there can be no journals to view: {error.strerror or error}") from error
-    # Some file systems tell times in whole seconds.
-    told = (os.getpid(), folder, time.time() - 1, int(browser))
-    process = subprocess.Popen(
-        (sys.executable, "-P", "-m", "execledger.viewer.beside", *map(str, told)),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    with process.stdout as said:
-        address = said.readline().decode().strip()
-    if not address:
-        raise LedgerError("the viewer can't be started", hint=f"execledger view {folder}")
-    return address
+    """Start a viewer on the runs that begin in ``folder`` from now on; the address at which the run will be shown."""
+    private_folder(folder)
+    with listening(0) as taken:
+        # Some file systems tell times in whole seconds.
+        told = (os.getpid(), taken.fileno(), folder, time.time() - 1, int(browser))
+        subprocess.Popen(
+            (sys.executable, "-P", "-m", "execledger.viewer.beside", *map(str, told)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=(taken.fileno(),),
+        )
+        return f"http://{HOST}:{taken.getsockname()[1]}/{COMING}"
 
 
-def main(parent: int, folder: str, newer: float, browser: bool) -> None:
-    """Serve until the parent is gone, and a moment longer."""
+def stays(quiet: float | None, since: float) -> bool:
+    """Whether the viewer stays, ``since`` seconds after the agent's end, when it was ``quiet`` for so long."""
+    if quiet is None:
+        return since < UNSEEN_SECONDS
+    return quiet < QUIET_SECONDS and since < MAX_SECONDS
+
+
+def main(parent: int, descriptor: int, folder: str, newer: float, browser: bool) -> None:
+    """Serve until the parent is gone, and then while somebody looks."""
     from execledger.viewer.browser import open_browser
     from execledger.viewer.server import Settings, Viewer
 
-    with Viewer(Settings(paths=(folder,), newer=newer)) as viewer:
-        print(viewer.url, flush=True)
-        # Nobody listens any more, and a browser may have something to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with Viewer(Settings(paths=(folder,), newer=newer, taken=socket.socket(fileno=descriptor))) as viewer:
         if browser:
-            open_browser(viewer.url)
+            open_browser(viewer.url + COMING)
         while os.getppid() == parent:
             time.sleep(LOOK_SECONDS)
-        time.sleep(LINGER_SECONDS)
+        ended = time.monotonic()
+        while stays(viewer.presence.quiet(), time.monotonic() - ended):
+            time.sleep(LOOK_SECONDS)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], float(sys.argv[3]), sys.argv[4] == "1")
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], float(sys.argv[4]), sys.argv[5] == "1")

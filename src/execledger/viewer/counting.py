@@ -1,4 +1,4 @@
-"""What a run came to in one line of the list: counted step by step, from a journal's events or from a replay."""
+"""What a run came to in one line: counted step by step, in the same way for the list and for the run's own page."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ import hashlib
 from msgspec import Struct
 
 from execledger.core.actions import Observation
-from execledger.core.decisions import Reuse, Step
-from execledger.core.policy import Policy
+from execledger.core.anchor import task_anchor
+from execledger.core.decisions import Nudge, Reuse, Step
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
-from execledger.journal.reader import Trouble, read_events
-from execledger.replay import output_bytes, replay
-from execledger.trajectories.codex import Resolve
-from execledger.trajectories.formats import read_run
+from execledger.replay import output_bytes
 from execledger.trajectories.journal import FORMAT as JOURNAL
-from execledger.trajectories.journal import is_journal
 from execledger.trajectories.recording import Run
-from execledger.trajectories.usage import summed
+from execledger.trajectories.usage import provider_total, tokens_in
 
-TASK_LENGTH = 200
-"""Characters of the task that stand in the list."""
+TASK_BYTES = 200
+"""Bytes of the task that stand in the list."""
 
 
 class Sums(Struct, kw_only=True):
@@ -31,17 +27,25 @@ class Sums(Struct, kw_only=True):
     turns: int = 0
     """Calls of the model."""
     reuses: int = 0
-    """Commands that a reference answered before they ran."""
+    """Commands that a reference answered before they ran; in shadow mode, those that it would have answered."""
     elided: int = 0
-    """Commands that ran, with a reference in place of their output."""
+    """Commands that ran, with a reference in place of their output; in shadow mode, those that would have had one."""
     nudges: int = 0
-    """Commands with a remark behind their output."""
+    """Commands with a remark behind their output; in shadow mode, those that would have had one."""
+    shadow: bool = False
+    """It ran in shadow mode: nothing was changed, and what is counted above is what would have been."""
     rereads: int = 0
     """Redundant snippet re-reads."""
     view_bytes: int = 0
     """What state views added to the model's input."""
     input_tokens: int | None = None
-    """Tokens of input, as the provider counted them; None where that is not recorded."""
+    """Tokens of input, cached ones included, as the provider counted them; None where that is not recorded."""
+    cached_tokens: int | None = None
+    """Tokens of input that were read from a cache, as the provider counted them."""
+    output_tokens: int | None = None
+    """Tokens of output, as the provider counted them."""
+    cost: float | None = None
+    """Dollars, as the agent recorded them."""
     faults: int = 0
     """Faults of Ledger's own that were caught."""
     ended: str = ""
@@ -62,11 +66,17 @@ class RunLine(Sums, kw_only=True):
     model: str = ""
     """The model."""
     task: str = ""
-    """How the task begins."""
+    """The task anchor: what the task is about, on one line."""
     saved_bytes: int = 0
     """What references kept out of the model's input, counted once for every later call of the model."""
+    saved_tokens: int = 0
+    """The same in tokens, estimated."""
+    view_tokens: int = 0
+    """What state views added to the model's input in tokens, estimated."""
+    spent_tokens: int | None = None
+    """Tokens of input and output, as the provider counted them; None where that is not recorded."""
     live: bool = False
-    """More is to come."""
+    """The agent may still be at work."""
     pending: bool = False
     """It is not counted yet."""
 
@@ -103,19 +113,19 @@ class Count(Sums, kw_only=True):
     """Its end is recorded."""
     _spared: int = 0
     _spared_turns: int = 0
-    _asked: list[tuple[str, str | None, int]] = []
+    _asked: list[tuple[int, int]] = []
 
     def add(self, step: Step, turn: int, truth: Observation | None = None, *, again: bool = False) -> None:
         """Count a step; ``truth`` is what it really returned, where that is known otherwise than by the step."""
         shown, size = step.shown, self._size(step, truth)
-        suppressed = isinstance(step.decision, Reuse) and shown.kind == "reference"
+        mark = mark_of(step).removeprefix("would-" if self.shadow else "")
         self.steps += 1
         self.turns = max(self.turns, turn + 1)
-        self.reuses += suppressed
-        self.elided += shown.kind == "reference" and not suppressed
-        self.nudges += shown.kind == "remark"
+        self.reuses += mark == "reuse"
+        self.elided += mark == "reference"
+        self.nudges += mark == "remark"
         self.rereads += again
-        self._asked.append((step.action.command, step.action.cwd, size or 0))
+        self._asked.append((_asked(step), size or 0))
         if shown.kind == "full" or size is None:
             return
         spared = (size if shown.kind == "reference" else 0) - len(shown.text.encode("utf-8", "replace"))
@@ -129,10 +139,7 @@ class Count(Sums, kw_only=True):
         if step.shown.result is not None or step.shown.kind != "reference":
             return step.shown.result.size if step.shown.result else output_bytes(step.observation)
         same = (
-            size
-            for at in step.shown.refers_to
-            for command, cwd, size in self._asked[at : at + 1]
-            if (command, cwd) == (step.action.command, step.action.cwd)
+            size for at in step.shown.refers_to for asked, size in self._asked[at : at + 1] if asked == _asked(step)
         )
         return next(same, None)
 
@@ -157,14 +164,19 @@ class Count(Sums, kw_only=True):
                 self.faults += 1
             case Ended():
                 self.over, self.ended = True, event.reason
-                self.input_tokens = event.input_tokens
+                self._add_usage(event.input_tokens, event.cached_tokens, event.output_tokens, event.cost)
                 self.turns = max(self.turns, event.model_calls or 0)
 
     def add_run(self, run: Run) -> None:
         """Count what a recorded run tells besides its steps."""
-        totals = run.totals or summed(list(run.model_calls))
-        self.input_tokens = totals.input if totals is not None else None
+        if (total := provider_total(run)) is not None:
+            self._add_usage(total.input, total.cached, total.output, total.cost)
         self.turns, self.ended, self.over = max(self.turns, run.turns), run.ended, True
+
+    def _add_usage(self, *told: float | None) -> None:
+        names = ("input_tokens", "cached_tokens", "output_tokens", "cost")
+        for name, value in zip(names, told, strict=True):
+            setattr(self, name, value)
 
     def line(self, origin: Origin, *, live: bool = False) -> RunLine:
         """The line in the list."""
@@ -175,33 +187,32 @@ class Count(Sums, kw_only=True):
             format=origin.format,
             agent=origin.agent,
             model=origin.model,
-            task=origin.task[:TASK_LENGTH],
+            task=task_anchor(origin.task, TASK_BYTES),
             saved_bytes=self.saved_bytes,
+            saved_tokens=tokens_in(self.saved_bytes),
+            view_tokens=tokens_in(self.view_bytes),
+            spent_tokens=None if self.input_tokens is None else self.input_tokens + (self.output_tokens or 0),
             live=live,
         )
+
+
+def mark_of(step: Step) -> str:
+    """What Ledger did with a step: "" if nothing, and ``would-`` in front where it only would have."""
+    decision, shown = step.decision, step.shown
+    if isinstance(decision, Reuse):
+        return "reuse" if shown.kind == "reference" else "would-reuse"
+    if shown.kind != "full":
+        return shown.kind
+    if shown.instead is not None:
+        return f"would-{shown.instead}"
+    return "nudge" if isinstance(decision, Nudge) else ""
+
+
+def _asked(step: Step) -> int:
+    """What tells one command from another, without its text being kept."""
+    return hash((step.action.command, step.action.cwd))
 
 
 def run_id(name: str) -> str:
     """The id of the run that was found at ``name``."""
     return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def counted(name: str, data: bytes, policy: Policy | None, resolve: Resolve | None) -> tuple[RunLine, bool]:
-    """The line of one run, and whether its end is recorded; a journal tells what happened, another run is replayed."""
-    count = Count()
-    if policy is None and is_journal(data):
-        events = read_events(name, data, Trouble())
-        start = next(events)
-        assert isinstance(start, Started), "read_events begins with the start"
-        for event in events:
-            if not isinstance(event, StepRecorded) or event.index == count.steps:
-                count.add_event(event)
-        return count.line(Origin.of_journal(name, start)), count.over
-    run = read_run(name, data, resolve)
-    count.add_run(run)
-    for call in replay(run, policy):
-        step = Step(call.recorded.action, call.decision, call.recorded.observation, call.shown)
-        count.add(step, call.recorded.turn, call.recorded.observation, again=bool(call.reread))
-        count.add_view(call.view.text if call.view is not None else "")
-    count.steps = len(run.steps)
-    return count.line(Origin.of_run(run)), True

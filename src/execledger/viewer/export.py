@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError, UnreadableRun
@@ -23,8 +23,9 @@ from execledger.viewer.alignment import compare
 from execledger.viewer.bundle import bundled
 from execledger.viewer.counting import RunLine
 from execledger.viewer.encoding import encoded
+from execledger.viewer.filters import choices
 from execledger.viewer.opening import reading_of
-from execledger.viewer.pages import INDEX, page_files
+from execledger.viewer.pages import INDEX, LOCKED, page_files
 from execledger.viewer.readings import Reading
 from execledger.viewer.shelf import Listing
 
@@ -42,19 +43,28 @@ END = "</body>"
 """What the answers stand before."""
 
 
+class Exported(NamedTuple):
+    """What was written."""
+
+    runs: int
+    """How many runs."""
+    compared: bool
+    """Each of them is compared with each other one; with more than a few, none is."""
+
+
 def export(
     paths: tuple[str, ...], target: Path, policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
-) -> int:
+) -> Exported:
     """Write the runs at ``paths`` to ``target``, and return how many; ``tell`` names what can't be read."""
     before, end, after = page(page_files()).rpartition(END)
     unfinished = target.with_name(f".{target.name}.part")
     try:
         with unfinished.open("w", encoding="utf-8") as file:
             file.write(before)
-            runs = sum(_written(file, paths, policy, resolve, tell))
+            exported = _written(file, paths, policy, resolve, tell)
             file.write(end + after)
         os.replace(unfinished, target)
-        return runs
+        return exported
     except OSError as error:
         raise LedgerError(f"{target}: can't be written: {error.strerror or error}") from error
     finally:
@@ -63,8 +73,8 @@ def export(
 
 def _written(
     file: IO[str], paths: tuple[str, ...], policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
-) -> Iterator[int]:
-    """Write the answers about every run, and yield 1 for each."""
+) -> Exported:
+    """Write the answers about every run."""
     lines: list[RunLine] = []
     few: list[Reading] = []
     unreadable: list[dict[str, str]] = []
@@ -81,13 +91,23 @@ def _written(
         lines.append(reading.line())
         # More would only be kept in vain.
         few = [*few, reading][: MAX_COMPARED + 1]
-        yield 1
     if not lines:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}")
-    for one, other in permutations(few, 2) if len(few) <= MAX_COMPARED else ():
+    comparable = len(few) <= MAX_COMPARED
+    for one, other in permutations(few, 2) if comparable else ():
         path = f"/api/compare?a={one.line().id}&b={other.line().id}"
         file.write(element(path, compare(one, other)))
-    file.write(element("/api/runs", Listing(lines, unreadable, len(lines), 0, listed=True)))
+    listing = Listing(
+        runs=lines,
+        unreadable=unreadable,
+        total=len(lines),
+        pending=0,
+        listed=True,
+        choices=choices(lines),
+        comparable=comparable,
+    )
+    file.write(element("/api/runs", listing))
+    return Exported(len(lines), comparable)
 
 
 def _answers(reading: Reading) -> Iterator[tuple[str, object]]:
@@ -108,8 +128,7 @@ def page(files: Mapping[str, bytes]) -> str:
     """The page with its style and its script in it."""
     style, script = files["style.css"].decode(), bundled(files)
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; {LOCKED}"
     )
     text = files[INDEX].decode()
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

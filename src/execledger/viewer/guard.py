@@ -7,12 +7,13 @@ from aiohttp.typedefs import Handler
 
 from execledger.errors import LedgerError
 from execledger.viewer.encoding import encoded
+from execledger.viewer.pages import LOCKED
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """The names of this machine that a browser may call us by; any other was led here by a foreign page."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    f"{LOCKED}; frame-ancestors 'none'"
 )
 """The content security policy: our own files, and nothing from anywhere else, not even what stands in the page."""
 HEADERS = {

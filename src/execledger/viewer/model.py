@@ -10,7 +10,7 @@ from execledger.core.decisions import Decision, Shown, Step
 from execledger.core.fingerprint import digest
 from execledger.core.plain import printable
 from execledger.core.policy import Policy
-from execledger.viewer.counting import Count, Origin, RunLine
+from execledger.viewer.counting import Count, Origin, RunLine, mark_of
 from execledger.viewer.tracks import FileTrack, Tracks
 from execledger.viewer.words import in_words
 
@@ -29,6 +29,8 @@ class Columns(Struct):
     """allow, reuse or nudge."""
     shown: list[str] = field(default_factory=list)
     """full, reference or remark."""
+    mark: list[str] = field(default_factory=list)
+    """What Ledger did: reuse, reference, remark or nudge; ``would-`` stands in front where it only would have."""
     effects: list[str] = field(default_factory=list)
     """none, listed or unknown."""
     turn: list[int] = field(default_factory=list)
@@ -48,6 +50,8 @@ class News(Struct, frozen=True, kw_only=True):
 
     line: RunLine
     """The run in one line."""
+    more: bool
+    """More is to come: it is still being read, or the agent may still be at work."""
     first: int
     """The step that the columns begin with."""
     steps: Columns
@@ -154,6 +158,8 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     """The conversation."""
     decision: DecisionAnswer
     """What was decided."""
+    mark: str
+    """What Ledger did, as in the columns."""
     words: str
     """The decision in plain words."""
     compared: str | None
@@ -185,12 +191,13 @@ class Telling:
         """What Ledger follows."""
         self.columns = Columns()
         """The steps."""
-        self.count = Count()
-        """What they come to."""
+        self.count = Count(shadow=self.policy.shadow)
+        """What they come to; whoever tells a step counts it."""
         self.compactions: list[int] = []
         """The steps before which earlier results went out of context."""
         self.marks: list[tuple[str, str]] = []
         """By step: digests of the normalised command and of the result, which tell equal ones of two runs."""
+        self._since: dict[str, int] = {}
         self._before: list[int] = []
         self._last: dict[str, int] = {}
 
@@ -198,42 +205,48 @@ class Telling:
         """How many steps were told."""
         return len(self.columns.category)
 
-    def add(self, step: Step, turn: int, truth: Observation | None, *, again: bool) -> None:
-        """Tell a step that the ledger has just recorded; ``truth`` where the step itself may not hold it."""
+    def add(self, step: Step, turn: int, since: int | None = None) -> None:
+        """Tell a step that the ledger has recorded; results from step ``since`` on were in its conversation's view."""
         index, action = len(self), step.action
         result = self.tracks.ledger.results[index]
         columns = self.columns
         columns.category.append(result.record.category.value)
         columns.decision.append(type(step.decision).__name__.lower())
         columns.shown.append(step.shown.kind)
+        columns.mark.append(mark_of(step))
         columns.effects.append(result.record.effects.value)
         columns.turn.append(turn)
         columns.thread.append(action.thread)
         columns.label.append(_label(action))
-        self.count.add(step, turn, truth, again=again)
         printed = result.print.digest if result.print is not None else ""
         self.marks.append((digest(result.record.normalized or action.command), printed))
         self._before.append(self._last.get(action.thread, -1))
         self._last[action.thread] = index
+        if since is not None:
+            # A conversation begins where it was born, and only what it has seen can go out of its view.
+            if since > self._since.setdefault(action.thread, since):
+                self.compactions.append(index)
+            self._since[action.thread] = since
 
     def before(self, index: int) -> int | None:
         """The step before ``index`` in its conversation."""
         return self._before[index] if self._before[index] >= 0 else None
 
-    def news(self, first: int, *, live: bool) -> News:
+    def news(self, first: int, *, live: bool, more: bool) -> News:
         """What is there from step ``first`` on."""
         return News(
             line=self.count.line(self.origin, live=live),
+            more=more,
             first=first,
             steps=self.columns.since(first),
             files=self.tracks.since(first),
             compactions=[step for step in self.compactions if step >= first],
         )
 
-    def answer(self, trouble: tuple[str, ...], *, live: bool) -> RunAnswer:
+    def answer(self, trouble: tuple[str, ...], *, live: bool, more: bool) -> RunAnswer:
         """The run."""
         told = {name: getattr(self, name) for name in ("policy", "governed")}
-        news = msgspec.structs.asdict(self.news(0, live=live))
+        news = msgspec.structs.asdict(self.news(0, live=live, more=more))
         return RunAnswer(**news, **told, task=self.origin.task, trouble=trouble)
 
     def step_answer(self, index: int, told: Told, before: Told | None, limit: int = OUTPUT_LENGTH) -> StepAnswer:
@@ -248,6 +261,7 @@ class Telling:
             turn=told.turn,
             thread=step.action.thread,
             decision=_decision(step.decision),
+            mark=columns.mark[index],
             words=in_words(step.decision, step.shown),
             compared=step.shown.compared,
             compared_to=step.shown.compared_to,

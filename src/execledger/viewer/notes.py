@@ -14,6 +14,10 @@ Stamp: TypeAlias = tuple[int, int, int]
 """What tells one state of a file from another: time of change, size, inode."""
 
 
+NO_FILE: Stamp = (0, 0, 0)
+"""The state of a file that is not there."""
+
+
 class Errand(Struct, frozen=True, kw_only=True):
     """What is to be looked for."""
 
@@ -22,7 +26,7 @@ class Errand(Struct, frozen=True, kw_only=True):
     policy: Policy | None = None
     """What runs are replayed under; None is their own, and journals are told as they are."""
     newer: float = 0.0
-    """Files that were last written before this moment are left out."""
+    """Runs that began before this moment are left out, and files that were last written before it."""
     without: tuple[str, ...] = ()
     """Runs that are named and not counted."""
 
@@ -81,9 +85,9 @@ Note: TypeAlias = Begun | Found | Counting | Counted | Unread | Listed | Done
 
 
 def stamp_of(file: str) -> Stamp:
-    """The state of a file; zeros if it is gone."""
+    """The state of a file; ``NO_FILE`` if it is gone."""
     try:
         state = os.stat(file)
     except OSError:
-        return (0, 0, 0)
+        return NO_FILE
     return (state.st_mtime_ns, state.st_size, state.st_ino)

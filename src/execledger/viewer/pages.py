@@ -8,6 +8,8 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".s
 """The kinds of files that a page has; anything else that lies there is none of it."""
 INDEX = "index.html"
 """The page itself."""
+LOCKED = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+"""What every content security policy of it ends with: no text becomes markup or a script, whatever code tries it."""
 
 
 def page_files() -> dict[str, bytes]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from execledger.core.decisions import Decision, Shown, Step
 from execledger.core.policy import Policy
-from execledger.replay import INHERITED, Replayed, replay
 from execledger.trajectories.recording import Run
 from execledger.viewer.counting import Origin, RunLine
 from execledger.viewer.model import OUTPUT_LENGTH, News, RunAnswer, StepAnswer, Telling, Told
+from execledger.viewer.replaying import Call, told_calls
 from execledger.viewer.tracks import Span
 
 
@@ -33,9 +33,14 @@ class Reading(ABC):
         self._fault = ""
         # Guards the telling: it is added to on one thread while others ask.
         self._lock = threading.Lock()
+        # How many threads wait for the lock to ask: reading on makes way for them.
+        self._asking: list[None] = []
 
     def read(self, seconds: float | None = None, steps: int | None = None) -> None:
-        """Read on for so long, or until so many steps are there, or as far as there is anything at hand."""
+        """Read on for so long, or until so many steps are there, or as far as there is anything at hand.
+
+        Whoever has a question meanwhile does not wait for the end of it: then less is read, unless it is to be all.
+        """
         until = None if seconds is None else time.monotonic() + seconds
         with self._lock, self._opened():
             self.waits = False
@@ -43,24 +48,32 @@ class Reading(ABC):
                 if not self._attempt():
                     self.waits = True
                     break
-                if until is not None and time.monotonic() > until:
+                if until is not None and (self._asking or time.monotonic() > until):
                     break
             if self.over:
                 self.telling.tracks.let_go()
 
-    def answer(self, *, live: bool = False) -> RunAnswer:
-        """All that was read; ``live`` where more may be written."""
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Hold the lock for a question."""
+        self._asking.append(None)
         with self._lock:
-            return self.telling.answer(self.trouble(), live=self._more(live))
+            self._asking.pop()
+            yield
+
+    def answer(self, *, live: bool = False) -> RunAnswer:
+        """All that was read; ``live`` where the agent may still be at work."""
+        with self._asked():
+            return self.telling.answer(self.trouble(), live=live and not self.over, more=self._more(live))
 
     def news(self, first: int, *, live: bool = False) -> News:
         """What was read from step ``first`` on."""
-        with self._lock:
-            return self.telling.news(first, live=self._more(live))
+        with self._asked():
+            return self.telling.news(first, live=live and not self.over, more=self._more(live))
 
     def line(self) -> RunLine:
         """The run in one line."""
-        with self._lock:
+        with self._asked():
             return self.telling.count.line(self.telling.origin)
 
     def _more(self, live: bool) -> bool:
@@ -68,19 +81,19 @@ class Reading(ABC):
 
     def step(self, index: int, limit: int = OUTPUT_LENGTH) -> StepAnswer:
         """One step in full, with at most ``limit`` characters of its output."""
-        with self._lock:
+        with self._asked():
             before = self.telling.before(index)
             earlier = None if before is None else self._told(before)
             return self.telling.step_answer(index, self._told(index), earlier, limit)
 
     def output(self, index: int) -> str:
         """The whole output of a step."""
-        with self._lock:
+        with self._asked():
             return self._told(index).truth.output
 
     def map_at(self, index: int) -> dict[str, list[Span]]:
         """The file map behind a step."""
-        with self._lock:
+        with self._asked():
             return self.telling.tracks.map_at(index)
 
     def trouble(self) -> tuple[str, ...]:
@@ -115,39 +128,25 @@ class ReplayReading(Reading):
     def __init__(self, run: Run, policy: Policy | None) -> None:
         """Nothing was replayed yet; ``policy`` may be the run's own."""
         super().__init__(Telling(Origin.of_run(run), policy or run.policy, governed=False))
-        self.telling.compactions += run.compactions
-        self.telling.count.add_run(run)
+        # Where Ledger took part in a run it knows what went out of view on which thread; elsewhere the run tells.
+        self._tells_since = bool(run.steps) and all(one.governed is not None for one in run.steps)
+        if not self._tells_since:
+            self.telling.compactions += run.compactions
         self._run = run
-        self._calls = replay(run, ledger=self.telling.tracks.ledger)
-        self._decided: list[tuple[Decision, Shown, str]] = []
-        self._views: dict[str, tuple[int, str]] = {}
+        self._calls = told_calls(run, self.telling.tracks.ledger, self.telling.count)
+        self._decided: list[Call] = []
 
     def _next(self) -> bool:
         call = next(self._calls, None)
-        # Calls that a thread was born with are taken in on the way to the next one.
-        for index in range(len(self.telling), len(self._run.steps) if call is None else call.index):
-            self._add(index, (INHERITED, Shown("full"), ""), again=False)
         if call is None:
             self.over = True
             return False
-        self._add(call.index, (call.decision, call.shown, self._view(call)), again=bool(call.reread))
+        recorded = self._run.steps[len(self._decided)]
+        self._decided.append(call)
+        since = recorded.governed.since if recorded.governed is not None and self._tells_since else None
+        self.telling.add(call.step(recorded), recorded.turn, since)
         return True
 
-    def _add(self, index: int, decided: tuple[Decision, Shown, str], *, again: bool) -> None:
-        recorded = self._run.steps[index]
-        self._decided.append(decided)
-        self.telling.add(self._told(index).step, recorded.turn, recorded.observation, again=again)
-
-    def _view(self, call: Replayed) -> str:
-        """The view that the model would have read: the one before its turn."""
-        thread, turn = call.recorded.action.thread, call.recorded.turn
-        if call.view is not None:
-            self._views[thread] = (turn, call.view.text)
-            self.telling.count.add_view(call.view.text)
-        of_turn, text = self._views.get(thread, (-1, ""))
-        return text if of_turn == turn else ""
-
     def _told(self, index: int) -> Told:
-        recorded, (decision, shown, view) = self._run.steps[index], self._decided[index]
-        step = Step(recorded.action, decision, recorded.observation, shown, inherits=recorded.inherits)
-        return Told(step=step, truth=recorded.observation, turn=recorded.turn, view=view)
+        recorded, call = self._run.steps[index], self._decided[index]
+        return Told(step=call.step(recorded), truth=recorded.observation, turn=recorded.turn, view=call.view)

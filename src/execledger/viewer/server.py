@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 from msgspec import Struct
 
 from execledger.core.policy import Policy
 from execledger.serving import Serving
 from execledger.trajectories.codex import Resolve
 from execledger.viewer.alignment import compare
+from execledger.viewer.filters import CHOICES, Filter
 from execledger.viewer.guard import Refused, add_headers, answered, guarded, packed
 from execledger.viewer.live import Pace, stream
 from execledger.viewer.notes import Errand
 from execledger.viewer.opening import NoSuchRun, Opened, OpenRuns
 from execledger.viewer.pages import INDEX, kind_of, page_files
+from execledger.viewer.presence import Presence
 from execledger.viewer.shelf import SORTABLE, Shelf
 
 T = TypeVar("T")
 
 LIST_SECONDS = 2.0
 """How long the first list may wait for the runs to be found; what is found later comes with the next one."""
-THREADS = 4
-"""Threads that read runs, while the server answers."""
+OPEN_SECONDS = 10.0
+"""How long a run that is not known may be waited for, while places are still looked at for the first time."""
+LOOK_SECONDS = 0.02
+"""How often it is looked whether what is waited for has come."""
+THREADS = 16
+"""Threads that read runs, while the server answers: a few slow runs must not keep others waiting."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -38,9 +47,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     policy: Policy | None = None
     """What runs are replayed under; None is their own, and journals are shown as they are."""
     newer: float = 0.0
-    """Files that were last written before this moment are left out."""
+    """Runs that began before this moment are left out."""
     port: int = 0
     """The port; 0 takes a free one."""
+    taken: socket.socket | None = None
+    """A socket that listens already, in place of a port."""
     resolver: Callable[[], Resolve | None] = lambda: None
     """Makes what knows the calls that shims in a rollout stand for."""
     pace: Pace = Pace()
@@ -56,7 +67,10 @@ class Viewer(Serving):
 
     def __init__(self, settings: Settings) -> None:
         """A viewer whose port is taken, and that is not running yet."""
-        super().__init__(settings.port, Routes(settings).application, shutdown_timeout=STOP_SECONDS)
+        routes = Routes(settings)
+        super().__init__(settings.port, routes.application, settings.taken, shutdown_timeout=STOP_SECONDS)
+        self.presence = routes.presence
+        """Whether anybody looks."""
 
 
 class Routes:
@@ -65,16 +79,19 @@ class Routes:
     def __init__(self, settings: Settings) -> None:
         """Nothing was looked for yet."""
         self._settings = settings
+        self.presence = Presence()
+        """Whether anybody looks."""
 
     def application(self) -> web.Application:
         """The routes."""
-        app = web.Application(middlewares=[guarded])
+        app = web.Application(middlewares=[guarded, self._noticed])
         app.on_response_prepare.append(add_headers)
         app.cleanup_ctx.append(self._at_work)
         for name, content in page_files().items():
             page = partial(_page, kind_of(name), content)
             app.router.add_get("/" if name == INDEX else f"/{name}", page)
         run = "/api/runs/{id:[0-9a-f]{16}}"
+        app.router.add_get("/api/here", self._here)
         app.router.add_get("/api/runs", self._runs)
         app.router.add_get(run, self._run)
         app.router.add_get(run + "/map", self._map)
@@ -98,15 +115,35 @@ class Routes:
         """Do work on another thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
+    @web.middleware
+    async def _noticed(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Note that somebody is there."""
+        with self.presence.answering():
+            return await handler(request)
+
+    async def _here(self, request: web.Request) -> web.Response:
+        """An open page says that it is still open."""
+        return web.Response(status=204)
+
+    async def _listed(self, seconds: float) -> None:
+        """Wait until everything that is there was found, but not for longer than told; no thread waits with us."""
+        until = time.monotonic() + seconds
+        while not self._shelf.listed() and time.monotonic() < until:
+            await asyncio.sleep(LOOK_SECONDS)
+
     async def _runs(self, request: web.Request) -> web.Response:
         sort = request.query.get("sort", "")
         if sort and sort not in SORTABLE:
             raise Refused(400, f"`sort` is none of {', '.join(SORTABLE)}")
         self._shelf.look()
-        await self._aside(partial(self._shelf.wait, LIST_SECONDS))
+        await self._listed(LIST_SECONDS)
+        chosen = Filter(
+            **{name: request.query.get(name, "") for name in ("q", *CHOICES)},
+            faults=request.query.get("faults", "") not in ("", "0"),
+        )
         asked = partial(
             self._shelf.listing,
-            request.query.get("q", ""),
+            chosen,
             sort,
             request.query.get("desc", "") not in ("", "0"),
             number(request, "offset", 0),
@@ -115,6 +152,8 @@ class Routes:
         return answered(await self._aside(asked))
 
     async def _opened(self, identity: str) -> Opened:
+        if self._shelf.find(identity) is None:
+            await self._listed(OPEN_SECONDS)
         try:
             return await self._aside(partial(self._open.get, identity))
         except NoSuchRun as error:
@@ -135,7 +174,7 @@ class Routes:
     async def _run(self, request: web.Request) -> web.Response:
         opened = await self._opened(request.match_info["id"])
         await self._aside(partial(opened.reading.read, self._settings.pace.first))
-        return answered(await self._aside(partial(opened.reading.answer, live=opened.lives())))
+        return answered(await self._aside(lambda: opened.reading.answer(live=opened.lives())))
 
     async def _map(self, request: web.Request) -> web.Response:
         at = number(request, "at")
@@ -162,9 +201,9 @@ class Routes:
         return answered(await self._aside(partial(compare, one, other)))
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        """What is new, as it comes."""
+        """What is new behind the step that the page has, by the browser's word or else by its own."""
         last = request.headers.get("Last-Event-ID", "")
-        after = int(last) if last.isdecimal() and len(last) < 10 else number(request, "from", 0)
+        after = int(last) if last.isascii() and last.isdecimal() and len(last) < 10 else number(request, "after", 0)
         identity = request.match_info["id"]
         await self._opened(identity)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.viewer.counting import RunLine, run_id
+from execledger.viewer.filters import ANY, Filter, choices
 from execledger.viewer.notes import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
 from execledger.viewer.seeking import Seeker
 
@@ -54,6 +55,10 @@ class Listing(Struct, frozen=True):
     """How many of them are not counted yet."""
     listed: bool
     """Everything that is there was found."""
+    choices: dict[str, list[tuple[str, int]]]
+    """By field, the values that can be chosen, and how many of all runs have them."""
+    comparable: bool = True
+    """Any two of them can be compared."""
 
 
 class Shelf:
@@ -86,13 +91,20 @@ class Shelf:
         with self._changed:
             return self._changed.wait_for(lambda: not self._looking if counted else self._listed, seconds)
 
-    def listing(self, q: str = "", sort: str = "", desc: bool = False, offset: int = 0, limit: int = 1000) -> Listing:
-        """The runs in which every word of ``q`` stands, by the field ``sort``; the newest first if that is ""."""
+    def listed(self) -> bool:
+        """Everything that is there was found, at least once."""
+        with self._changed:
+            return self._listed
+
+    def listing(
+        self, chosen: Filter = ANY, sort: str = "", desc: bool = False, offset: int = 0, limit: int = 1000
+    ) -> Listing:
+        """The runs that are asked for, by the field ``sort``; the newest first if that is ""."""
         with self._changed:
             entries = list(self._entries.values())
             listed = self._listed
-        words = q.lower().split()
-        shown = [one for one in entries if not one.reason and _matches(one.line, words)]
+        readable = [one for one in entries if not one.reason]
+        shown = [one for one in readable if chosen.takes(one.line)]
         shown.sort(key=lambda one: one.found.name)
         if sort:
             shown.sort(key=lambda one: _order(getattr(one.line, sort)), reverse=desc)
@@ -105,6 +117,7 @@ class Shelf:
             total=len(shown),
             pending=sum(one.line.pending for one in shown),
             listed=listed,
+            choices=choices(one.line for one in readable),
         )
 
     def find(self, identity: str) -> Found | None:
@@ -155,11 +168,6 @@ def lives(changed_ns: int, now: float) -> bool:
     return now - changed_ns / 1e9 < LIVE_SECONDS
 
 
-def _matches(line: RunLine, words: list[str]) -> bool:
-    text = f"{line.name} {line.agent} {line.model} {line.task}".lower()
-    return all(word in text for word in words)
-
-
-def _order(value: str | int | None) -> tuple[str, float]:
+def _order(value: str | float | None) -> tuple[str, float]:
     """What is not known comes first, and text is sorted as people do."""
     return (value.casefold(), 0.0) if isinstance(value, str) else ("", -1.0 if value is None else float(value))

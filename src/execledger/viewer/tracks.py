@@ -20,7 +20,16 @@ from execledger.shell.ranges import subtract, union
 from execledger.symbols.steps import edited_symbols
 
 Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]] | tuple[int, str, tuple[str, ...]]
-"""What happened to a file: ``(step, "seen", ranges)``, ``(step, "changed", symbols)`` or ``(step, "suspect")``."""
+"""What happened to a file:
+
+- ``(step, "seen", ranges)``: lines were shown;
+- ``(step, "apart", ranges)``: lines were shown whose numbers nobody knows: they are counted from the file's end, as -1;
+- ``(step, "changed", symbols)``: it was written;
+- ``(step, "suspect")``: something ran that may have written to it;
+- ``(step, "untold")``: something may write at any moment: of what is known no more is said than that it was seen.
+"""
+UNTOLD = "untold"
+"""The state of lines of which nothing is claimed but that they were seen."""
 Span: TypeAlias = tuple[int, int, str, int]
 """A run of lines on the map: its first and last line, their state, and the step that showed them."""
 
@@ -150,6 +159,9 @@ class Tracks:
         counts = everywhere != ledger.modifications.everywhere
         if counts or (ledger.clock != clock and ledger.policy.preset is not Preset.PAPER):
             self._suspect(at)
+        if self._disturbed == at and ledger.policy.preset is not Preset.PAPER:
+            for track in self._current.values():
+                track.events.append((at, "untold"))
         self._clocks.append(ledger.clock)
         self._everywheres.append(ledger.modifications.everywhere)
         self._symbols = {}
@@ -164,17 +176,20 @@ class Tracks:
         track = self._track(path, observed.local)
         end = observed.end or track.end(observed.local)
         ranges = union((), tuple(filter(None, (absolute(run, end) for run in observed.ranges))))
+        if apart := tuple((run.first, run.last or -1) for run in observed.ranges if run.first < 0 and end is None):
+            track.events.append((at, "apart", apart))
         if not ranges:
             return
         track.glimpses.append(Glimpse(observed, ranges))
         track.lines = max(track.lines, observed.end or 0, *(run.last or 0 for run in ranges))
         track.events.append((at, "seen", tuple((run.first, run.last or run.first) for run in ranges)))
-        unsure = self.ledger.disturbed and self.ledger.policy.preset is not Preset.PAPER
-        if observed.clock < 0 or unsure:
-            # Something that may write ran beside it, or still runs: nobody knows which of the two comes first.
+        if observed.clock < 0:
+            # Something that may write ran beside it: nobody knows which of the two comes first.
             track.events.append((at, "suspect"))
-        else:
-            self._current[path] = track
+            return
+        self._current[path] = track
+        if self.ledger.disturbed and self._disturbed != at and self.ledger.policy.preset is not Preset.PAPER:
+            track.events.append((at, "untold"))
 
     def _change(self, at: int, record: CommandRecord) -> None:
         """Note the files that the step has written, those that were never seen included."""
@@ -215,7 +230,7 @@ def _spans(moment: Ledger, track: Track, at: int, calm: bool) -> list[Span]:
         left = subtract(glimpse.ranges, hidden)
         if left:
             hidden = union(hidden, left)
-            state = status(moment, glimpse.record, local, sealed=calm).removesuffix(", ") or "possibly stale"
+            state = status(moment, glimpse.record, local, sealed=calm).removesuffix(", ") or UNTOLD
             spans += [(run.first, run.last or run.first, state, glimpse.record.step) for run in left]
     return sorted(spans)
 

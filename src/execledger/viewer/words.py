@@ -41,7 +41,10 @@ def in_words(decision: Decision, shown: Shown) -> str:
 def _verdict(decision: Decision, shown: Shown) -> str:
     if isinstance(decision, Reuse):
         earlier = _steps(decision.refers_to)
-        return f"Not run, {earlier} answers it" if shown.kind == "reference" else f"Run, though {earlier} answers it"
+        if shown.kind == "reference":
+            return f"Not run, {earlier} answers it"
+        though = f"though {earlier} answers it"
+        return f"Run in shadow mode, {though} and it would not have run" if shown.instead else f"Run, {though}"
     return f"Run, a repeat of {_steps(decision.refers_to)}" if isinstance(decision, Nudge) else "Run"
 
 
@@ -50,7 +53,8 @@ def _outcome(decision: Decision, shown: Shown) -> str:
     if isinstance(decision, Reuse) and shown.compared == "different":
         return "By the recorded output that is wrong: a false reuse."
     if shown.instead:
-        return f"In shadow mode nothing was changed; otherwise a {shown.instead} would have been shown."
+        place = "in place of its output" if shown.instead == "reference" else "behind its output"
+        return f"In shadow mode nothing was changed; otherwise a {shown.instead} would have stood {place}."
     if isinstance(decision, Reuse):
         return ""
     if shown.kind == "reference":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -18,8 +19,13 @@ from execledger.cli.runs import shim_resolver
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.trajectories.codex import Resolve
 from execledger.trajectories.find import Source, find_runs
-from execledger.viewer.counting import counted
+from execledger.viewer.counting import RunLine
+from execledger.viewer.journal_lines import JournalLines, begins_journal
 from execledger.viewer.notes import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Stamp, Unread, stamp_of
+from execledger.viewer.tallies import JournalTally, tallied
+
+MAX_GROWING = 64
+"""Journals without an end that can be counted on; what is kept of one grows with its steps, a few bytes for each."""
 
 
 class Search:
@@ -28,6 +34,7 @@ class Search:
     def __init__(self, resolve: Resolve | None = None) -> None:
         """``resolve`` knows the calls that shims in a rollout stand for."""
         self._resolve = resolve
+        self._journals: OrderedDict[str, tuple[int, JournalTally]] = OrderedDict()
         self._counted: dict[str, Stamp] = {}
         self._trees: dict[str, int] = {}
         self._found: dict[str, list[Found]] = {}
@@ -54,7 +61,7 @@ class Search:
             for source in find_runs([path]):
                 file = _file_of(source.name)
                 note = Found(source.name, file, stamp_of(file))
-                if note.stamp[0] < errand.newer * 1e9:
+                if errand.newer and not _newer(note, errand.newer):
                     continue
                 found.append(note)
                 yield note
@@ -72,14 +79,43 @@ class Search:
             return
         yield Counting(found.name)
         try:
-            line, over = counted(found.name, source.read(), errand.policy, self._resolve)
-            yield Counted(found.name, line, over)
+            yield Counted(found.name, *self._line(found, source, errand))
+        except OSError as error:
+            yield Unread(found.name, f"the file can't be read: {error.strerror or error}")
         except UnreadableRun as error:
             yield Unread(found.name, error.reason)
         # Whatever others wrote into a file, the next one is still to be counted.
         except Exception as error:
             yield Unread(found.name, f"it can't be counted: {type(error).__name__}: {error}")
         self._counted[found.name] = found.stamp
+
+    def _line(self, found: Found, source: Source, errand: Errand) -> tuple[RunLine, bool]:
+        """The line of a run, and whether it is over; a journal that has grown is counted on from where it was left."""
+        if errand.policy is not None or found.file != found.name or not begins_journal(found.file):
+            return tallied(found.name, source.read(), errand.policy, self._resolve)
+        with open(found.file, "rb") as file:
+            state = os.fstat(file.fileno())
+            inode, tally = self._journals.pop(found.name, (0, None))
+            if tally is None or inode != state.st_ino or state.st_size < tally.lines.offset:
+                tally = JournalTally(found.name, file)
+            tally.read_on(file)
+        if not tally.over:
+            self._journals[found.name] = (state.st_ino, tally)
+            while len(self._journals) > MAX_GROWING:
+                self._journals.popitem(last=False)
+        return tally.line(), tally.over
+
+
+def _newer(found: Found, moment: float) -> bool:
+    """A run began after that moment, as its journal says or, without one, the time of its file."""
+    if found.stamp[0] < moment * 1e9:
+        return False
+    try:
+        with open(found.file, "rb") as file:
+            began = JournalLines(found.name, file).start.at
+    except (OSError, UnreadableRun):
+        return True
+    return began is None or began >= moment
 
 
 def _state(path: str) -> int:

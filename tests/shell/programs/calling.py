@@ -44,12 +44,14 @@ def changes(line: str, *, body: str | None = None) -> tuple[str, str, list[str]]
     return part.effects.value, part.scope.name, list(part.writes)
 
 
-def writing(*paths: str, category: Category = Category.MODIFY) -> Part:
-    """The part of a command that changes ``paths`` and nothing else."""
-    return Part(category=category, effects=Effects.LISTED, writes=paths, scope=Scope.FILES)
+def writing(*paths: str, category: Category = Category.MODIFY, foreign: bool = False) -> Part:
+    """The part of a command that changes ``paths`` and nothing else; ``foreign``: it runs what others have set up."""
+    return Part(category=category, effects=Effects.LISTED, writes=paths, scope=Scope.FILES, foreign=foreign)
 
 
 LOOK = Part(category=Category.SEARCH, comparable=True)
 """A search that changes nothing."""
+FOREIGN_LOOK = Part(category=Category.SEARCH, comparable=True, foreign=True)
+"""The same by a program that runs what others have set up for it."""
 SHOW = Part(category=Category.INSPECT, comparable=True)
 """A look at contents that changes nothing."""

@@ -6,9 +6,8 @@ from tests.shell.programs.calling import LOOK, changes, kinds, understand
 
 
 def test_find_searches() -> None:
-    """Without an action it only looks, wherever it starts."""
+    """Without an action it only looks."""
     assert understand("find . -name '*.py' -not -path './x/*' -type f -print0") == LOOK
-    assert understand("find $dir -name '*.py'") == LOOK
     assert understand("find . -name $pattern") == LOOK
     assert understand("find . -name -delete") == LOOK
 
@@ -40,7 +39,12 @@ def test_find_deletes_and_reports() -> None:
 
 def test_find_with_computed_actions() -> None:
     """Where an action may stand, a computed word may be one."""
-    assert kinds("find . $actions", "find . -type f $actions") == {("search", "unknown")}
+    assert kinds("find . $actions", "find . -type f $actions", "find $x -name a") == {("search", "unknown")}
+
+
+def test_find_with_an_action_that_nobody_knows() -> None:
+    """It may do anything."""
+    assert kinds("find . -frobnicate", "find . -fprintx a") == {("search", "unknown")}
 
 
 def test_find_runs_an_unknown_program() -> None:
@@ -52,7 +56,7 @@ def test_find_runs_an_unknown_program() -> None:
 def test_fd() -> None:
     """-x and -X run a command with every file."""
     assert understand("fd -e py foo") == LOOK
-    assert understand("fd foo -x wc -l") == LOOK
+    assert kinds("fd foo -x wc -l") == {("search", "unknown")}
     assert kinds("fd foo -x rm", "fd foo -X rm -f", "fd foo --exec rm {}") == {("modify", "unknown")}
     assert kinds("fd --exec=rm foo") == {("search", "unknown")}
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from execledger.core.records import Category
 from execledger.shell.parts import Part
-from tests.shell.programs.calling import LOOK, changes, kind, kinds, understand, writing
+from tests.shell.programs.calling import FOREIGN_LOOK, LOOK, changes, kind, kinds, understand, writing
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_a_diff_prints_a_patch() -> None:
 
 def test_output_options_write() -> None:
     """Every diff-like look can write its output to a file."""
-    assert understand("git diff --output=p.patch") == writing("p.patch", category=Category.SUBMIT)
+    assert understand("git diff --output=p.patch") == writing("p.patch", category=Category.SUBMIT, foreign=True)
     for line in ("git log -p --output p.patch", "git reflog -p --output=p.patch", "git stash show --outp=p.patch"):
-        assert understand(line) == writing("p.patch"), line
+        assert understand(line) == writing("p.patch", foreign=True), line
     assert understand("git diff -- --output") == replace(LOOK, makes_patch=True)
     assert understand("git diff --output-indicator-new=x") == replace(LOOK, makes_patch=True)
 
@@ -171,8 +171,8 @@ def test_set_up_and_sending() -> None:
 
 def test_other_systems() -> None:
     """Mercurial and Subversion have the same words for looking."""
-    assert understand("hg status") == LOOK
-    assert understand("svn log -l 3") == LOOK
+    assert understand("hg status") == FOREIGN_LOOK
+    assert understand("svn log -l 3") == FOREIGN_LOOK
     assert kinds("hg update x", "svn revert a", "hg diff --config x=y", "jj status") == {("modify", "unknown")}
 
 

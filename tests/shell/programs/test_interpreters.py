@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from msgspec.structs import replace
+
 from execledger.core.records import Category, Scope
 from execledger.shell.parts import Knowledge, Part, runs
-from tests.shell.programs.calling import LOOK, SHOW, kind, kinds, understand, writing
+from tests.shell.programs.calling import FOREIGN_LOOK, SHOW, kind, kinds, understand, writing
 
 CODE = runs(Category.OTHER, reproduces=True)
 
@@ -87,16 +89,16 @@ def test_tests(line: str) -> None:
 
 def test_modules_are_programs() -> None:
     """``python -m NAME`` is ``NAME``."""
-    assert understand("python -m black a.py") == writing("a.py")
-    assert understand("python -m pip list") == LOOK
+    assert understand("python -m black a.py") == writing("a.py", foreign=True)
+    assert understand("python -m pip list") == FOREIGN_LOOK
     assert kinds("python -m pip install x", "python -m venv x", "python setup.py develop") == {("setup", "unknown")}
     assert kinds("python -m flake8 a.py", "python -m mypy a.py") == {("other", "unknown")}
 
 
 def test_json_tool() -> None:
     """It prints, or writes its second operand."""
-    assert understand("python -m json.tool a.json") == SHOW
-    assert understand("python -m json.tool --indent 2 a.json b.json") == writing("b.json")
+    assert understand("python -m json.tool a.json") == replace(SHOW, foreign=True)
+    assert understand("python -m json.tool --indent 2 a.json b.json") == writing("b.json", foreign=True)
 
 
 def test_versions() -> None:

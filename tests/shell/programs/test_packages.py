@@ -6,9 +6,9 @@ import pytest
 
 from execledger.core.records import Category
 from execledger.shell.parts import Part, runs
-from tests.shell.programs.calling import LOOK, changes, kind, kinds, understand
+from tests.shell.programs.calling import FOREIGN_LOOK, changes, kind, kinds, understand
 
-LISTS = Part(category=Category.SEARCH)
+LISTS = Part(category=Category.SEARCH, foreign=True)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_set_up(line: str) -> None:
 def test_looking_at_packages() -> None:
     """What is installed is a search; what may ask the network is not compared."""
     for line in ("pip list", "pip show x", "pip freeze"):
-        assert understand(line) == LOOK, line
+        assert understand(line) == FOREIGN_LOOK, line
     for line in (
         "pip list --outdated",
         "pip index versions x",

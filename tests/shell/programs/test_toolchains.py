@@ -102,7 +102,7 @@ def test_running_the_project() -> None:
 def test_looking() -> None:
     """They look without changing, unless told otherwise."""
     for line in ("go list ./...", "go env GOPATH", "go version", "npm ls", "npm view x"):
-        assert understand(line) == Part(category=Category.SEARCH), line
+        assert understand(line) == Part(category=Category.SEARCH, foreign=True), line
     assert kinds("go env -w A=1", "go list -mod=mod ./...", "cargo metadata", "cargo tree") == {("other", "unknown")}
 
 

@@ -1,6 +1,7 @@
 """What the known programs do: one module per family, all of them imported here so that ``PROGRAMS`` is filled."""
 
 from execledger.shell.programs import (
+    allowed,
     archives,
     awk,
     builtins,
@@ -22,6 +23,7 @@ from execledger.shell.programs import (
 )
 
 __all__ = [
+    "allowed",
     "archives",
     "awk",
     "builtins",
@@ -41,3 +43,5 @@ __all__ = [
     "tests",
     "toolchains",
 ]
+
+allowed.guard()

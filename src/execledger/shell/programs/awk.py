@@ -39,7 +39,7 @@ ACTIONS = (
     (re.compile(r"print(?:\s+\$0)?\s*;?"), ""),
     (re.compile(r'print\s+NR\s*"([^"\\]+)"\s*\$0\s*;?'), None),
     (re.compile(r"print\s+NR\s*,\s*\$0\s*;?"), " "),
-    (re.compile(r'printf\s*\(?\s*"%\d*d([^"%\\]*|\\t)%s\\n"\s*,\s*NR\s*,\s*\$0\s*\)?\s*;?'), None),
+    (re.compile(r'printf\s*+\(?\s*+"%\d*d([^"%\\]*|\\t)%s\\n"\s*,\s*NR\s*,\s*\$0\s*+\)?\s*+;?'), None),
 )
 """Actions that print the line, with what stands between its number and its text; None is the text that they name."""
 
@@ -82,11 +82,16 @@ def bare(text: str) -> str:
 
 def selected(text: str) -> Selection | None:
     """The lines that an awk program prints, if it is one of the line-number idioms."""
-    match = re.fullmatch(r"(?P<when>[^{}]*?)\s*(?:\{\s*(?P<what>[^{}]*?)\s*\})?\s*;?", text)
-    if not match or not (match["when"] or match["what"]):
+    match = re.fullmatch(r"([^{}]*+)(?:\{([^{}]*+)\}\s*+;?)?", text)
+    if not match:
         return None
-    numbering = _numbering(match["what"]) if match["what"] is not None else ""
-    positions = _positions(match["when"])
+    when, what = match[1].strip(), None if match[2] is None else match[2].strip()
+    if what is None:
+        when = match[1].removesuffix(";").strip()
+    if not (when or what):
+        return None
+    numbering = "" if what is None else _numbering(what)
+    positions = _positions(when)
     return None if numbering is None or positions is None else Selection(positions or None, numbering)
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from execledger.core.records import Category, Scope
 from execledger.shell.parts import Invocation, Part, program, runs, searches
-from execledger.shell.programs.idioms import harmless, inner, strongest
+from execledger.shell.programs.idioms import harmless, inner, may_be_option, strongest
 from execledger.shell.tree import Word
 
 EXECUTE = ("-exec", "-execdir", "-ok", "-okdir")
@@ -21,15 +21,27 @@ VALUED = frozenset(
     """.split()
 )
 """Primaries that take the next word."""
+KNOWN = VALUED | frozenset(
+    """
+    -print -print0 -ls -prune -quit -empty -readable -writable -executable -true -false -nouser -nogroup -daystart
+    -depth -d -follow -mount -xdev -noleaf -nowarn -warn -ignore_readdir_race -noignore_readdir_race -not -a -and -o
+    -or -L -H -P -E -X -x -s -O1 -O2 -O3 -newermm -neweram -newercm -newerBt -help --help --version -version -- -
+    """.split()
+)
+"""Primaries that only look."""
 TIMED = re.compile(r"-[amc](?:min|time)|-newer[aBcm]t|-used|-anewer|(?s:.*)%[Aa](?s:.*)")
 """Primaries that ask the clock, or when a file was last read."""
+
+
+def may_act(word: Word, text: str | None, known: frozenset[str]) -> bool:
+    """A word that is no known primary, but may be one."""
+    return may_be_option(word) if text is None else text.startswith("-") and text not in known
 
 
 @program("find", "gfind")
 def find(call: Invocation) -> Part:
     """A search, unless it deletes, writes a report or runs a program that is not known to be harmless."""
     acts: list[Part] = []
-    started = False
     at = 0
     while at < len(call.args):
         text = call.args[at].literal
@@ -40,11 +52,10 @@ def find(call: Invocation) -> Part:
             at = end + 1
         elif text in WRITE:
             acts.append(runs(Category.MODIFY, scope=Scope.TREE))
-        elif text is None and started and "$" in call.args[at - 1].source:
-            # Behind the first starting point, a computed word may be any action.
+        elif may_act(call.args[at - 1], text, KNOWN):
+            # An action that nobody knows, or a computed word that may turn out to be one.
             acts.append(runs(Category.SEARCH))
         at += text in VALUED
-        started = started or not re.fullmatch(r"-[LHP]", text or "")
     timed = any(TIMED.fullmatch(word.literal or "") for word in call.args)
     return replace(_together(acts), volatile=timed)
 
@@ -59,7 +70,10 @@ def _end(words: tuple[Word, ...], start: int) -> int:
 
 def _executed(call: Invocation, words: tuple[Word, ...], placeholder: str = r"\{\}") -> Part:
     """What the command does with every file that is found: each placeholder is a computed word."""
-    computed = tuple(Word(word.source, None) if re.search(placeholder, word.literal or "") else word for word in words)
+    # What is found begins as its starting point does, so it is no option.
+    computed = tuple(
+        Word(f"./{word.source}", None) if re.search(placeholder, word.literal or "") else word for word in words
+    )
     return inner(Invocation(call.name, (), knowledge=call.knowledge), computed)
 
 

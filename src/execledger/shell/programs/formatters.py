@@ -111,7 +111,7 @@ def formatted(tool: Formatter, args: tuple[Word, ...]) -> Part:
     named = tuple(dict.fromkeys(files))
     alone = bool(named) and len(named) == len(set(found))
     if tool.exact and alone:
-        return writes(*named)
+        return writes(*named, foreign=True)
     return runs(Category.MODIFY, writes=named, scope=Scope.TREE)
 
 

@@ -76,8 +76,13 @@ def _global_options(options: tuple[Word, ...]) -> tuple[str | None, bool]:
     return folder, plain
 
 
-TIMED = re.compile(r"%[ac][rh]|[:=](?:relative|human)|^--(?:relative-date|since|after|until|before)|@\{.*[a-z]{3}")
+TIMED = re.compile(
+    r"%[ac][rh]|[:=](?:relative|human)|^--(?:relative-date|since|after|until|before)|@\{(?:(?!@\{).)*[a-z]{3}"
+)
 """Words that make git ask the clock: times such as "two hours ago", printed or compared."""
+
+RUNS = re.compile(r"--(?:ext(?:-|$)|textc|filters|show-sig|exec|upload-pack|receive-pack|contents)")
+"""Options, perhaps shortened, by which git runs what the repository's settings name, or what they are given."""
 
 PATCHLESS = ("--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--summary", "--dirstat", "--check",
              "--quiet", "--raw", "--compact-summary", "-s", "--no-patch", "--word-diff", "--color-words")  # fmt: skip
@@ -90,6 +95,8 @@ def _look(git: Git) -> Part:
     if any(len(name) > 4 and "--output".startswith(name) for name in names[:ends]):
         return _written(git)
     if git.name == "grep" and any(re.match(r"-O|--open", name) for name in names[:ends]):
+        return runs(Category.SEARCH)
+    if git.name == "help" or any(re.match(RUNS, name) for name in names[:ends]):
         return runs(Category.SEARCH)
     prints_patch = git.name in ("diff", "format-patch") and not set(names[:ends]) & set(PATCHLESS)
     return searches(makes_patch=prints_patch, volatile=any(map(TIMED.search, texts(git.args))))
@@ -168,7 +175,7 @@ SPECIAL: dict[str, Callable[[Git], bool]] = {
     "reflog": lambda git: not _first("expire", "delete", "drop", "write")(git),
     "notes": _first("list", "show", bare=True),
     "worktree": _first("list"),
-    "bisect": _first("log", "view", "visualize"),
+    "bisect": _first("log"),
     "submodule": _first("status", "summary", bare=True),
     "symbolic-ref": lambda git: len(operands(git.args)) == 1 and not given(git.args, "dm", ("--delete",)),
     "apply": _inspects_patch,
@@ -202,4 +209,5 @@ def other_systems(call: Invocation) -> Part:
         return about
     odd = given(call.args, "o", ("--config", "--output", "--tool", "--diff-cmd", "--rev-command"))
     bookmark = name in ("bookmarks", "branches", "tags") and bool(operands(rest))
-    return searches() if name in HG_LOOKS and call.name in ("hg", "svn") and not (odd or bookmark) else RECORDS["merge"]
+    look = searches(foreign=True)
+    return look if name in HG_LOOKS and call.name in ("hg", "svn") and not (odd or bookmark) else RECORDS["merge"]

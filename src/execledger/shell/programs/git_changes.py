@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.records import Category, Scope
 from execledger.shell.options import number, parse_options
@@ -72,7 +73,8 @@ def joined(folder: str | None, path: str | None) -> str | None:
 def listed(git: Git, paths: Iterable[str | None]) -> Part:
     """The files ``paths`` change, and nothing else if all of them are plain names: a pattern may match any file."""
     named = [None if path is None or re.search(r"[*?\[\\]|^:", path) else joined(git.folder, path) for path in paths]
-    return touched(named)
+    # Hooks and filters of the repository run along.
+    return replace(touched(named), foreign=True)
 
 
 REVISION = re.compile(r"(?:HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@|main|master|develop|stash)(?:[~^@].*)?|[0-9a-f]{7,40}"

@@ -10,13 +10,18 @@ from msgspec.structs import replace
 
 from execledger.core.records import STRENGTH, Category, Effects, Scope
 from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs, writes
+from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
 
 DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/\d+)")
 """Names under /dev that are no files: writing to them changes nothing that can be read back."""
 
-SUFFIXED = re.compile(r"(?:^|.*/)[^/]*[^/.][^/]*\.[A-Za-z][A-Za-z0-9_+-]{0,9}")
+SUFFIXED = re.compile(r"(?:.*/)?\.*+[^/.][^/]*\.[A-Za-z][A-Za-z0-9_+-]{0,9}")
 """A name with an extension: almost certainly a file, not a directory or a branch."""
+
+
+QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+"""What stands in quotes is never split into several words."""
 
 
 def texts(words: Iterable[Word]) -> list[str]:
@@ -100,12 +105,22 @@ def inner(call: Invocation, words: tuple[Word, ...]) -> Part:
         script = "/" in path or SUFFIXED.fullmatch(path) is not None
         return runs(Category.OTHER, unknown=not script, reproduces=script)
     part = understand(Invocation(name, words[1:], call.body, call.fed, call.cwd, call.knowledge))
-    return part if part.moves_to is None else runs(Category.OTHER)
+    if part.moves_to is not None:
+        return runs(Category.OTHER)
+    return doubted(part) if "/" in machine_name(path) else part
 
 
 def doubted(part: Part) -> Part:
     """The same part, run by a program that may change more."""
     return replace(part, effects=Effects.UNKNOWN, category=part.category or Category.OTHER, view=None, comparable=False)
+
+
+def may_be_option(word: Word) -> bool:
+    """A computed word may begin with a dash, or be split into words that do."""
+    if word.literal is not None:
+        return False
+    bare = QUOTED.sub("", word.source)
+    return "$" in bare or "`" in bare or word.source.lstrip("\"'")[:1] in ("$", "`", "*", "?", "[", "{")
 
 
 def harmless(part: Part) -> bool:

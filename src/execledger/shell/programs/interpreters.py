@@ -6,6 +6,7 @@ import posixpath
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.records import Category, Scope
 from execledger.shell.parts import PROGRAMS, Invocation, Part, inspects, program, runs
@@ -78,7 +79,8 @@ def module(call: Invocation, name: str, rest: tuple[Word, ...]) -> Part:
         return PROGRAMS[known](Invocation(known, rest, call.body, call.fed, call.cwd, call.knowledge))
     if name == "json.tool":
         files = operands(rest, ("--indent",))
-        return touched(files[1:]) if len(files) > 1 else inspects()
+        # A module of that name in the working folder would be run in its place.
+        return replace(touched(files[1:]) if len(files) > 1 else inspects(), foreign=True)
     return CODE
 
 

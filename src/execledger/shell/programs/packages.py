@@ -11,7 +11,7 @@ from execledger.shell.programs.idioms import SUFFIXED, about_itself, doubted, gi
 from execledger.shell.programs.toolchains import SETUP, task
 from execledger.shell.tree import Word
 
-LISTS = Part(category=Category.SEARCH)
+LISTS = Part(category=Category.SEARCH, foreign=True)
 """It looks at what is installed; what it prints is not compared, for it may ask the network."""
 
 PIP = ("--python", "--log", "--proxy", "--timeout", "--retries", "--cache-dir", "--exists-action", "--trusted-host",
@@ -28,7 +28,7 @@ def pip(call: Invocation) -> Part:
         return SETUP
     asks_network = given(call.args, "o", ("--outdated", "--uptodate"))
     if name in ("list", "show", "freeze", "inspect") and not asks_network:
-        return searches()
+        return searches(foreign=True)
     action, _ = subcommand(rest)
     if name in ("list", "check", "help", "index", "search", "hash", "debug", "completion"):
         return LISTS

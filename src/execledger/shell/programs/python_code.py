@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 
 MAX_DEPTH = 12
 """Names behind names that we follow."""
 MAX_VALUES = 64
 """Values that one expression may have."""
+MAX_NODES = 20_000
+"""Parts of a script: of a larger one nothing is said."""
+MAX_LOOKS = 20_000
+"""Expressions that are looked at in one script: names behind names multiply."""
 
 PATHS = frozenset("Path PosixPath PurePath pathlib.Path pathlib.PurePath pathlib.PosixPath".split())
 """Constructors of a path."""
@@ -35,7 +40,10 @@ class Names:
     def __init__(self, tree: ast.Module) -> None:
         self.imports: dict[str, str] = {}
         self._bound: dict[str, list[tuple[int, list[ast.expr]]]] = {}
-        self.nodes = list(ast.walk(tree))
+        self._looks = 0
+        self.nodes = list(islice(ast.walk(tree), MAX_NODES + 1))
+        if len(self.nodes) > MAX_NODES:
+            self.nodes = []
         functions = {node.name: node for node in self.nodes if isinstance(node, ast.FunctionDef)}
         for node in self.nodes:
             self._import(node)
@@ -125,7 +133,8 @@ class Names:
 
     def values(self, node: ast.expr | None, depth: int = 0) -> list[str]:
         """The texts that an expression may stand for; none if that is not certain."""
-        if node is None or depth > MAX_DEPTH:
+        self._looks += 1
+        if node is None or depth > MAX_DEPTH or self._looks > MAX_LOOKS:
             return []
         if isinstance(node, ast.Constant):
             return [node.value] if isinstance(node.value, str) else []

@@ -34,7 +34,7 @@ def written_by(text: str, language: str) -> tuple[str, ...]:
 WRITING = re.compile(
     r"\b(?:open|write_text|write_bytes|touch|unlink|mkdir|rmdir|remove\w*|makedirs|renames?|copy\w*|move|rmtree|truncate"
     r"|symlink|link|symlink_to|hardlink_to)\s*\(|\bfileinput\b|\bos\.replace\b|\.replace\(\s*[^(),]*\)"
-    r"|\bfrom (?:os|io|shutil|pathlib|codecs)\b.* as "
+    r"|\bfrom (?:os|io|shutil|pathlib|codecs)\b(?:(?!\bfrom ).)* as "
 )
 """Without one of these words a Python script names no file for writing."""
 
@@ -57,10 +57,12 @@ def _python(text: str) -> Iterable[str]:
 
 STRING = r"""(?:[rub]{0,2}(?P<quote>['"`])(?P<path>[^'"`\n\\]+)(?P=quote)|(?P<name>[A-Za-z_$][\w$]*))"""
 """A quoted text, or the name of a variable that holds one."""
+ARGUMENT = r"[^,()]{1,300}"
+"""What stands before it in a call; a longer one is not looked at, so that looking takes no time."""
 
 ASSIGNMENT = re.compile(
     r"""(?m)^[ \t]*(?:const |let |var |my )?\$?([A-Za-z_]\w*)\s*=\s*"""
-    r"""(?:(?:pathlib\.)?Path\()?(['"`])([^'"`\n\\]+)\2[) \t]*;?[ \t]*$"""
+    r"""(?:(?:pathlib\.)?Path\()?(['"`])([^'"`\n\\]+)\2[) \t]*+;?[ \t]*+$"""
 )
 """A variable that is given a plain text."""
 
@@ -76,22 +78,22 @@ JAVASCRIPT = (
         rf"(?:{FS}|\b(?=\w+Sync\())(?:writeFile|appendFile|outputFile|unlink|rm|rmdir|mkdir|truncate|rename|outputJson"
         rf"|createWriteStream)(?:Sync)?\(\s*{STRING}"
     ),
-    re.compile(rf"(?:{FS}|\b)(?:rename|copyFile|cp)(?:Sync)?\(\s*[^,()]+,\s*{STRING}"),
+    re.compile(rf"(?:{FS}|\b)(?:rename|copyFile|cp)(?:Sync)?\({ARGUMENT},\s*{STRING}"),
     re.compile(rf"\b(?:Bun\.write|Deno\.(?:writeTextFile|writeFile|remove|mkdir)(?:Sync)?)\(\s*{STRING}"),
 )
 RUBY = (
     re.compile(rf"\b(?:File|IO)\.(?:write|binwrite|delete|unlink)\(?\s*{STRING}"),
     re.compile(rf"""\b(?:File\.)?(?:open|new)\(?\s*{STRING}\s*,\s*['"][wa]"""),
     re.compile(rf"\bFileUtils\.(?:rm|rm_f|rm_rf|touch|mkdir_p)\(?\s*{STRING}"),
-    re.compile(rf"\b(?:File\.rename|FileUtils\.(?:cp|mv|copy|move))\(?\s*[^,()]+,\s*{STRING}"),
+    re.compile(rf"\b(?:File\.rename|FileUtils\.(?:cp|mv|copy|move))\(?{ARGUMENT},\s*{STRING}"),
 )
 PHP = (
     re.compile(rf"\b(?:file_put_contents|unlink|touch|mkdir)\(\s*(?:\$(?=\w))?{STRING}"),
     re.compile(rf"""\bfopen\(\s*(?:\$(?=\w))?{STRING}\s*,\s*['"][^'"]*[wax+]"""),
 )
 PERL = (
-    re.compile(rf"""\bopen\s*\(?\s*(?:my\s+)?\$?\w+\s*,\s*['"]\+?>>?(?::[^'"]*)?['"]\s*,\s*(?:\$(?=\w))?{STRING}"""),
-    re.compile(rf"\b(?:unlink|mkdir)\s*\(?\s*(?:\$(?=\w))?{STRING}"),
+    re.compile(rf"""\bopen\s*+\(?\s*+(?:my\s+)?\$?\w+\s*,\s*['"]\+?>>?(?::[^'"]*)?['"]\s*,\s*(?:\$(?=\w))?{STRING}"""),
+    re.compile(rf"\b(?:unlink|mkdir)\s*+\(?\s*+(?:\$(?=\w))?{STRING}"),
 )
 
 
@@ -100,14 +102,15 @@ def _by_patterns(patterns: tuple[re.Pattern[str], ...]) -> Callable[[str], Itera
 
     def find(text: str) -> Iterable[str]:
         matches = sorted((m for pattern in patterns for m in pattern.finditer(text)), key=lambda match: match.start())
-        variables = [(match.start(), match[1], match[3]) for match in ASSIGNMENT.finditer(text)] if matches else []
+        assigned = ASSIGNMENT.finditer(text) if matches else iter(())
+        values: dict[str, str] = {}
+        later = next(assigned, None)
         for match in matches:
-            if match["path"]:
-                yield match["path"]
-            else:
-                name = match["name"].lstrip("$")
-                values = [value for at, variable, value in variables if variable == name and at < match.start()]
-                yield from values[-1:]
+            while later is not None and later.start() < match.start():
+                values[later[1]] = later[3]
+                later = next(assigned, None)
+            path = match["path"] or values.get(match["name"].lstrip("$"))
+            yield from () if path is None else (path,)
 
     return find
 

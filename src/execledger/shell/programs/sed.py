@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.records import CHANGED, Category, Lines, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs, writes
-from execledger.shell.programs.idioms import DEVICES, touched
+from execledger.shell.programs.idioms import DEVICES, may_be_option, touched
 from execledger.shell.programs.readers import show
 from execledger.shell.tree import Word
 
@@ -159,6 +160,8 @@ def sed(call: Invocation) -> Part:
     text = None if options.has("f") else _joined(scripts)
     commands = None if text is None else read_script(text)
     outputs = [command.target for command in commands or () if command.target]
+    if any(map(may_be_option, operands)):
+        options = replace(options, unknown=("computed",))
     if options.has("i"):
         return _in_place(options.value("i") or "", operands, outputs, commands is not None)
     if commands is None or options.unknown:

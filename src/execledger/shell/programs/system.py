@@ -25,7 +25,7 @@ known_as(
 known_as(
     Part(category=Category.OTHER),
     """
-    man info help apropos whatis tldr cal ncal
+    help apropos whatis cal ncal
     """,
 )
 known_as(Part(comparable=True), "seq yes expr factor numfmt clear bc")
@@ -112,7 +112,7 @@ known_as(
 known_as(
     runs(),
     """
-    kill pkill fuser mktemp journalctl nvidia-smi mongo killall skill fg ssh scp sftp nc ncat netcat telnet socat
+    man info tldr kill pkill fuser mktemp journalctl nvidia-smi mongo killall skill fg ssh scp sftp nc ncat netcat telnet socat
     ftp openssl gpg ssh-keygen ssh-add ssh-agent sqlite3 psql mysql mariadb mysqladmin redis-cli mongosh createdb
     dropdb pg_dump ffmpeg convert magick gh hub glab aws gcloud az kubectl helm terraform ansible ansible-playbook
     http https aria2c gdb lldb strace ltrace perf valgrind ldd script expect watch parallel dc logger flask uvicorn

@@ -29,7 +29,7 @@ FORMAT = runs(Category.MODIFY, scope=Scope.TREE)
 """It rewrites sources."""
 RUN = runs(Category.OTHER, reproduces=True)
 """It runs the project's own code."""
-LOOK = Part(category=Category.SEARCH)
+LOOK = Part(category=Category.SEARCH, foreign=True)
 """It looks; what it prints is not compared, for it may ask the network."""
 
 TESTS = frozenset("test tests tst spec specs jest vitest mocha e2e unit integration coverage cov tox pytest".split())

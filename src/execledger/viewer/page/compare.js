@@ -3,12 +3,11 @@
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
 import { plural, shortCommand } from "./format.js";
-import { markOf } from "./lanes.js";
 import { categoryBadge, markSign } from "./marks.js";
 import { runAddress, runsAddress } from "./router.js";
 import { KINDS, sideBySide } from "./sides.js";
 import { Timeline, usedCategories } from "./timeline.js";
-import { totalsTable } from "./totals.js";
+import { Totals } from "./totals.js";
 import { VirtualRows } from "./virtual.js";
 
 /** The view of two runs. */
@@ -58,6 +57,7 @@ export class CompareView {
     this.gone = true;
     for (const timeline of this.timelines) timeline.destroy();
     this.rows?.destroy();
+    this.totals?.destroy();
   }
 
   async read() {
@@ -83,6 +83,7 @@ export class CompareView {
       "aria-label": "Steps of both runs",
     });
     this.rows = new VirtualRows(this.table, "rowgroup", (index) => this.row(index));
+    this.totals = new Totals(this.comparison);
     const categories = usedCategories(this.runs.map((run) => run.steps));
     this.timelines = this.runs.map((run, side) => {
       const timeline = new Timeline(`Steps of run ${"AB"[side]}`, (step) => this.moveToStep(side, step));
@@ -95,7 +96,8 @@ export class CompareView {
         "section",
         { class: "panel compare-head", "aria-label": "Runs" },
         h("h1", {}, "Compare"),
-        totalsTable(this.comparison),
+        this.tasks(),
+        this.totals.element,
       ),
       h(
         "section",
@@ -118,6 +120,16 @@ export class CompareView {
     );
     this.draw();
     this.move(0);
+  }
+
+  /** A remark where the two can hardly be compared. */
+  tasks() {
+    const { a, b, same_task: same } = this.comparison;
+    if (same !== false) return null;
+    const told = [a, b].map((line, side) =>
+      h("span", { class: "run-task" }, `${"AB"[side]}: ${visible(line.task)}`),
+    );
+    return h("p", { class: "notice warning", role: "note" }, "These two runs had different tasks.", told);
   }
 
   legend() {
@@ -160,7 +172,7 @@ export class CompareView {
   side(side, step) {
     if (step === null)
       return h("div", { class: "cell side nothing", role: "cell" }, h("span", { class: "unseen" }, "nothing"));
-    const { category, decision, shown, label } = this.runs[side].steps;
+    const { category, mark, label } = this.runs[side].steps;
     return h(
       "div",
       { class: "cell side", role: "cell" },
@@ -175,7 +187,7 @@ export class CompareView {
       ),
       categoryBadge(category[step]),
       h("code", { class: "label", title: visible(label[step]) }, visible(shortCommand(label[step]))),
-      markSign(markOf(decision[step], shown[step])),
+      markSign(mark[step]),
     );
   }
 

@@ -1,8 +1,8 @@
 /** What one steps through a run with, for whoever prefers a pointer; and what the marks stand for. */
 
-import { h } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { count } from "./format.js";
-import { MARKS } from "./lanes.js";
+import { MARKS, SHADOW_MARKS } from "./lanes.js";
 
 /** The controls; `actions` are those of the keyboard, `go` moves to a step by its number. */
 export class Controls {
@@ -13,7 +13,7 @@ export class Controls {
     this.number = h("input", number);
     this.range = h("span", {});
     this.play = h("button", { type: "button", class: "play", onclick: actions.play }, "Play");
-    const marks = Object.values(MARKS).map(({ sign, short, words }) => h("li", { title: words }, `${sign} ${short}`));
+    this.marks = h("ul", { class: "legend" });
     this.element = h(
       "div",
       { class: "controls" },
@@ -24,7 +24,17 @@ export class Controls {
       button("Last step", "⇥", actions.last),
       this.play,
       button("Next step where Ledger acted", "Next ◆", actions.nextMark),
-      h("ul", { class: "legend" }, marks),
+      this.marks,
+    );
+    this.explain(false);
+  }
+
+  /** Say what the marks stand for: what Ledger did, or what it would have done. */
+  explain(shadow) {
+    const marks = Object.values(shadow ? SHADOW_MARKS : MARKS);
+    fill(
+      this.marks,
+      marks.map(({ sign, short, words }) => h("li", { title: words }, `${sign} ${short}`)),
     );
   }
 

@@ -5,15 +5,21 @@
  * `<script type="application/json" data-path="/api/…">`, and parses one when it is asked for.
  */
 
+import { chosenRuns } from "./filters.js";
+
 const KEPT = 96; // Answers that are kept: enough to go back and forth, and bounded however long a run is.
 const PATIENCE = [250, 500, 1000, 2000, 2000, 2000]; // Milliseconds between attempts while a server restarts.
 
 /** An answer that says no. */
 class Refusal extends Error {}
 
+const HERE = 30_000; // Milliseconds after which the server is told that this page is still open.
+
 /** Open the source of this page; `trouble` is told whether the server can be reached. */
 export function openSource(trouble) {
   const embedded = document.querySelector("script[data-path]") !== null;
+  // A server beside an agent that has ended stays as long as somebody looks.
+  if (!embedded) setInterval(() => fetch("/api/here").catch(() => {}), HERE);
   return new Source(embedded ? readEmbedded : (path) => ask(path, trouble), embedded);
 }
 
@@ -35,6 +41,16 @@ class Source {
   /** A run: its parallel arrays of steps, and its files. */
   run(id) {
     return this.read(`/api/runs/${encodeURIComponent(id)}`);
+  }
+
+  /** Why the server refuses to tell of a run; "" if it does not. */
+  async refusal(id) {
+    try {
+      await this.run(id);
+      return "";
+    } catch (error) {
+      return error instanceof Refusal ? error.message : "";
+    }
   }
 
   /** All of one step. */
@@ -91,18 +107,4 @@ async function readEmbedded(path) {
   const element = document.querySelector(`script[data-path="${CSS.escape(path)}"]`);
   if (element === null) throw new Refusal("This file does not hold that.");
   return JSON.parse(element.textContent);
-}
-
-/** What the server does to the list, for a page without one. */
-export function chosenRuns(runs, { q = "", sort = "", desc = "", offset = 0, limit = runs.length }) {
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = (run) => `${run.name} ${run.agent} ${run.model} ${run.task}`.toLowerCase();
-  const found = runs.filter((run) => words.every((word) => text(run).includes(word)));
-  if (sort) found.sort((a, b) => order(a[sort], b[sort]) * (desc ? -1 : 1));
-  return { runs: found.slice(Number(offset), Number(offset) + Number(limit)), total: found.length };
-}
-
-function order(a, b) {
-  if (typeof a === "string") return a.localeCompare(b);
-  return (a ?? -1) - (b ?? -1);
 }

@@ -6,12 +6,12 @@
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
 import { count, lines, listed, plural } from "./format.js";
-import { counted, CURRENT, eventsUpTo, Knowledge, NEVER, STALE, SUSPECT } from "./knowledge.js";
+import { counted, CURRENT, eventsUpTo, Knowledge, NEVER, STALE, SUSPECT, UNTOLD } from "./knowledge.js";
 import { runAddress } from "./router.js";
 import { VirtualRows } from "./virtual.js";
 
 /** The states in the order of the legend, with the class that colours them. */
-const STATES = { [CURRENT]: "current", [SUSPECT]: "suspect", [STALE]: "stale", [NEVER]: "never" };
+const STATES = { [CURRENT]: "current", [SUSPECT]: "suspect", [STALE]: "stale", [UNTOLD]: "untold", [NEVER]: "never" };
 const SYMBOLS = 3; // Names that have room in a row.
 
 /** The panel of the file map. */
@@ -98,10 +98,20 @@ export class FileMap {
         { class: "file-head" },
         h("bdi", { class: "file-name", title: visible(file.track.path) }, visible(name)),
         this.modified(file),
+        this.apart(file),
         h("span", { class: "file-lines" }, total ? plural(total, "line") : "never read"),
       ),
       this.strip(file, spans),
     );
+  }
+
+  /** Lines that were seen and have no place on the strip. */
+  apart(file) {
+    const seen = file.apart(this.step);
+    if (!seen) return null;
+    const about = `shown by step ${seen.step}; how long the file is nobody knows, so these lines have no numbers`;
+    const words = `+ the last ${plural(seen.lines, "line")}`;
+    return h("a", { class: "apart", href: runAddress(this.id, seen.step), title: about }, words);
   }
 
   /** The names of what was modified last. */

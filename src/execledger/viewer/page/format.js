@@ -17,6 +17,14 @@ export function bytes(value) {
   return `${scaled.toFixed(Math.abs(scaled) < 99.5 ? 1 : 0)} ${name}`;
 }
 
+/** A large number in short: 12.3k, 4.5M. */
+export function shortCount(value) {
+  if (value === null || value === undefined || Math.abs(value) < 10_000) return count(value);
+  const [unit, name] = Math.abs(value) < 999_500 ? [1e3, "k"] : [1e6, "M"];
+  const scaled = value / unit;
+  return `${scaled.toFixed(Math.abs(scaled) < 99.5 ? 1 : 0)}${name}`;
+}
+
 /** "1 step", "2 steps". */
 export function plural(value, word) {
   return `${count(value)} ${word}${value === 1 ? "" : "s"}`;
@@ -25,14 +33,6 @@ export function plural(value, word) {
 /** The first and last of some lines. */
 export function lines(first, last) {
   return first === last ? `line ${first}` : `lines ${first}–${last}`;
-}
-
-/** A task on one line, without the tags that some agents wrap it in. */
-export function taskLine(task) {
-  return task
-    .replace(/<\/?[A-Za-z_-]+>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
 }
 
 /** The name of a run in two: the folder or archive that it is in, and the rest. */

@@ -14,6 +14,7 @@ const KEYS = [
   [["Enter"], "open", "open the row"],
   [["x"], "choose", "choose the row for a comparison"],
   [["/"], "search", "search"],
+  [["f"], "filter", "choose runs by agent, model, task or faults"],
   [["t"], "theme", "theme"],
   [["?"], "help", "this help"],
   [["Escape"], "leave", "close, or go back"],

@@ -2,14 +2,16 @@
  * What the agent knows of a file at any step: which of its lines it has seen, and whether that still holds.
  *
  * A file's track is a list of events in order: `[step, "seen", [[first, last], …]]`, `[step, "changed", symbols]`,
- * `[step, "suspect"]`. The knowledge after some of them is a list of spans `[first, last, state, step]`, ascending and
- * without overlap; what lies between them was never seen. `step` is the step that showed the lines.
+ * `[step, "suspect"]`, `[step, "untold"]`, and `[step, "apart", …]` for lines whose numbers nobody knows.
+ * The knowledge after some of them is a list of spans `[first, last, state, step]`, ascending and without overlap;
+ * what lies between them was never seen. `step` is the step that showed the lines.
  */
 
 /** The states of a line, as the state view calls them. */
 export const CURRENT = "current";
 export const SUSPECT = "possibly stale";
 export const STALE = "stale";
+export const UNTOLD = "untold";
 export const NEVER = "never seen";
 
 const STRIDE = 32; // Events between two spans lists that are kept, so that any step is near one.
@@ -20,7 +22,13 @@ function afterEvent(spans, [step, kind, detail]) {
   if (kind === "seen")
     return detail.reduce((known, [first, last]) => withSpan(known, [first, last, CURRENT, step]), spans);
   if (kind === "changed") return spans.map(([first, last, , shown]) => [first, last, STALE, shown]);
-  return spans.map((span) => (span[2] === CURRENT ? [span[0], span[1], SUSPECT, span[3]] : span));
+  if (kind === "suspect") return turned(spans, [CURRENT, UNTOLD], SUSPECT);
+  return kind === "untold" ? turned(spans, [CURRENT], UNTOLD) : spans;
+}
+
+/** `spans` with those in some states in another one. */
+function turned(spans, states, state) {
+  return spans.map((span) => (states.includes(span[2]) ? [span[0], span[1], state, span[3]] : span));
 }
 
 /** `spans` with one more, which hides what it covers of the others. */
@@ -83,6 +91,16 @@ export class Knowledge {
     );
   }
 
+  /** The step that showed lines from the file's end last, if nobody knows their numbers, and how many; else null. */
+  apart(step) {
+    const { events } = this.track;
+    const upTo = eventsUpTo(events, step);
+    const lately = events.slice(Math.max(0, upTo - LOOK_BACK), upTo).reverse();
+    const found = lately.find((event) => event[1] === "apart" || event[1] === "changed");
+    if (found?.[1] !== "apart") return null;
+    return { step: found[0], lines: found[2].reduce((sum, [first, last]) => sum + last - first + 1, 0) };
+  }
+
   /** When the file was last written up to `step`, and the symbols named lately, newest first; null if it was not. */
   modified(step) {
     const { events } = this.track;
@@ -98,7 +116,7 @@ export class Knowledge {
 
 /** How many lines are in each state. */
 export function counted(spans, total) {
-  const counts = { [CURRENT]: 0, [SUSPECT]: 0, [STALE]: 0, [NEVER]: total };
+  const counts = { [CURRENT]: 0, [SUSPECT]: 0, [STALE]: 0, [UNTOLD]: 0, [NEVER]: total };
   for (const [first, last, state] of spans) {
     counts[state] += last - first + 1;
     counts[NEVER] -= last - first + 1;

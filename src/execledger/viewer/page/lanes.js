@@ -15,15 +15,33 @@ export const MARKS = {
   nudge: { sign: "△", short: "withheld", words: "a nudge was ready, and its result was a new one" },
 };
 
+/** What Ledger would have done, had it not only watched. */
+export const SHADOW_MARKS = {
+  "would-reuse": {
+    sign: "(◆)",
+    short: "would be reused",
+    words: "run; it would not have run, an earlier result still holds",
+  },
+  "would-reference": {
+    sign: "(◇)",
+    short: "would be elided",
+    words: "run and shown; a reference would have stood in place of its output",
+  },
+  "would-remark": { sign: "(▲)", short: "would be nudged", words: "run and shown; a remark would have been added" },
+};
+
 const STRENGTH = { "": 0, nudge: 1, reference: 2, remark: 3, reuse: 4 };
 const NARROWEST = 11; // Pixels of a cell that one can still hit.
 const WIDEST = 72;
 
-/** The name of a step's mark; "" if Ledger left it alone. */
-export function markOf(decision, shown) {
-  if (decision === "reuse") return "reuse";
-  if (shown === "reference" || shown === "remark") return shown;
-  return decision === "nudge" ? "nudge" : "";
+/** A mark without the word that it would only have been made. */
+export function plainMark(mark) {
+  return mark.replace(/^would-/, "");
+}
+
+/** What a mark stands for. */
+export function meaningOf(mark) {
+  return MARKS[mark] ?? SHADOW_MARKS[mark] ?? { sign: "?", short: mark, words: mark };
 }
 
 /** The part of the run that is in sight, with `selected` near its middle: the width of a cell, first and last step. */
@@ -59,8 +77,8 @@ function mostFrequent(names) {
 function strongest(steps, first, last) {
   let best = "";
   for (let step = first; step < last; step += 1) {
-    const mark = markOf(steps.decision[step], steps.shown[step]);
-    if (STRENGTH[mark] > STRENGTH[best]) best = mark;
+    const mark = steps.mark[step];
+    if (STRENGTH[plainMark(mark)] > STRENGTH[plainMark(best)]) best = mark;
   }
   return best;
 }
@@ -72,6 +90,6 @@ export function tickDistance(cell) {
 
 /** One step in a few words. */
 export function inBrief(steps, step) {
-  const mark = markOf(steps.decision[step], steps.shown[step]);
-  return `Step ${step}: ${steps.category[step]}${mark ? `, ${MARKS[mark].words}` : ""}: ${steps.label[step]}`;
+  const mark = steps.mark[step];
+  return `Step ${step}: ${steps.category[step]}${mark ? `, ${meaningOf(mark).words}` : ""}: ${steps.label[step]}`;
 }

@@ -4,11 +4,12 @@ const PAUSE = 1000; // Milliseconds before a connection that was refused is trie
 
 /**
  * Follow a run behind the steps that are `known()`. `grow(part)` gets what is new, `end(last)` the run's last word,
- * `connected(yes)` how things stand. The function that is returned stops it.
+ * `connected(yes)` how things stand; `refusal()` asks why a server says no. The function that is returned stops it.
  */
-export function followRun(address, known, { grow, end, connected }) {
+export function followRun(address, known, { grow, end, connected, refusal }) {
   let events = null;
   let timer = 0;
+  let stopped = false;
   const open = () => {
     events = new EventSource(`${address}?after=${known()}`);
     events.addEventListener("open", () => connected(true));
@@ -19,11 +20,21 @@ export function followRun(address, known, { grow, end, connected }) {
     });
     events.addEventListener("error", () => {
       connected(false);
-      // The browser tries again by itself unless the server said no, as one that is just starting may.
-      if (events.readyState === EventSource.CLOSED) timer = setTimeout(open, PAUSE);
+      // The browser tries again by itself unless the server said no.
+      if (events.readyState === EventSource.CLOSED) timer = setTimeout(again, PAUSE);
     });
   };
+  const again = async () => {
+    const words = await refusal();
+    if (stopped) return;
+    if (words === "") open();
+    else {
+      stop();
+      end({ reason: "gone", words, line: null });
+    }
+  };
   const stop = () => {
+    stopped = true;
     clearTimeout(timer);
     events?.close();
   };

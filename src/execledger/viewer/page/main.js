@@ -1,5 +1,6 @@
 /** The page: opens where runs come from, and shows the view that the address asks for. */
 
+import { ComingView } from "./coming.js";
 import { CompareView } from "./compare.js";
 import { openSource } from "./data.js";
 import { fill, h, part } from "./dom.js";
@@ -9,20 +10,23 @@ import { RunView } from "./run.js";
 import { RunsView } from "./runs.js";
 import { startTheme } from "./theme.js";
 
-const VIEWS = { runs: RunsView, run: RunView, compare: CompareView };
+const VIEWS = { runs: RunsView, run: RunView, compare: CompareView, coming: ComingView };
 const CONNECTION = {
   live: "live",
   reading: "reading on …",
   lost: "connection lost, trying again …",
-  ended: "the run has ended",
+  finished: "the run has ended",
+  left: "nobody writes to this run any more",
+  gone: "the file of this run is gone: what was read of it stays",
+  trouble: "this run can't be read any further",
   "": "",
 };
 
-/** Say how things stand with the server. */
+/** Say how things stand with the server, and with the run. */
 function connected(state) {
   const place = part("connection");
   place.className = state;
-  place.textContent = CONNECTION[state];
+  if (place.textContent !== CONNECTION[state]) place.textContent = CONNECTION[state];
 }
 
 /** Say where one is. */

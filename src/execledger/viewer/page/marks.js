@@ -1,7 +1,7 @@
 /** The signs that stand for what Ledger did: on a canvas as shapes, elsewhere as a sign with its word. */
 
 import { h } from "./dom.js";
-import { MARKS } from "./lanes.js";
+import { meaningOf, plainMark } from "./lanes.js";
 
 const SHAPES = {
   reuse: [
@@ -32,23 +32,26 @@ const FILLED = new Set(["reuse", "remark"]);
 /** Draw a mark around a point: the shape says which, not only the colour. */
 export function drawMark(pen, mark, x, y, colour) {
   pen.beginPath();
-  for (const [dx, dy] of SHAPES[mark]) pen.lineTo(x + dx, y + dy);
+  for (const [dx, dy] of SHAPES[plainMark(mark)] ?? []) pen.lineTo(x + dx, y + dy);
   pen.closePath();
   pen.fillStyle = pen.strokeStyle = colour;
+  if (mark !== plainMark(mark)) pen.setLineDash([2, 1.5]); // It was only thought of.
   if (FILLED.has(mark)) pen.fill();
   else pen.stroke();
+  pen.setLineDash([]);
 }
 
 /** A mark with its word, or nothing. */
 export function markBadge(mark) {
   if (!mark) return null;
-  return h("span", { class: "badge", title: MARKS[mark].words }, `${MARKS[mark].sign} ${MARKS[mark].short}`);
+  const { sign, short, words } = meaningOf(mark);
+  return h("span", { class: "badge", title: words }, `${sign} ${short}`);
 }
 
 /** A mark where there is no room for its word, which can still be heard. */
 export function markSign(mark) {
   if (!mark) return null;
-  const { sign, short, words } = MARKS[mark];
+  const { sign, short, words } = meaningOf(mark);
   return h("span", { class: "badge", title: `${short}: ${words}` }, sign, h("span", { class: "unseen" }, ` ${short}`));
 }
 

@@ -1,5 +1,6 @@
 /**
- * Addresses within the page, so that every view can be linked to: `#/`, `#/run/<id>/<step>`, `#/compare/<a>/<b>`.
+ * Addresses within the page, so that every view can be linked to: `#/`, `#/run/<id>/<step>`, `#/compare/<a>/<b>`,
+ * and `#/coming` for a run that is about to begin.
  * The step `last` is whichever is the last at the moment.
  */
 
@@ -12,6 +13,7 @@ export function parseAddress(hash) {
   const [view, ...parts] = path.split("/").map(decoded);
   if (view === "run" && parts[0]) return { view, id: parts[0], step: stepNamed(parts[1]) };
   if (view === "compare" && parts[0] && parts[1]) return { view, a: parts[0], b: parts[1] };
+  if (view === "coming") return { view };
   return { view: "runs", query: Object.fromEntries(new URLSearchParams(query)) };
 }
 

@@ -5,7 +5,6 @@ import { Controls } from "./controls.js";
 import { announce, atMostEvery, fill, h, whenQuiet } from "./dom.js";
 import { FileMap } from "./filemap.js";
 import { nameParts } from "./format.js";
-import { markOf } from "./lanes.js";
 import { followRun, newPart } from "./live.js";
 import { LAST, replaceAddress, runAddress, runsAddress } from "./router.js";
 import { runHead } from "./runhead.js";
@@ -110,6 +109,7 @@ export class RunView {
       [visible(nameParts(line.name)[1]), null],
     ]);
     this.drawHead();
+    this.controls.explain(line.shadow);
     fill(
       this.element,
       this.head,
@@ -155,9 +155,9 @@ export class RunView {
 
   /** Move to the next step, in either direction, that Ledger did not leave alone. */
   selectMark(direction) {
-    const { decision, shown } = this.run?.steps ?? {};
+    const { mark } = this.run?.steps ?? {};
     for (let step = this.selected + direction; step >= 0 && step < this.length; step += direction) {
-      if (markOf(decision[step], shown[step])) return this.select(step);
+      if (mark[step]) return this.select(step);
     }
     return announce("There is none.");
   }
@@ -186,6 +186,7 @@ export class RunView {
     if (begin && this.selected === this.length - 1) this.select(0);
     if (begin) {
       this.playing = setInterval(() => {
+        if (this.shown !== this.selected) return; // Not faster than the steps come.
         if (this.selected < this.length - 1) this.select(this.selected + 1);
         else this.play();
       }, PACE);
@@ -196,20 +197,26 @@ export class RunView {
   follow() {
     if (this.gone) return;
     const address = this.source.eventsAddress(this.id);
-    const {
-      governed,
-      line: { live },
-    } = this.run;
-    if (!live || address === null) return;
+    if (!this.run.more || address === null) return;
     this.stopFollowing = followRun(address, () => this.length, {
       grow: (part) => this.grow(part),
-      end: ({ line }) => {
-        this.run.line = line;
-        this.drawHead();
-        this.connected(governed ? "ended" : "");
-      },
-      connected: (yes) => this.connected(yes ? (governed ? "live" : "reading") : "lost"),
+      end: (end) => this.end(end),
+      connected: (yes) => this.showConnection(yes),
+      refusal: () => this.source.refusal(this.id),
     });
+  }
+
+  showConnection(yes) {
+    this.connected(yes ? (this.run.line.live ? "live" : "reading") : "lost");
+  }
+
+  /** No more will come: say why. */
+  end({ reason, words, line, trouble }) {
+    const watched = this.run.line.live; // What was only read late has no end that is news.
+    this.run.line = line ?? { ...this.run.line, live: false };
+    this.run.trouble = [...(trouble ?? this.run.trouble), ...(words ? [words] : [])];
+    this.drawHead();
+    this.connected(watched || reason === "gone" || reason === "trouble" ? reason : "");
   }
 
   /** Take in new steps; whoever looks at the last one keeps looking at the last one. */
@@ -218,6 +225,7 @@ export class RunView {
     if (whole.first + whole.steps.category.length < known) return location.reload(); // It is another run by now.
     const part = newPart(whole, known);
     this.run.line = part.line;
+    this.showConnection(true);
     for (const [name, column] of Object.entries(part.steps)) this.run.steps[name].push(...column);
     this.run.compactions.push(...part.compactions);
     this.timeline.setSteps(this.run.steps, this.run.compactions);

@@ -2,7 +2,7 @@
 
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
-import { bytes, count, nameParts, plural, taskLine } from "./format.js";
+import { count, nameParts, plural, shortCount } from "./format.js";
 
 /** The elements of the head. */
 export function runHead({ line, governed, task, trouble }) {
@@ -10,7 +10,8 @@ export function runHead({ line, governed, task, trouble }) {
   return [
     h("h1", { title: visible(line.name) }, visible(name)),
     line.live && governed ? h("span", { class: "live-badge" }, "live") : null,
-    h("span", { class: "hint" }, governed ? "What Ledger did in this run." : "A replay: what Ledger would have done."),
+    line.shadow ? h("span", { class: "shadow-badge" }, "shadow") : null,
+    h("span", { class: "hint" }, aboutRun(line, governed)),
     h(
       "ul",
       { class: "facts" },
@@ -19,25 +20,32 @@ export function runHead({ line, governed, task, trouble }) {
     h(
       "details",
       { class: "task" },
-      h("summary", {}, h("span", {}, visible(taskLine(line.task)) || "No task is known.")),
+      h("summary", {}, h("span", {}, visible(line.task) || "No task is known.")),
       h("pre", {}, visible(task)),
     ),
     trouble.length ? h("p", { class: "notice" }, trouble.map(visible).join("; ")) : null,
   ];
 }
 
+/** What one sees here, in a sentence. */
+function aboutRun(line, governed) {
+  if (line.shadow) return "In shadow mode: everything ran and was shown; what Ledger would have done is marked.";
+  return governed ? "What Ledger did in this run." : "A replay: what Ledger would have done.";
+}
+
 /** What is known in numbers: each with the word behind it. */
 function facts(line) {
+  const would = line.shadow ? " would be" : "";
   return [
     [line.agent || "unknown agent", ""],
     line.model && [line.model, ""],
     [plural(line.steps, "step"), ""],
-    [count(line.reuses), " reused"],
-    [count(line.elided), " elided"],
-    [count(line.nudges), " nudged"],
-    [bytes(line.saved_bytes), " saved"],
-    [bytes(line.view_bytes), " of state views"],
-    line.input_tokens !== null && [count(line.input_tokens), " input tokens"],
+    [count(line.reuses), `${would} reused`],
+    [count(line.elided), `${would} elided`],
+    [count(line.nudges), `${would} nudged`],
+    !line.shadow && [shortCount(line.saved_tokens), " tokens saved"],
+    [shortCount(line.view_tokens), " tokens of state views"],
+    line.spent_tokens !== null && [shortCount(line.spent_tokens), " tokens spent"],
     line.faults > 0 && [plural(line.faults, "fault"), ""],
   ].filter(Boolean);
 }

@@ -2,31 +2,29 @@
 
 import { visible } from "./ansi.js";
 import { COLUMNS, runCells } from "./columns.js";
-import { announce, fill, h, whenQuiet } from "./dom.js";
+import { announce, fill, h } from "./dom.js";
 import { count, plural } from "./format.js";
 import { compareAddress, LAST, replaceAddress, runAddress, runsAddress } from "./router.js";
+import { RunFilter } from "./runfilter.js";
+import { showUnreadable } from "./unreadable.js";
 import { VirtualRows } from "./virtual.js";
 
 const PART = 100; // Runs that are asked for at once.
-const AGAIN = 2000; // Milliseconds between two looks at a list that may change.
+const AGAIN = 2000; // Milliseconds between two looks at the list.
+const NOTHING = { q: "", agent: "", model: "", task: "", faults: "" }; // The list as it is when nothing is chosen.
 
 /** The view of all runs. */
 export class RunsView {
   constructor(route, { source, crumbs }) {
     this.source = source;
     this.crumbs = crumbs;
+    this.comparable = true;
     this.chosen = []; // Ids of the runs that are to be compared, two at most.
     this.active = -1;
-    this.search = h("input", {
-      type: "search",
-      placeholder: "Search name, agent, model, task",
-      "aria-label": "Search runs",
-    });
-    this.search.addEventListener(
-      "input",
-      whenQuiet(120, () => this.gone || this.ask({ q: this.search.value })),
-    );
-    this.search.addEventListener("keydown", (event) => event.key === "Enter" && this.move(0));
+    this.filter = new RunFilter((change) => this.gone || this.ask(change));
+    this.filter.search.addEventListener("keydown", (event) => event.key === "Enter" && this.move(0));
+    this.lookAgain = () => document.hidden || this.read();
+    document.addEventListener("visibilitychange", this.lookAgain);
     this.total = h("span", { class: "hint", role: "status" });
     this.compareButton = h("button", { type: "button", onclick: () => this.compare() });
     this.heading = h("div", { class: "run-row heading", role: "row", "aria-rowindex": 1 });
@@ -44,7 +42,7 @@ export class RunsView {
         "section",
         { class: "toolbar", "aria-label": "Search and compare" },
         h("h1", {}, "Runs"),
-        this.search,
+        this.filter.element,
         this.total,
         this.compareButton,
       ),
@@ -58,11 +56,11 @@ export class RunsView {
       last: () => this.move(this.rows.length - 1),
       open: () => this.open(),
       choose: () => this.choose(this.active),
-      search: () => this.search.focus(),
+      search: () => this.filter.search.focus(),
+      filter: () => this.filter.lists.agent.focus(),
       leave: () => {
-        this.search.value = "";
-        this.search.blur();
-        this.ask({ q: "" });
+        document.activeElement.blur();
+        this.ask({ ...NOTHING });
       },
     };
     document.title = "Runs · Ledger";
@@ -78,14 +76,16 @@ export class RunsView {
 
   /** Search and sort as an address says. */
   update({ query }) {
-    this.query = { q: query.q ?? "", sort: query.sort ?? "", desc: query.desc ?? "" };
-    this.search.value = this.query.q;
+    const known = Object.keys({ ...NOTHING, sort: "", desc: "" });
+    this.query = Object.fromEntries(known.map((name) => [name, query[name] ?? ""]));
+    this.filter.update(this.query);
     this.read();
   }
 
   /** Stop whatever goes on. */
   destroy() {
     this.gone = true;
+    document.removeEventListener("visibilitychange", this.lookAgain);
     clearTimeout(this.timer);
     this.rows.destroy();
   }
@@ -93,6 +93,7 @@ export class RunsView {
   ask(change) {
     this.query = { ...this.query, ...change };
     replaceAddress(runsAddress(this.query));
+    this.filter.update(this.query);
     this.read();
   }
 
@@ -104,21 +105,31 @@ export class RunsView {
     try {
       [listing] = await Promise.all([0, ...this.partsInSight()].map((number) => this.part(asked, number)));
     } catch (error) {
+      if (this.gone || asked !== this.asked) return;
       this.total.textContent = error.message;
-      this.timer = setTimeout(() => this.read(), AGAIN);
+      this.readLater();
       return;
     }
     if (this.gone || asked !== this.asked) return;
     this.shown = asked;
+    this.comparable = listing.comparable;
+    this.filter.offer(listing.choices);
+    this.showChosen();
     this.drawHeading();
     this.table.setAttribute("aria-rowcount", listing.total + 1);
     this.rows.setLength(listing.total, { anew: false });
     this.rows.refreshWhere(() => true);
-    this.total.textContent =
+    const total =
       plural(listing.total, "run") + (listing.pending ? `, ${count(listing.pending)} still being counted` : "");
-    this.drawUnreadable(listing.unreadable);
-    const mayChange = listing.pending || listing.listed === false || listing.runs.some((run) => run.live);
-    if (mayChange && !this.source.embedded) this.timer = setTimeout(() => this.read(), AGAIN);
+    if (this.total.textContent !== total) this.total.textContent = total; // What is said anew is heard anew.
+    showUnreadable(this.unreadable, listing.unreadable);
+    this.readLater();
+  }
+
+  /** Runs come, go and grow: look again, unless this page can't change or nobody sees it. */
+  readLater() {
+    if (this.source.embedded) return;
+    this.timer = setTimeout(() => (document.hidden ? this.readLater() : this.read()), AGAIN);
   }
 
   /** A part of the list, asked for once; the rows that waited for it are drawn when it comes. */
@@ -187,19 +198,6 @@ export class RunsView {
     this.heading.querySelectorAll("button")[focused]?.focus();
   }
 
-  drawUnreadable(broken) {
-    this.unreadable.hidden = broken.length === 0;
-    fill(
-      this.unreadable,
-      h("summary", {}, `${plural(broken.length, "file")} can't be read`),
-      h(
-        "ul",
-        {},
-        broken.map(({ name, reason }) => h("li", {}, h("code", {}, visible(name)), `: ${visible(reason)}`)),
-      ),
-    );
-  }
-
   /** Mark another row, for the keyboard. */
   move(asked) {
     if (this.rows.length === 0) return;
@@ -226,12 +224,14 @@ export class RunsView {
     this.rows.refresh();
     this.rows.rows.get(index)?.querySelector("input")?.focus({ preventScroll: true });
     this.showChosen();
+    announce(`${plural(this.chosen.length, "run")} chosen.`);
   }
 
   showChosen() {
-    this.compareButton.disabled = this.chosen.length < 2;
-    this.compareButton.textContent = this.chosen.length < 2 ? "Choose two to compare" : "Compare the two";
-    if (this.chosen.length) announce(`${plural(this.chosen.length, "run")} chosen.`);
+    const enough = this.chosen.length === 2 && this.comparable;
+    const words = enough ? "Compare the two" : "Choose two to compare";
+    this.compareButton.disabled = !enough;
+    this.compareButton.textContent = this.comparable ? words : "Too many runs: this file holds no comparisons";
   }
 
   compare() {

@@ -3,7 +3,7 @@
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
 import { bytes } from "./format.js";
-import { markOf, MARKS } from "./lanes.js";
+import { meaningOf } from "./lanes.js";
 import { categoryBadge, markBadge } from "./marks.js";
 import { commandBlock, textBlock, wholeOutput } from "./output.js";
 import { runAddress } from "./router.js";
@@ -62,7 +62,7 @@ export class StepPanel {
 
   decision(step, governed) {
     const { kind, rule, proof, refers_to: refersTo } = step.decision;
-    const mark = markOf(kind, step.shown.kind);
+    const { mark } = step;
     const rows = [
       ["Rule", [h("code", {}, rule)]],
       [
@@ -82,11 +82,11 @@ export class StepPanel {
     ];
     return h(
       "section",
-      { class: `decision decision-${mark || "allow"}`, "aria-label": "Decision" },
+      { class: `decision${mark ? " acted" : ""}`, "aria-label": "Decision" },
       h(
         "header",
         {},
-        h("h3", {}, kind),
+        h("h3", {}, mark === "would-reuse" ? `would ${kind}` : kind),
         markBadge(mark),
         governed ? null : h("span", { class: "hint" }, "as a replay decides"),
       ),
@@ -169,6 +169,6 @@ function outputTitle({ decision, shown }, governed) {
 
 /** A step in a few words, for a screen reader. */
 export function stepInWords(step) {
-  const mark = markOf(step.decision.kind, step.shown.kind);
-  return `Step ${step.index}, ${step.category}, ${mark ? MARKS[mark].words : step.decision.kind}.`;
+  const { mark } = step;
+  return `Step ${step.index}, ${step.category}, ${mark ? meaningOf(mark).words : step.decision.kind}.`;
 }

@@ -3,7 +3,6 @@
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
 import { shortCommand } from "./format.js";
-import { markOf } from "./lanes.js";
 import { categoryBadge, markSign } from "./marks.js";
 import { runAddress } from "./router.js";
 import { VirtualRows } from "./virtual.js";
@@ -36,7 +35,7 @@ export class StepList {
   }
 
   row(index) {
-    const { category, decision, shown, label, turn, thread } = this.steps;
+    const { category, mark, label, turn, thread } = this.steps;
     const begins = index === 0 || turn[index] !== turn[index - 1] || thread[index] !== thread[index - 1];
     const current = index === this.selected;
     return h(
@@ -53,7 +52,7 @@ export class StepList {
         h("span", { class: "number" }, String(index)),
         categoryBadge(category[index]),
         h("code", { class: "label", title: visible(label[index]) }, visible(shortCommand(label[index]))),
-        markSign(markOf(decision[index], shown[index])),
+        markSign(mark[index]),
       ),
     );
   }

@@ -3,7 +3,7 @@
 import { visible } from "./ansi.js";
 import { fill, h, oncePerFrame } from "./dom.js";
 import { count } from "./format.js";
-import { CATEGORIES, inBrief, inSight, markOf, overview, stepAt, tickDistance } from "./lanes.js";
+import { CATEGORIES, inBrief, inSight, overview, stepAt, tickDistance } from "./lanes.js";
 import { drawMark } from "./marks.js";
 
 const LANE = 13; // Pixels from one lane to the next.
@@ -135,9 +135,9 @@ export class Timeline {
   }
 
   drawStep(pen, step, x, cell) {
-    const { category, decision, shown } = this.steps;
+    const { category, mark: marks } = this.steps;
     const lane = Math.max(0, this.categories.indexOf(category[step]));
-    const mark = markOf(decision[step], shown[step]);
+    const mark = marks[step];
     const box = [x + 1, MARK_LANE + lane * LANE + 1, cell - 2, LANE - 2];
     pen.fillStyle = pen.strokeStyle = this.colour(`category-${category[step]}`);
     if (mark === "reuse") pen.strokeRect(box[0] + 0.75, box[1] + 0.75, box[2] - 1.5, box[3] - 1.5);

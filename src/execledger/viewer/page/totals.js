@@ -1,58 +1,98 @@
-/** What two runs came to, side by side. */
+/** What two runs came to, side by side: a row for each run, or a column for each where there is little room. */
 
 import { visible } from "./ansi.js";
-import { h } from "./dom.js";
-import { bytes, count, nameParts } from "./format.js";
+import { fill, h } from "./dom.js";
+import { count, nameParts } from "./format.js";
 import { runAddress } from "./router.js";
 
+const NARROW = "(max-width: 68rem)";
 const TITLES = {
   steps: "steps",
   calls: "model calls",
   input_tokens: "input tokens",
+  cached_tokens: "cached",
+  output_tokens: "output tokens",
   reuses: "reused",
   elided: "elided",
   nudges: "nudged",
-  rereads: "redundant re-reads",
-  saved_bytes: "saved",
-  view_bytes: "state views",
+  rereads: "re-reads",
+  saved_tokens: "saved tokens",
+  view_tokens: "view tokens",
   faults: "faults",
 };
 
-/** A table with a row for each run, and one for the difference. */
-export function totalsTable({ a, b, totals }) {
-  const named = Object.entries(totals);
-  const heads = named.map(([name]) => h("th", { scope: "col" }, TITLES[name] ?? name));
-  const rows = [a, b].map((line, side) =>
-    h(
-      "tr",
-      {},
-      runHeading(line, side),
-      named.map(([name, values]) => h("td", {}, unitOf(name)(values[side]))),
-    ),
-  );
-  const differences = named.map(([name, values]) => h("td", {}, signed(values, unitOf(name))));
-  return h(
-    "table",
-    { class: "totals" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Run"), heads)),
-    h("tbody", {}, rows, h("tr", { class: "difference" }, h("th", { scope: "row" }, "B − A"), differences)),
-  );
-}
+/** The table; `comparison` has both runs and their totals. */
+export class Totals {
+  constructor(comparison) {
+    this.comparison = comparison;
+    this.element = h("table", { class: "totals" });
+    this.narrow = matchMedia(NARROW);
+    this.draw = () => fill(this.element, this.narrow.matches ? this.columns() : this.rows());
+    this.narrow.addEventListener("change", this.draw);
+    this.draw();
+  }
 
-function runHeading(line, side) {
-  const name = h("a", { href: runAddress(line.id), title: visible(line.name) }, visible(nameParts(line.name)[1]));
-  const who = visible([line.agent, line.model].filter(Boolean).join(", "));
-  return h("th", { scope: "row" }, `${"AB"[side]} `, name, h("span", { class: "hint" }, ` ${who}`));
-}
+  /** Stop watching. */
+  destroy() {
+    this.narrow.removeEventListener("change", this.draw);
+  }
 
-/** How a total is said. */
-function unitOf(name) {
-  return name.endsWith("_bytes") ? bytes : count;
+  /** A row for each run, and one for the difference. */
+  rows() {
+    const named = Object.entries(this.comparison.totals);
+    const sides = [0, 1].map((side) =>
+      h(
+        "tr",
+        {},
+        this.heading(side, "row"),
+        named.map(([, values]) => h("td", {}, count(values[side]))),
+      ),
+    );
+    const difference = named.map(([, values]) => h("td", {}, signed(values)));
+    return [
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col" }, "Run"),
+          named.map(([name]) => h("th", { scope: "col" }, TITLES[name] ?? name)),
+        ),
+      ),
+      h("tbody", {}, sides, h("tr", { class: "difference" }, h("th", { scope: "row" }, "B − A"), difference)),
+    ];
+  }
+
+  /** A column for each run, and one for the difference. */
+  columns() {
+    const rows = Object.entries(this.comparison.totals).map(([name, values]) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, TITLES[name] ?? name),
+        values.map((value) => h("td", {}, count(value))),
+        h("td", { class: "difference" }, signed(values)),
+      ),
+    );
+    const heads = [0, 1].map((side) => this.heading(side, "col"));
+    return [
+      h("thead", {}, h("tr", {}, h("td", {}), heads, h("th", { scope: "col", class: "difference" }, "B − A"))),
+      h("tbody", {}, rows),
+    ];
+  }
+
+  heading(side, scope) {
+    const line = this.comparison["ab"[side]];
+    const name = h("a", { href: runAddress(line.id), title: visible(line.name) }, visible(nameParts(line.name)[1]));
+    const who = visible([line.agent, line.model].filter(Boolean).join(", "));
+    return h("th", { scope }, `${"AB"[side]} `, name, h("span", { class: "hint" }, ` ${who}`));
+  }
 }
 
 /** The difference of two numbers with its sign. */
-function signed([one, other], say) {
+function signed([one, other]) {
   if (typeof one !== "number" || typeof other !== "number") return "–";
   const sign = other > one ? "+" : other < one ? "−" : "±";
-  return sign + say(Math.abs(other - one));
+  return sign + count(Math.abs(other - one));
 }

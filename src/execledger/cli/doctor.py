@@ -1,0 +1,43 @@
+"""``execledger doctor``: what works here, and what to fix."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from execledger import __version__
+from execledger.doctor.checks import examine
+from execledger.doctor.findings import Finding
+
+SIGNS = {"ok": "ok  ", "note": "note", "fix": "FIX "}
+"""How a finding begins."""
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def command(as_json: bool) -> int:
+    """Check the installation, find the agents on this machine, try a round trip on loopback, and say what to fix.
+
+    The exit status is 0 if all is well, and 1 if something is to be fixed.
+    """
+    findings: list[Finding] = []
+    for finding in examine():
+        findings.append(finding)
+        if not as_json:
+            click.echo(line(finding))
+            sys.stdout.flush()
+    broken = sum(finding.status == "fix" for finding in findings)
+    if as_json:
+        told = {"version": __version__, "ok": not broken, "findings": findings}
+        click.echo(msgspec.json.encode(told).decode())
+    else:
+        click.echo(f"\n{broken} to fix" if broken else "\nall is well")
+    return 1 if broken else 0
+
+
+def line(finding: Finding) -> str:
+    """A finding in one line, with what to do about it on the next."""
+    told = f"{SIGNS[finding.status]}  {finding.check}: {finding.found}"
+    return f"{told}\n      -> {finding.fix}" if finding.fix else told

@@ -1,0 +1,30 @@
+"""Every check, in the order in which they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from execledger.agents.supported import AGENTS
+from execledger.doctor import agents, environment, installation, roundtrip
+from execledger.doctor.findings import Check, Finding, guarded
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("package", installation.package),
+    ("extras", installation.extras),
+    ("state folder", installation.folders),
+    *((one.name, partial(agents.agent, one)) for one in AGENTS),
+    ("agents", agents.nothing_to_run),
+    ("proxy", roundtrip.proxy),
+    ("viewer", roundtrip.viewer),
+    ("switches", environment.switches),
+    ("web proxy", environment.web_proxies),
+    ("addresses", environment.addresses),
+)
+"""The checks, by name."""
+
+
+def examine() -> Iterator[Finding]:
+    """Whatever there is to tell, one thing after the other."""
+    for name, check in CHECKS:
+        yield from guarded(name, check)

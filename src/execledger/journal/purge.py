@@ -1,0 +1,221 @@
+"""Journals that are to go: which of the files in a folder are ours, which are at rest, and taking them away.
+
+A file is ours by what is in it, not by its name alone, and never through a symbolic link. One that is being written, or
+may be, is left alone and named.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from execledger.journal.writer import SUFFIX
+
+FRESH_SECONDS = 3600.0
+"""A journal without an end that was written to within this time may belong to a run that goes on."""
+_FIRST_LINE = 1_000_000
+_LAST_LINES = 100_000
+
+
+class Found(Struct, frozen=True):
+    """One journal."""
+
+    path: Path
+    """Its file."""
+    run: str
+    """The run that it tells of."""
+    size: int
+    """Its bytes."""
+    changed: float
+    """When it was last written to, in seconds."""
+    identity: tuple[int, int]
+    """The file itself, whatever its name: device and number."""
+    busy: str = ""
+    """Why it is left alone; "" if it is not."""
+
+
+class Left(Struct, frozen=True):
+    """A file that is left alone although its name is that of a journal."""
+
+    path: str
+    """Where it is."""
+    reason: str
+    """Why."""
+
+
+class _Kind(Struct):
+    """What every line of a journal has."""
+
+    event: str
+    """The kind of event."""
+
+
+class _Start(_Kind):
+    """What makes a file a journal, of whichever version."""
+
+    version: int
+    """The version of the format."""
+    software: str
+    """The version of execledger that wrote it."""
+    run: str
+    """The run's name."""
+
+
+def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = None) -> Iterator[Found]:
+    """Every journal in these folders, and below them; what only looks like one is noted in ``left``."""
+    now = time.time() if now is None else now
+    writing = _open_files()
+    for path in paths:
+        if path.is_symlink() and path.name.endswith(SUFFIX):
+            left.append(Left(str(path), "is a symbolic link"))
+        elif path.is_file():
+            yield from _looked_at(path, left, now, writing)
+        for folder, _, names in os.walk(path):
+            for name in sorted(names):
+                if name.endswith(SUFFIX):
+                    yield from _looked_at(Path(folder, name), left, now, writing)
+
+
+def _looked_at(path: Path, left: list[Left], now: float, writing: frozenset[tuple[int, int]]) -> Iterator[Found]:
+    try:
+        with opened(path) as file:
+            state = os.fstat(file)
+            if not stat.S_ISREG(state.st_mode):
+                left.append(Left(str(path), "is no plain file"))
+                return
+            start = _start(os.pread(file, _FIRST_LINE, 0))
+            if start is None:
+                left.append(Left(str(path), "holds no journal"))
+                return
+            identity = (state.st_dev, state.st_ino)
+            busy = "is being written" if identity in writing or not _lockable(file) else ""
+            if not busy and now - state.st_mtime < FRESH_SECONDS and not _ended(file, state.st_size):
+                busy = "has no end, and was written to within the last hour: its run may go on"
+            yield Found(path, start.run, state.st_size, state.st_mtime, identity, busy)
+    except OSError as error:
+        link = path.is_symlink()
+        left.append(Left(str(path), "is a symbolic link" if link else f"can't be read: {error.strerror or error}"))
+
+
+def delete(found: Found) -> str:
+    """Take a journal away; why it was left alone, or "" if it is gone."""
+    try:
+        with opened(found.path) as file:
+            state = os.fstat(file)
+            if (state.st_dev, state.st_ino, state.st_size) != (*found.identity, found.size):
+                return "has changed meanwhile"
+            if not _lockable(file, keep=True):
+                return "is being written"
+            # A writer that has it open all the same finds that it was deleted, and says so.
+            os.unlink(found.path)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"can't be deleted: {error.strerror or error}"
+    return ""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A file, to be read; never what a symbolic link leads to, and never waiting for a writer, as a pipe would."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _start(head: bytes) -> _Start | None:
+    line, newline, _ = head.partition(b"\n")
+    try:
+        start = msgspec.json.decode(line, type=_Start)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return start if newline and start.event == "start" else None
+
+
+def _ended(file: int, size: int) -> bool:
+    """Whether the last line is the end of a run."""
+    last = os.pread(file, _LAST_LINES, max(0, size - _LAST_LINES)).rstrip(b"\n").rpartition(b"\n")[2]
+    try:
+        return msgspec.json.decode(last, type=_Kind).event == "end"
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def _lockable(file: int, *, keep: bool = False) -> bool:
+    """Whether nobody holds the lock of a file; where there are no locks, nobody does."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not keep:
+            fcntl.flock(file, fcntl.LOCK_UN)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _open_files(processes: Path = Path("/proc")) -> frozenset[tuple[int, int]]:
+    """Files that a process of ours has open for writing, where the system tells; its readers don't count."""
+    found: set[tuple[int, int]] = set()
+    for link in processes.glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(link).endswith(SUFFIX):
+                state, mode = os.stat(link), os.lstat(link).st_mode
+                if mode & stat.S_IWUSR:
+                    found.add((state.st_dev, state.st_ino))
+        except OSError:
+            # Processes and files come and go, and others' are not ours to see.
+            continue
+    return frozenset(found)
+
+
+class Chosen(Struct, frozen=True):
+    """Which journals are meant."""
+
+    older_than: float | None = None
+    """Those that were last written to longer ago than this many seconds."""
+    runs: tuple[str, ...] = ()
+    """Those of these runs: the run's name, or the file's."""
+
+    def takes(self, found: Found, now: float) -> bool:
+        """Whether a journal is meant."""
+        if self.older_than is not None and now - found.changed <= self.older_than:
+            return False
+        names = (found.run, found.path.name, found.path.name.removesuffix(SUFFIX))
+        return not self.runs or any(run in names for run in self.runs)
+
+
+class Purged(Struct):
+    """What a purge came to."""
+
+    deleted: int = 0
+    """Journals that were deleted, or would be."""
+    bytes: int = 0
+    """What they held."""
+    kept: int = 0
+    """Journals that were not meant."""
+    rewritten: int = 0
+    """Journals in which something was redacted, or would be."""
+    edits: int = 0
+    """Edits that were deleted, or would be."""
+    left: list[Left] = msgspec.field(default_factory=list)
+    """Files that were left alone."""
+
+    def add(self, found: Found, work: Callable[[Found], str]) -> None:
+        """Take a journal away with ``work``, which says why it was left alone."""
+        reason = found.busy or work(found)
+        if reason:
+            self.left.append(Left(str(found.path), reason))
+        else:
+            self.deleted += 1
+            self.bytes += found.size

@@ -1,0 +1,82 @@
+"""An old journal under today's patterns: what is recognised as a secret now is taken out, and nothing else changes.
+
+The new file takes the place of the old one in one step, with the same times; a journal in which nothing is found stays
+as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from execledger.core.lines import returned
+from execledger.core.redact import redact, suspicious
+from execledger.core.understand import classify
+from execledger.journal.clean import withheld_lines
+from execledger.journal.codec import decode, encode
+from execledger.journal.events import Event, StepRecorded
+from execledger.journal.purge import Found, opened
+
+
+def rewritten(found: Found, *, dry_run: bool = False) -> bool:
+    """Rewrite a journal if a secret stands in it; whether one did. Raises ``OSError`` if it can't be written."""
+    with opened(found.path) as file, os.fdopen(os.dup(file), "rb") as lines:
+        old = lines.readlines()
+        new = [redacted_line(line) for line in old]
+        if new == old or dry_run:
+            return new != old
+        _replace(found, new, os.fstat(file))
+    return True
+
+
+def redacted_line(line: bytes) -> bytes:
+    """One line of a journal without secrets; its own bytes if it has none."""
+    text = line.decode("utf-8", "surrogateescape")
+    if not suspicious(text):
+        return line
+    try:
+        decoded = decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        decoded = None
+    if decoded is None or decoded.event is None or decoded.unknown_fields:
+        # A torn line, or one of another version: all of it is kept that is no secret.
+        return redact(text).encode("utf-8", "surrogateescape")
+    return encode(_withholding(decoded.event))
+
+
+def _withholding(event: Event) -> Event:
+    """The event, with the digests of the lines that are about to be withheld from it."""
+    if not isinstance(event, StepRecorded) or event.step.shown.kind == "reference":
+        return event
+    step = event.step
+    # Without the digests the text is only compared with less; taking the secret out matters more.
+    with suppress(Exception):
+        view = classify(step.action).view
+        if view is not None:
+            lines = withheld_lines(view, step.observation, returned(view, step.observation))
+            step = replace(step, withheld=tuple(sorted({**dict(lines), **dict(step.withheld)}.items())))
+    return replace(event, step=step)
+
+
+def _replace(found: Found, lines: list[bytes], state: os.stat_result) -> None:
+    beside = Path(f"{found.path}.new")
+    # Whatever an earlier attempt left behind is in the way.
+    beside.unlink(missing_ok=True)
+    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(file, "wb") as target:
+            target.writelines(lines)
+            target.flush()
+            os.fsync(target.fileno())
+        os.utime(beside, ns=(state.st_atime_ns, state.st_mtime_ns))
+        now = os.stat(found.path, follow_symlinks=False)
+        if (now.st_dev, now.st_ino, now.st_size) != (*found.identity, found.size):
+            raise OSError(0, "it has changed meanwhile")
+        os.rename(beside, found.path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,75 @@
+"""Faults of the machine, made to order: a disk without room, a clock that jumps, a file that goes away.
+
+Each lasts as long as its block, needs no rights, and works for every user.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+DAY = 86_400.0
+
+
+@contextmanager
+def little_room(size: int) -> Iterator[None]:
+    """No file of this process can grow beyond ``size`` bytes; Python ignores the signal that goes with it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def jumping_clock(seed: int) -> Iterator[None]:
+    """The time of day jumps at each look, up to years back and forth; a clock that only runs on is left alone."""
+    chance, true = random.Random(seed), time.time
+
+    def jumped() -> float:
+        return true() + chance.choice((0.0, -1.0, 3600.0, -DAY, 365 * DAY, -3650 * DAY, -2 * true()))
+
+    time.time = jumped
+    try:
+        yield
+    finally:
+        time.time = true
+
+
+def deleted(path: Path) -> None:
+    """The file is gone."""
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    """Another file stands in its place."""
+    beside = path.with_name("another")
+    beside.write_text("not a journal\n")
+    beside.replace(path)
+
+
+def moved(path: Path) -> None:
+    """It has another name."""
+    path.rename(path.with_name(f"moved-{path.name}"))
+
+
+def folder_deleted(path: Path) -> None:
+    """Its folder is gone with all that was in it."""
+    for file in path.parent.iterdir():
+        file.unlink()
+    path.parent.rmdir()
+
+
+def torn(path: Path) -> None:
+    """Its last bytes are missing."""
+    os.truncate(path, max(path.stat().st_size - 7, 0))
+
+
+MEDDLING: tuple[Callable[[Path], None], ...] = (deleted, replaced, moved, folder_deleted, torn)
+"""What somebody may do to a file that is being written."""

@@ -1,0 +1,207 @@
+"""What must hold in a simulated session: checked by means of its own, from what was really returned and shown.
+
+A reuse is compared with a real run, a reference with the text that stands in the request, and each word of the state
+view with the file as it is now and with the lines that this conversation was really shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Decision, Reuse, Step
+from execledger.core.govern import SECOND_LOOK
+from execledger.core.ledger import Ledger
+from execledger.core.lines import Returned, returned, split_lines
+from execledger.core.policy import Preset
+
+Numbered = tuple[str, int | None]
+"""A line, with the number that was printed before it."""
+CLAIM = re.compile(r"(?P<spans>[^();]*?) \((?P<words>[^()]*)\)(?:; |$)")
+"""One group of ranges in a line of the view, and what is said of them."""
+
+
+class Session(Struct):
+    """A simulated session."""
+
+    ledger: Ledger
+    """The state under test."""
+    steps: list[Step] = field(default_factory=list)
+    """What was recorded."""
+    outputs: list[Observation] = field(default_factory=list)
+    """What each command really returned, also where it was not shown or not run."""
+    reuses: int = 0
+    """Reuses before running, each checked against a real run."""
+    references: int = 0
+    """References after running, each checked against what is visible."""
+    claims: int = 0
+    """Ranges that a view called current, each checked against the file."""
+    known: dict[tuple[str, str], dict[int, str]] = field(default_factory=dict)
+    """The lines of each file that each thread was told, by their numbers: as they were when it was told last."""
+
+    def took(self, step: Step, truth: Observation) -> None:
+        """Take in a completed step; ``truth`` is what its command really returned."""
+        self.steps.append(step)
+        self.outputs.append(truth)
+        view = self.ledger.results[-1].record.view
+        found = returned(view, truth) if view is not None and not view.floating else None
+        if view is None or found is None:
+            return
+        lines = self.known.setdefault((step.action.thread, view.path), {})
+        counted = [number for run in found.ranges if run.first > 0 for number in range(run.first, (run.last or 0) + 1)]
+        for texts, numbers in zip(found.texts, found.numbers, strict=True):
+            lines.update(zip(numbers or counted, texts, strict=False))
+            # The numbers of a piece behind a cut are known only where they are printed.
+            counted = []
+
+
+def check_decision(session: Session, action: Action, decision: Decision, truth: Observation, *, sealed: bool) -> None:
+    """A reuse returns exactly what a fresh run returns; it is never made of what is opaque, or where others write."""
+    if not isinstance(decision, Reuse):
+        return
+    ledger = session.ledger
+    record = ledger.classify(action)
+    published = ledger.policy.preset is Preset.PAPER
+    assert sealed or published, f"reused in an unsealed folder: {action.command}"
+    assert record.opaque is None and record.effects == "none"
+    session.reuses += 1
+    if not published:
+        whole = truth.succeeded and not truth.truncated
+        assert stands(session, action, truth, decision.refers_to, numbers=True), (
+            f"false reuse ({'whole' if whole else 'in part'}): {action.command} for {decision.refers_to}"
+        )
+
+
+def check_shown(session: Session, step: Step, truth: Observation, visible: Container[int]) -> None:
+    """A reference points at results of its own thread that stand in the request in full, and that hold every line."""
+    if step.shown.kind != "reference":
+        return
+    for at in step.shown.refers_to:
+        earlier = session.steps[at]
+        assert at in visible and earlier.shown.kind != "reference", f"step {at} is not visible: {step.action.command}"
+        assert earlier.action.thread == step.action.thread, f"step {at} was seen by another thread"
+    if isinstance(step.decision, Reuse):
+        return
+    session.references += 1
+    assert step.decision.rule != SECOND_LOOK
+    assert stands(session, step.action, truth, step.shown.refers_to), f"false reference: {step.action.command}"
+
+
+def stands(
+    session: Session, action: Action, truth: Observation, steps: tuple[int, ...], *, numbers: bool = False
+) -> bool:
+    """Every line of ``truth`` stands in what ``steps`` showed, in runs as long as can be.
+
+    Line numbers must agree where both print them; with ``numbers`` they must have been printed where they are asked for.
+    """
+    if any(session.outputs[at] == truth for at in steps):
+        return True
+    view = session.ledger.classify(action).view
+    if view is None or truth.truncated or not truth.succeeded:
+        return False
+    wanted = _lines(returned(view, truth), truth)
+    shown = []
+    for at in steps:
+        record = session.ledger.results[at].record
+        if record.view is None or record.view.path != view.path:
+            return False
+        shown += _lines(returned(record.view, session.outputs[at]), session.outputs[at])
+    if len(wanted) != 1:
+        return False
+    at = 0
+    while at < len(wanted[0]):
+        longest = max((_run(wanted[0], at, piece, numbers) for piece in shown), default=0)
+        if longest == 0:
+            return False
+        at += longest
+    return True
+
+
+def _lines(found: Returned | None, observation: Observation) -> list[list[Numbered]]:
+    """The pieces of an output as lines of the file, numbered where it prints numbers; as they stand if that fails."""
+    if found is None:
+        return [[(text, None) for text in split_lines(observation.output)]]
+    pairs = zip(found.texts, found.numbers, strict=True)
+    return [list(zip(texts, numbers or (None,) * len(texts), strict=True)) for texts, numbers in pairs]
+
+
+def _run(wanted: list[Numbered], at: int, piece: list[Numbered], numbers: bool) -> int:
+    """How many lines from ``at`` on stand one after the other somewhere in ``piece``."""
+    best = 0
+    for start in range(len(piece)):
+        length = 0
+        while at + length < len(wanted) and start + length < len(piece):
+            (text, number), (other, printed) = wanted[at + length], piece[start + length]
+            told = number is None or number == printed or (printed is None and not numbers)
+            if text != other or not told:
+                break
+            length += 1
+        best = max(best, length)
+    return best
+
+
+def check_view(session: Session, thread: str, visible: Container[int], folder: Path, *, sealed: bool) -> None:
+    """The view keeps its budget; what it calls current is so, and what it calls in context stands there."""
+    ledger = session.ledger
+    text = ledger.inform(visible, sealed, thread).text
+    assert len(text.encode()) <= ledger.policy.view_budget
+    if "(current, " in text:
+        assert sealed or ledger.policy.preset is Preset.PAPER, "something is called current although others may write"
+    standing: set[str] | None = None
+    for line in text.splitlines():
+        name, colon, rest = line.removeprefix("- ").partition(": ")
+        if not colon or not line.startswith("- "):
+            continue
+        for claim in CLAIM.finditer(rest):
+            known = session.known.get((thread, str(folder / name)), {})
+            if "current, " in claim["words"] and ledger.policy.preset is not Preset.PAPER:
+                session.claims += 1
+                _check_current(folder / name, claim["spans"], known)
+            if claim["words"].endswith("in context") and "no longer" not in claim["words"]:
+                standing = _standing(session, thread, visible) if standing is None else standing
+                _check_context(name, claim["spans"], known, standing)
+
+
+def _numbers(spans: str) -> list[int]:
+    """The line numbers that a group of ranges names from the file's start."""
+    whole = re.fullmatch(r"whole, (\d+) lines", spans)
+    if whole:
+        return list(range(1, int(whole[1]) + 1))
+    found: list[int] = []
+    for first, last in re.findall(r"(?<!last )\b(\d+)(?:-(\d+))?", re.sub(r"and \d+ more", "", spans)):
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def _check_current(path: Path, spans: str, known: dict[int, str]) -> None:
+    """The lines that are called current are the file's, and were told."""
+    now = split_lines(path.read_text(errors="replace")) if path.is_file() else []
+    for number in _numbers(spans):
+        text = now[number - 1] if number <= len(now) else None
+        assert known.get(number) == text, (
+            f"{path.name}, {spans}: called current, but line {number} is {text!r}, and was told as {known.get(number)!r}"
+        )
+    if spans.startswith("whole"):
+        assert len(now) == len(_numbers(spans)), f"{path.name}: called whole and current, but has {len(now)} lines"
+
+
+def _standing(session: Session, thread: str, visible: Container[int]) -> set[str]:
+    """Every line that stands in the request, with and without its number."""
+    lines: set[str] = set()
+    for at, step in enumerate(session.steps):
+        if step.action.thread == thread and at in visible and step.shown.kind != "reference":
+            view = session.ledger.results[at].record.view
+            for piece in _lines(returned(view, step.observation) if view else None, step.observation):
+                lines.update(text for text, _ in piece)
+            lines.update(split_lines(step.observation.output))
+    return lines
+
+
+def _check_context(name: str, spans: str, known: dict[int, str], standing: set[str]) -> None:
+    for number in _numbers(spans):
+        text = known.get(number)
+        assert text is None or text in standing, f"{name}, {spans}: line {number} is called in context, and is not"

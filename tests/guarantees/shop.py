@@ -1,0 +1,164 @@
+"""Three ways to drive Ledger over the small shop of the validity matrix: the core's loop, mini-swe-agent, Codex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from pathlib import Path
+from typing import Any
+
+from execledger.core.actions import Action, Call, Observation
+from execledger.core.decisions import Step
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy, Preset
+from execledger.core.step import take
+from execledger.testing.recorder import run_command
+from execledger.testing.shop import populate
+from tests.proxy.talk import Talk, message, new_passage
+
+FILE = "src/stock.py"
+CAT = f"cat {FILE}"
+REFERENCE = "[Ledger: "
+NOT_RUN, RAN = "[Ledger: not run", "[Ledger: ran"
+PRESETS: dict[str, dict[str, Any]] = {
+    "sealed": {"sealed": True},
+    "verified": {},
+    "paper": {"preset": "paper"},
+}
+"""What a test runs under, by name."""
+
+
+def make(folder: Path, *, repository: bool = False) -> None:
+    """The shop, if it is not there."""
+    if not folder.exists():
+        folder.mkdir()
+        populate(folder, repository=repository)
+
+
+class Shop:
+    """The core's loop over a real folder with a real shell."""
+
+    def __init__(
+        self,
+        folder: Path,
+        preset: str = "verified",
+        *,
+        sealed: bool = False,
+        repository: bool = False,
+        **policy: Any,
+    ) -> None:
+        """An empty ledger; the folder is made if it is not there."""
+        make(folder, repository=repository)
+        self.folder = folder
+        self.ledger = Ledger("<issue>Mend the shop.</issue>", Policy(preset=Preset(preset), **policy))
+        self.sealed = sealed
+        self.ran: list[str] = []
+
+    def do(
+        self,
+        command: str,
+        *,
+        visible: Container[int] | None = None,
+        thread: str = "",
+        result: Observation | None = None,
+        call: Call | None = None,
+        cwd: str | None = "",
+    ) -> Step:
+        """Take one step; ``result`` stands for what the shell would have said."""
+
+        def run(action: Action) -> Observation:
+            self.ran.append(action.command)
+            return result or self.truth(action.command)
+
+        place = str(self.folder) if cwd == "" else cwd
+        return take(self.ledger, Action(command, place, call, thread), run, visible, self.sealed)
+
+    def truth(self, command: str) -> Observation:
+        """What the shell says now."""
+        output, status = run_command(command, self.folder)
+        return Observation(output, exit_status=status)
+
+    def text(self, name: str = FILE) -> str:
+        """What stands in a file."""
+        return (self.folder / name).read_text()
+
+    def view(self, visible: Container[int] | None = None, thread: str = "") -> str:
+        """What the model reads of the state."""
+        return self.ledger.inform(visible, self.sealed, thread).text
+
+
+class Mini:
+    """What became of a run of the real mini-swe-agent."""
+
+    def __init__(self, agent: Any, requests: list[Any], ran: list[str]) -> None:
+        self.agent = agent
+        self.requests = requests
+        """The messages of each request to the model."""
+        self.ran = ran
+        """What reached the environment."""
+
+    @property
+    def results(self) -> list[str]:
+        """What the model was shown of each result."""
+        return [str(one["content"]) for one in self.agent.messages if one.get("role") == "tool"]
+
+
+def mini(
+    folder: Path,
+    *turns: str | tuple[str, ...],
+    sealed: bool = False,
+    meddle: Callable[[int, list[Any]], None] = lambda turn, messages: None,
+    marks: str | None = None,
+    **options: Any,
+) -> Mini:
+    """Run the real agent over scripted turns; ``meddle`` may do anything before each call of the model.
+
+    With ``marks`` the model asks for marks of a prompt cache, as the agent's real models do.
+    """
+    # Whoever has no mini-swe-agent skips the test here.
+    from tests.agents.test_mini_swe_agent import SUBMIT, Contained, Recording, turn  # isort: skip
+    from minisweagent.agents.default import DefaultAgent
+    from minisweagent.models.test_models import DeterministicToolcallModelConfig
+
+    from execledger.agents.mini_swe_agent import LedgerModel
+
+    class Meddled(DefaultAgent):  # type: ignore[misc]
+        """An agent whose history somebody works on."""
+
+        def query(self) -> Any:
+            meddle(self.n_calls, self.messages)
+            return super().query()
+
+    class Open(Contained):
+        """The same environment without a container around it."""
+
+        def get_template_vars(self, **kwargs: Any) -> Any:
+            variables = super().get_template_vars(**kwargs)
+            return {**variables, "executable": "nothing that is known"}
+
+    make(folder)
+    scripted = [(one,) if isinstance(one, str) else one for one in (*turns, SUBMIT)]
+    inner = Recording(outputs=[turn(number, *commands) for number, commands in enumerate(scripted)])
+    if marks is not None:
+
+        class Marking(DeterministicToolcallModelConfig):  # type: ignore[misc]
+            """Settings of a scripted model that ask for marks."""
+
+            set_cache_control: str | None = marks
+
+        inner.config = Marking(**dict(inner.config))
+    environment = (Contained if sealed else Open)(cwd=str(folder))
+    settings = {"system_template": "s", "instance_template": "{{task}}", "step_limit": 40, "cost_limit": 100.0}
+    agent = Meddled(LedgerModel.wrap(inner, **options), environment, **settings)
+    agent.run("Mend the shop.")
+    assert agent.model.serialize()["info"]["ledger"]["counts"]["faults"] == 0
+    return Mini(agent, inner.requests, environment.ran)
+
+
+def codex(folder: Path, session: str = "s", thread: str = "t", passage: Any = None, **options: Any) -> Talk:
+    """A conversation of Codex's behind the proxy, its commands run by a real shell in ``folder``."""
+    make(folder)
+    place = f"<environment_context>\n  <cwd>{folder}</cwd>\n</environment_context>"
+    items = [message("developer", "Be good."), message("user", place), message("user", "Mend the shop.")]
+    talk = Talk(passage or new_passage(**options), session, thread, items)
+    talk.run = lambda command: run_command(command, folder)[0]
+    return talk
