@@ -117,6 +117,8 @@ class Account(Struct):
     """Those among them with a line that a later command quotes."""
     rewritten: int = 0
     """Results that were shown in one way and in another way later: a prompt cache has to start over there."""
+    disturbed: int = 0
+    """Bytes of the results that stood from there on in the same request: a cache has to take them in again."""
     first: dict[str, tuple[Report, ...]] = field(default_factory=dict)
     """Its reports on each run, by name; kept for made loops alone."""
 
@@ -240,9 +242,11 @@ def add_compressor(account: Account, one: Sampled, answer: Answer, kinds: tuple[
     balance.saved += max(-answer.other, 0)
     original = [result_text(step.observation) for step in run.steps]
     shown, since = dict[int, str](), dict[int, int]()
+    # The first request that holds a result shows it for the first time; any other has shown it before.
+    rewrites = [text for text in answer.texts if text.request > first_request(run, text.call)]
+    account.rewritten += len(rewrites)
+    account.disturbed += disturbance(run, rewrites)
     for text in answer.texts:
-        # The first request that holds a result shows it for the first time; any other has shown it before.
-        account.rewritten += text.request > first_request(run, text.call)
         weigh(balance, original[text.call], shown.get(text.call), since.get(text.call, 0), text.request)
         shown[text.call], since[text.call] = text.text, text.request
     for call, final in shown.items():
@@ -257,6 +261,19 @@ def add_compressor(account: Account, one: Sampled, answer: Answer, kinds: tuple[
 def first_request(run: Run, call: int) -> int:
     """The first request that holds a call's result."""
     return run.steps[call].turn + 1
+
+
+def disturbance(run: Run, rewrites: Sequence[Text]) -> int:
+    """Bytes of the results from the first one that a request changes to its last."""
+    firsts: dict[int, int] = {}
+    for text in rewrites:
+        firsts[text.request] = min(firsts.get(text.request, text.call), text.call)
+    return sum(
+        size(result_text(step.observation))
+        for request, call in firsts.items()
+        for step in run.steps[call:]
+        if step.turn < request
+    )
 
 
 def weigh(balance: Balance, original: str, shown: str | None, since: int, until: int) -> None:

@@ -95,7 +95,8 @@ def arguments_of(action: Action) -> dict[str, Any]:
     """The arguments of an action, under the names that agents commonly give them."""
     call = action.call
     if isinstance(call, Read):
-        return {"file_path": call.path, "offset": call.first, "limit": call.last}
+        limit = None if call.last is None else call.last - call.first + 1
+        return {"file_path": call.path, "offset": call.first, "limit": limit}
     if isinstance(call, Edit):
         return {"file_path": call.path, "old_string": call.old, "new_string": call.new}
     if isinstance(call, Write):

@@ -146,6 +146,7 @@ def rows(found: Sequence[Account], there: Counter[Kind]) -> Iterator[tuple[str, 
     yield row("wrong: false references, alarms without a redundant call", lambda one: f"{one.wrong:,}", "compressor")
     yield row("results with lines gone (with a marker; quoted by a later command)", lossy, "detector")
     yield row("results shown one way, then another", lambda one: f"{one.rewritten:,}", "detector")
+    yield row("bytes of results that a prompt cache must take in again", lambda one: f"{one.disturbed:,}", "detector")
     yield row("bytes saved", lambda one: f"{one.total.saved:,}", "detector")
     yield row("bytes added", lambda one: f"{one.total.added:,}", "detector")
     yield row("net, and its share of the bytes of all results", lambda one: net(one.total), "detector")

@@ -179,6 +179,8 @@ def test_a_compressor_is_weighed_request_by_request() -> None:
     # Two requests save four bytes each; the last two of five add fifteen each.
     total = account.total
     assert (total.saved, total.added, account.rewritten, account.lossy) == (8, 2 * 15 + 7, 1, 1)
+    # The third request changes the first of the three results that it holds.
+    assert account.disturbed == 8 + 5 + 5
     assert account.reports == {"shortened": 1}
 
 
@@ -256,7 +258,7 @@ def test_drivers_read_calls_in_a_neutral_shape() -> None:
     found = msgspec.json.decode(line, type=NeutralRun)
     assert [(call.tool, call.args) for call in found.calls] == [
         ("bash", {"command": "ls"}),
-        ("Read", {"file_path": "a.py", "offset": 3, "limit": 9}),
+        ("Read", {"file_path": "a.py", "offset": 3, "limit": 7}),
         ("Edit", {"file_path": "a.py", "old_string": "old", "new_string": "new"}),
         ("glob", {"command": 'glob {"pattern":"*"}'}),
     ]
@@ -430,6 +432,14 @@ def test_a_rival_that_cannot_be_had_is_named(
     assert printed.endswith(
         "peers: held: of 1 redundant calls found: Ledger, `verified` 1, 0 wrong; Gemini CLI core 0.61.0 not installed\n"
     )
+
+
+def test_the_page_shows_what_this_script_compares() -> None:
+    """The table in the documents has a column for each tool at the version that would be installed today."""
+    page = (_rivals.ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
+    heads = ["Ledger, `verified`", *(contender.name for contender in peers.CONTENDERS)]
+    assert page.count(f"|  | {' | '.join(heads)} |") == 2
+    assert [case.name for case in (*loops(), *works()) if f"| {case.name} |" not in page] == []
 
 
 def test_a_version_that_is_installed_is_not_installed_again(

@@ -21,6 +21,7 @@ from minisweagent.agents.default import DefaultAgent
 
 from execledger.agents.mini_swe_agent import RUNS, LedgerModel
 from tests.agents.test_mini_swe_agent import SUBMIT, Contained, Recording, observations, turn
+from tests.clients.test_mini_interactive import MODELS
 
 READ = "cat warehouse/inventory.py"
 PART = "sed -n '5,20p' warehouse/inventory.py"
@@ -28,6 +29,7 @@ TESTS = "cat tests/test_inventory.py"
 LIST = "ls -R warehouse"
 EDIT = "sed -i '24s/<=/</' warehouse/inventory.py"
 UNKNOWN = "python3 -c 'print(1)'"
+STORY = (READ, LIST, PART, READ, SUBMIT)
 BLANK = "[old output left out]"
 SETTINGS = {"system_template": "s", "instance_template": "{{task}}", "step_limit": 40, "cost_limit": 100.0}
 
@@ -128,6 +130,26 @@ def test_what_is_gone_from_the_history_is_not_referred_to(place: Place, change: 
     assert not any("stands above" in text or "same as above" in text for text in shown)
     view = text_of(place.inner.requests[4][-1])
     assert "no longer in context" in view and ", in context" not in view
+
+
+@pytest.mark.guarantee("visibility")
+@pytest.mark.parametrize("model", MODELS)
+def test_in_every_format_a_result_that_was_blanked_is_gone(place: Place, model: str) -> None:
+    """Also where results have no call ids, or stand in another field."""
+
+    def blanked(messages: list[Message]) -> list[Message]:
+        for message in [one for one in messages if "returncode" in one.get("extra", {})][:-1]:
+            message["output" if "output" in message else "content"] = BLANK
+        return messages
+
+    agent = Forgetful(LedgerModel.wrap(MODELS[model]([[one] for one in STORY])), place.environment, **SETTINGS)
+    agent.change = blanked
+    agent.run(TASK)
+    assert place.environment.ran == [*STORY]
+    assert "Ledger" not in str([text_of(message) for message in agent.messages])
+    untouched = DefaultAgent(LedgerModel.wrap(MODELS[model]([[one] for one in STORY])), place.environment, **SETTINGS)
+    untouched.run(TASK)
+    assert "Ledger" in str([text_of(message) for message in untouched.messages])
 
 
 @pytest.mark.guarantee("visibility")

@@ -133,7 +133,7 @@ def test_a_viewer_beside_an_agent_outlives_it(tmp_path: Path) -> None:
         address = urlsplit(agent.stdout.readline().strip())
         assert address.fragment == "/coming"
         page = Page(address.port or 0)
-        names = {Path(run["name"]).name for run in page.get("/api/runs")["runs"]}
+        names = {Path(run["name"]).name for run in page.listed()["runs"]}
         # The end of the agent's output is seen at once, though the viewer is still there.
         agent.communicate("\n", timeout=PATIENCE)
         assert page.get("/api/runs")["total"] == 1

@@ -5,11 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from execledger.core.actions import Observation
+from execledger.core.batch import Batch
+from execledger.core.decisions import Allow
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
+from execledger.core.step import complete
 from tests.core.stories import Story, text
 
 TASK = "You work in a repository.\n\n<pr_description>\nThe sum is off by one.\n</pr_description>\n"
@@ -254,3 +258,41 @@ def test_no_session_exceeds_the_budget(
         views.append(story.view(range(min(since, len(session)), len(session))))
     assert views[0] == views[1]
     assert len(views[0].text.encode("utf-8", "surrogatepass")) <= budget
+
+
+def test_a_write_on_one_thread_is_seen_in_the_views_of_all() -> None:
+    """What another thread wrote is stale here, and what it may have written possibly so; nothing stays current."""
+    story = Story(sealed=True)
+    for thread in ("", "helper"):
+        for name in ("a.py", "b.py"):
+            story.do(f"cat {name}", text(9), thread=thread)
+            assert "current" in story.ledger.inform(None, True, thread).text
+    story.do("echo x >> a.py", thread="helper")
+    for thread in ("", "helper"):
+        view = story.ledger.inform(None, True, thread).text
+        assert "a.py: whole, 9 lines (stale, " in view and "b.py: whole, 9 lines (possibly stale, " in view
+
+
+def test_a_read_beside_a_write_of_the_same_turn_is_never_current() -> None:
+    """Whichever came first in truth, nobody knows which state the read saw."""
+    for commands in (("cat a.py", "echo x >> a.py"), ("echo x >> a.py", "cat a.py"), ("echo x >> b.py", "cat a.py")):
+        story = Story(sealed=True)
+        batch = Batch(story.ledger, None, True)
+        pending = []
+        for command in commands:
+            pending.append(batch.pending)
+            batch.decide(story.action(command))
+        for command, beside in zip(commands, pending, strict=True):
+            output = Observation(text(9) if command.startswith("cat") else "", exit_status=0)
+            step = complete(story.ledger, story.action(command), Allow("new"), output)
+            story.ledger.record(replace(step, concurrent=beside))
+        assert "current" not in story.view().text, commands
+
+
+def test_what_lies_outside_of_the_work_is_never_called_current() -> None:
+    """It may be a link to what changes by itself, and nobody's command has to write there."""
+    story = Story(sealed=True)
+    story.do("cat /etc/mtab", text(9))
+    story.do("cat a.py", text(9))
+    assert "/etc/mtab: whole, 9 lines (in context)" in story.view().text
+    assert "a.py: whole, 9 lines (current, in context)" in story.view().text

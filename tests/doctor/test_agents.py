@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from execledger.agents.supported import AGENTS, CLAUDE_CODE, CODEX, MINI, Supported, parsed
 from execledger.doctor import agents
@@ -139,4 +138,6 @@ def test_the_table_the_tests_and_the_documents_agree() -> None:
     codex, mini = ((ROOT / "docs" / name).read_text() for name in ("codex.md", "mini-swe-agent.md"))
     assert all(version in codex for version in CODEX.tested) and "0.80 and newer" in codex
     assert all(version in mini for version in MINI.tested) and "2.0.0 and newer" in mini
-    assert replace(CODEX, tested=()).oldest == (0, 80, 0) and MINI.oldest == (2, 0, 0)
+    doctor = (ROOT / "docs" / "doctor.md").read_text()
+    for one in (CODEX, MINI):
+        assert f"| {'.'.join(map(str, one.oldest))} | {', '.join(one.tested)} |" in doctor

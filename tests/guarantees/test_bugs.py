@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,11 @@ def shorten(messages: list[Any], at: int) -> None:
     messages[at]["content"] = messages[at]["content"][:400] + "\n[cut]"
 
 
+def alter(messages: list[Any], at: int) -> None:
+    """Change one word in a result."""
+    messages[at]["content"] = messages[at]["content"].replace("value_33 = ", "value_xx = ")
+
+
 def drop(messages: list[Any], at: int) -> None:
     """Take a call and its result out of the history."""
     del messages[at - 1 : at + 1]
@@ -103,7 +109,7 @@ def copied(messages: list[Any], at: int) -> None:
     blank(messages, at)
 
 
-@pytest.mark.parametrize("lose", [blank, shorten, drop, summarise, copied])
+@pytest.mark.parametrize("lose", [blank, shorten, alter, drop, summarise, copied])
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.guarantee("bug-1", "visibility")
 def test_mini_swe_agent_loses_a_result(tmp_path: Path, preset: str, lose: Callable[[list[Any], int], None]) -> None:
@@ -121,23 +127,25 @@ def test_mini_swe_agent_loses_a_result(tmp_path: Path, preset: str, lose: Callab
     assert run.ran.count(CAT) == 2
 
 
-@pytest.mark.parametrize("lose", ["compaction", "blanked", "shortened", "dropped"])
+@pytest.mark.parametrize("lose", ["compaction", "blanked", "shortened", "altered", "dropped"])
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.guarantee("bug-1", "visibility")
 def test_codex_loses_a_result(tmp_path: Path, preset: str, lose: str) -> None:
-    """Compacted, cleared by the provider's rules, or cut: what the request does not hold is shown again."""
+    """Compacted, cleared by the provider's rules, cut or changed: what the request does not hold is shown again."""
     talk = codex(tmp_path / "shop", **PRESETS[preset])
     talk.turn(CAT)
     assert REFERENCE in talk.turn(LATER)[0]
     at = next(at for at, item in enumerate(talk.items) if item["type"] == "function_call_output")
-    result = talk.items[at]
+    text = talk.items[at]["output"]
     if lose == "compaction":
         talk.items = [*talk.items[:3], message("user", "Another language model has read the stock.")]
     elif lose == "dropped":
         talk.items = [*talk.items[:3], *talk.items[at + 1 :]]
+    elif lose == "altered":
+        talk.items = json.loads(json.dumps(talk.items).replace("value_33 = ", "value_xx = "))
     else:
-        words = result["output"][:500] if lose == "shortened" else "[cleared]"
-        talk.items = [*talk.items[:at], {**result, "output": words}, *talk.items[at + 1 :]]
+        left = "[cleared]" if lose == "blanked" else text[:500]
+        talk.items = [*talk.items[:at], {**talk.items[at], "output": left}, *talk.items[at + 1 :]]
     talk.sent.clear()
     shown = talk.request()
     assert not any("stand above" in one or "stands above" in one for one in talk.results(shown))

@@ -164,7 +164,10 @@ def test_time_stamps_prove_nothing(tmp_path: Path, moment: int) -> None:
     assert shop.do(CAT).shown.refers_to == (0,)
     path.write_text(path.read_text().replace("value_21", "VALUE_21"))
     os.utime(path, (moment, moment))
-    step = shop.do("cat ./src/stock.py")
+    for number in range(4):
+        # So much later that a reference would stand again.
+        shop.do(f"grep -c nothing{number} docs/guide.md")
+    step = shop.do(CAT)
     assert (step.shown.kind, step.observation.output) == ("full", shop.text())
 
 
@@ -234,15 +237,15 @@ APPEARING = (
 """Reads that tell of a file that was not there."""
 
 
+@pytest.mark.parametrize("name", ["new.py", "debug_new.py"])
 @pytest.mark.parametrize("preset", ["sealed", "verified"])
 @pytest.mark.guarantee("pitfall-6", "false-reuse")
-def test_a_file_that_appears_is_seen(tmp_path: Path, preset: str) -> None:
-    """What was absent at the first look is told at the second, whether the agent or somebody else made the file."""
-    for number, read in enumerate(APPEARING):
+def test_a_file_that_appears_is_seen(tmp_path: Path, preset: str, name: str) -> None:
+    """What was absent at the first look is told at the second: a source or a scratch file, by whomever it was made."""
+    for number, read in enumerate(one.replace("new.py", name) for one in APPEARING):
         shop = Shop(tmp_path / f"shop{number}", **PRESETS[preset])
-        for _ in range(3):
-            before = shop.do(read)
-        make = "echo 'value_new = 1' > src/new.py"
+        before = shop.do(read)
+        make = f"echo 'value_new = 1' > src/{name}"
         shop.do(make) if preset == "sealed" else run_command(make, shop.folder)
         after = shop.do(read)
         truth = shop.truth(read)

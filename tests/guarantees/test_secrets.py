@@ -21,13 +21,13 @@ from execledger.proxy.book import Rules
 from execledger.proxy.edits import EditStore
 from execledger.proxy.serve import Proxy, Settings
 from execledger.testing.mini_harness import SUBMIT, environment, installed, run_mini
-from execledger.testing.model_server import ModelServer
+from execledger.testing.model_server import ModelServer, Turn
 from execledger.testing.planted import Planted, files_below, planted, remains
 from execledger.testing.responses_script import call, turns
 from execledger.testing.responses_server import ResponsesServer
-from execledger.testing.sabotage import sabotaged
+from execledger.testing.sabotage import Sabotage, sabotaged
 from tests.proxy.talk import Talk, message, new_passage, opening
-from tests.proxy.test_sabotage import sites
+from tests.proxy.test_sabotage import conversation, sites
 
 pytestmark = pytest.mark.guarantee("no-secrets", "pitfall-18")
 FILLER = "".join(f"setting_{number} = {number}  # long enough to be worth a reference\n" for number in range(30))
@@ -70,18 +70,18 @@ def test_no_secret_of_an_agents_run_comes_to_rest(tmp_path: Path, figure: Callab
     variables = {f"PLANTED_{number}": one.text for number, one in enumerate(planted("environment"))}
     (key,) = next(iter(planted("key"))).secrets
     commands = [f"echo {json.dumps(one.text)} > /dev/null" for one in planted("command")]
-    script = [
+    script: list[Turn] = [
         ["cat settings.env"],
         ["cat settings.env"],
         ["sed -n '5,60p' settings.env", "grep -n setting_ settings.env", "grep -n setting_ settings.env"],
         "My plan:\n" + "".join(one.text + "\n" for one in planted("answer")),
-        ["env | sort"],
+        ["env"],
         ["cat > more.env <<'EOF'\n" + listing("edit") + "EOF"],
         [
             "cat more.env; false",
             f"python3 -c {json.dumps('raise SystemExit(open(`more.env`).read())')}".replace("`", "'"),
         ],
-        *([one] for one in commands),
+        commands,
         [SUBMIT],
     ]
     launcher = (sys.executable, "-m", "execledger", "run")
@@ -102,11 +102,6 @@ def test_no_secret_of_an_agents_run_comes_to_rest(tmp_path: Path, figure: Callab
     assert modes(home / "journals") == {(True, "0o700"), (False, "0o600")}
     count = len(list(chain(*map(planted, places))))
     figure(f"0 of {count} planted secrets found in {len(texts)} files and messages of an agent's run")
-
-
-def wrapped(text: str, place: str) -> str:
-    """What a command prints in the conversation below."""
-    return listing(place) if text.startswith(("cat", "sed")) else text
 
 
 def converse(folder: Path, preset: str) -> tuple[Talk, list[str]]:
@@ -151,32 +146,26 @@ def test_no_secret_of_a_conversation_comes_to_rest(tmp_path: Path, preset: str, 
     figure(f"0 of {count} planted secrets found in {len(texts) - 1} files of a conversation")
 
 
-class Leaky(Exception):
+class Leaky(Sabotage):
     """A fault whose words are nothing but secrets."""
 
     def __str__(self) -> str:
         return "\n".join(one.text for one in planted("fault"))
 
 
-def test_no_secret_of_a_fault_comes_to_rest(tmp_path: Path, full: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_of_a_fault_comes_to_rest(tmp_path: Path, full: bool, figure: Callable[[str], None]) -> None:
     """A fault anywhere in our own code, with words that quote what the agent was doing."""
-    monkeypatch.setattr("execledger.testing.sabotage.Sabotage", Leaky)
-    found = list(sites(tmp_path / "sites", "paper"))
-    for number, site in enumerate(found[:: 5 if full else 60]):
-        folder = tmp_path / str(number)
-        with sabotaged(site) as trap:
-            _, told = small(folder)
+    places = list(sites(tmp_path, "paper"))[:: 2 if full else 40]
+    for number, site in enumerate(places):
+        with sabotaged(site, fault=Leaky) as trap:
+            conversation(tmp_path / str(number), "paper")
         assert trap.sprung
-        texts = {**files_below(folder), "told": "\n".join(told).encode()}
-        assert remains(planted("fault"), texts) == [], site
-
-
-def small(folder: Path) -> tuple[Talk, list[str]]:
-    """The conversation in which everything happens, and what the proxy told its user."""
-    from tests.proxy.test_sabotage import conversation
-
-    talk = conversation(folder, "paper")
-    return talk, []
+    texts = files_below(tmp_path)
+    assert remains(planted("fault"), texts) == []
+    faults = sum(text.count(b'"event":"fault"') for text in texts.values())
+    assert faults > len(places) / 4
+    count = len(list(planted("fault")))
+    figure(f"0 of {count} secrets in the words of each of {faults} faults found in {len(texts)} files")
 
 
 def test_no_header_of_a_request_comes_to_rest(tmp_path: Path) -> None:
@@ -206,9 +195,9 @@ os.umask(0)
 from pathlib import Path
 from execledger.journal import Journal
 from execledger.journal.folder import edits_file, journal_folder
-from execledger.proxy.edits import EditStore
+from execledger.proxy.serve import Settings, _opened
+_opened(Settings(upstream="", edits=edits_file())).close()
 Journal.create(journal_folder(), "one").close()
-EditStore(edits_file()).close()
 """
 
 

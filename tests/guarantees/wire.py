@@ -49,24 +49,34 @@ class Client:
         """The commands that ran, shims included."""
         self.tries = 0
         """How often a request was sent."""
+        self.calls: list[Json] = []
+        """What is to be run."""
         self._headers = {"session-id": session, "thread-id": thread, "user-agent": "codex_exec/1.0"}
 
     def turn(self) -> bool:
         """One turn of the model; whether it called anything."""
+        self.ask()
+        return self.run()
+
+    def ask(self) -> None:
+        """Send the history, again and again if need be; what the model calls is to be run."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                calls = self._ask()
-                break
+                self.calls = self._ask()
+                return
             except (OSError, http.client.HTTPException):
                 assert time.monotonic() < until, "nobody answers"
                 time.sleep(0.02)
+
+    def run(self) -> bool:
+        """Run what was called; whether anything was."""
+        calls, self.calls = self.calls, []
         self.items = [*self.items, *calls]
         for one in calls:
-            command = json.loads(one["arguments"])["cmd"]
-            self.ran.append(command)
-            printed = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True, check=False)
-            output = f"Process exited with code {printed.returncode}\nOutput:\n{printed.stdout}"
+            self.ran.append(command_of(one))
+            head = f"Chunk ID: {len(self.items):06x}\nWall time: 0.0 seconds\nProcess exited with code 0\nOutput:\n"
+            output = head + printed(command_of(one), self.folder)
             self.items.append({"type": "function_call_output", "call_id": one["call_id"], "output": output})
         return bool(calls)
 
@@ -89,6 +99,16 @@ class Client:
             raise http.client.IncompleteRead(data)
         items = [event["item"] for event in events if event["type"] == "response.output_item.done"]
         return [item for item in items if item["type"] == "function_call"]
+
+
+def command_of(called: Json) -> str:
+    """The command that is called."""
+    return str(json.loads(called["arguments"])["cmd"])
+
+
+def printed(command: str, folder: Path) -> str:
+    """What a command prints."""
+    return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
 def bare(request: Request) -> list[Json]:

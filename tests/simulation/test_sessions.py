@@ -26,7 +26,7 @@ def test_a_session_with_hostile_writers_is_never_reused_before_running(tmp_path:
 def test_sessions_reach_the_decisions_that_they_check(tmp_path: Path) -> None:
     """The simulation is worth its name: it meets reuses before running and references after."""
     sessions = []
-    for seed in range(4):
+    for seed in range(8):
         folder = tmp_path / str(seed)
         folder.mkdir()
         sessions.append(simulate(folder, seed, hostile=seed % 2 == 1))

@@ -142,6 +142,11 @@ class Page:
         assert status == 200, body
         return json.loads(body)
 
+    def listed(self, query: str = "") -> Any:
+        """The list of runs, once all of them are found and counted."""
+        eventually(lambda: (answer := self.get("/api/runs"))["listed"] and not answer["pending"])
+        return self.get(f"/api/runs?{query}")
+
     def error(self, path: str) -> tuple[int, str]:
         """The status and the words of an answer that says no."""
         status, _, body = self.ask(path)

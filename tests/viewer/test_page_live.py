@@ -87,7 +87,9 @@ def test_a_run_that_is_coming_is_gone_to(tab: Tab, tmp_path: Path) -> None:
         tab.open(f"http://127.0.0.1:{asked.port}/", "#/coming")
         tab.find("h1", "A run is coming").wait_for()
         path = tmp_path / "new.jsonl"
-        append(path, 0, 3)
+        append(path, 0, 1)
+        tab.find(".run-head h1", "new.jsonl").wait_for()
+        append(path, 1, 3)
         tab.at(1)
         append(path, 3, 5)
         tab.at(3)
@@ -97,12 +99,15 @@ def test_a_run_that_is_coming_is_gone_to(tab: Tab, tmp_path: Path) -> None:
 def test_a_list_that_was_empty_fills(tab: Tab, tmp_path: Path) -> None:
     """Runs that begin while the list is open come into it, and those that are deleted go."""
     with served(tmp_path) as asked:
-        tab.open(f"http://127.0.0.1:{asked.port}/")
+        tab.open(f"http://127.0.0.1:{asked.port}/", "#/?sort=name")
         tab.find(".runs-view [role=status]", "0 runs").wait_for()
         append(tmp_path / "one.jsonl", 0, 2)
-        tab.find(".run-name", "one.jsonl").wait_for()
+        tab.find(".rows .cell.number", "1").first.wait_for()
+        # What is as it was is left alone: a row that is marked here is still the same one later.
+        tab.page.evaluate("() => { document.querySelector('.rows .run-row').dataset.mark = 'mine'; }")
         append(tmp_path / "two.jsonl", 0, 2)
         tab.find(".runs-view [role=status]", "2 runs").wait_for()
+        tab.become(lambda: tab.find("[data-mark=mine]").count(), 1)
         (tmp_path / "one.jsonl").unlink()
         tab.find(".runs-view [role=status]", "1 run").wait_for()
 

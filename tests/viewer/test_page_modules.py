@@ -13,7 +13,7 @@ from inline_snapshot import snapshot
 
 from tests.journal.runs import start
 from tests.viewer.browsing import joined, opened_tab
-from tests.viewer.stage import DEMO, Page, journal_bytes, served, shown, told
+from tests.viewer.stage import DEMO, journal_bytes, served, shown, told
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -231,24 +231,20 @@ def test_an_export_searches_and_sorts_as_the_server_does(call: Call, tmp_path: P
         events = [start(agent=f"agent {letter}", model="Some/Model"), *told([shown("true")] * (number % 3))[1:]]
         (tmp_path / f"{letter}.jsonl").write_bytes(journal_bytes(events))
     with served(tmp_path) as asked:
-        everything = listed(asked, "sort=name")
+        everything = asked.listed("sort=name")
         for query in (
             "sort=steps",
             "sort=steps&desc=1",
             "sort=input_tokens",
             "q=some+AGENT&sort=agent&desc=1",
             "q=zzz",
+            "agent=agent+b&sort=steps",
+            "model=Some/Model&task=Mend+it.&sort=name",
+            "faults=1",
         ):
             wanted = dict(parse_qsl(query))
             (own,) = call("filters.js", "chosenRuns", [everything["runs"], wanted])
-            assert own == {name: listed(asked, query)[name] for name in ("runs", "total")}, query
-
-
-def listed(asked: Page, query: str) -> Any:
-    """The list of runs, once all of them are counted."""
-    while (answer := asked.get(f"/api/runs?{query}"))["pending"]:
-        pass
-    return answer
+            assert own == {name: asked.listed(query)[name] for name in ("runs", "total")}, query
 
 
 def test_addresses_are_read_back(call: Call) -> None:

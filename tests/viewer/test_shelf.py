@@ -57,7 +57,7 @@ def test_a_thousand_runs_are_listed_filtered_sorted_and_paged(tmp_path: Path) ->
         journal(tmp_path / f"run-{number:03}.ledger.jsonl", f"model {number % 10}", steps=number % 7)
     with shelf_of(tmp_path) as shelf:
         assert (shelf.listing().total, shelf.listing().pending, len(shelf.listing(limit=50).runs)) == (1000, 0, 50)
-        found = shelf.listing(Filter(q="MODEL 3 run-01"), sort="steps", desc=True)
+        found = shelf.listing(Filter(q="MODEL run-01", model="model 3"), sort="steps", desc=True)
         assert [(Path(line.name).name, line.model, line.steps) for line in found.runs] == [
             ("run-013.ledger.jsonl", "model 3", 6)
         ]
@@ -200,6 +200,43 @@ def test_a_search_counts_nothing_twice(tmp_path: Path) -> None:
     first = list(search.notes(errand))
     assert [type(note) for note in first] == [Begun, Found, Listed, Counting, Counted, Done]
     assert list(search.notes(errand)) == [Begun(), found, Listed(), Done()]
+
+
+def test_counting_much_hides_nothing_new(tmp_path: Path) -> None:
+    """When the time of a look is over, the next one finds what has come and counts it before the rest."""
+    for number in range(3):
+        os.utime(journal(tmp_path / f"{number}.ledger.jsonl"), (1000 + number, 1000 + number))
+    search, errand = Search(budget=0.0), Errand(paths=(str(tmp_path),))
+
+    def looked_at() -> tuple[list[str], Note]:
+        *notes, done = search.notes(errand)
+        return [Path(note.name).name[:1] for note in notes if isinstance(note, Counted)], done
+
+    assert looked_at() == (["2"], Done(2))
+    journal(tmp_path / "9.ledger.jsonl")
+    assert [looked_at() for _ in range(4)] == [(["9"], Done(2)), (["1"], Done(1)), (["0"], Done()), ([], Done())]
+
+
+def test_an_archive_is_read_once(tmp_path: Path) -> None:
+    """What is in it is known until it is another file, whatever else comes into its folder."""
+    inner, archive = journal(tmp_path / "one.jsonl"), tmp_path / "runs.tar"
+    with tarfile.open(archive, "w") as file:
+        file.add(inner, "one.jsonl")
+    inner.unlink()
+    search, errand = Search(), Errand(paths=(str(tmp_path),))
+    first = {note.name for note in search.notes(errand) if isinstance(note, Found)}
+    state = archive.stat()
+    with archive.open("r+b") as broken:
+        broken.write(bytes(state.st_size))
+    os.utime(archive, ns=(state.st_atime_ns, state.st_mtime_ns))
+    for name in ("two", "three"):
+        new = journal(tmp_path / f"{name}.ledger.jsonl")
+        notes = list(search.notes(errand))
+        assert not any(isinstance(note, Unread) for note in notes)
+        first.add(str(new))
+        assert {note.name for note in notes if isinstance(note, Found)} == first
+    os.utime(archive)
+    assert f"{archive}!one.jsonl" not in {note.name for note in search.notes(errand) if isinstance(note, Found)}
 
 
 def test_a_path_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ class Follower:
         self._at = 0
         self._waiting: list[Message] = []
         self._place: Message = {}
-        self._ended = False
+        self.ended = False
+        """The last command ended the run."""
 
     def continues(self, messages: list[Message]) -> bool:
         """The list goes on from where it was followed to, whatever became of what stands before."""
@@ -90,7 +91,7 @@ class Follower:
         """Take in what is new."""
         behind = self._behind(messages)
         for message in messages[behind:]:
-            self._ended = (message.get("extra") or {}).get("exit_status") == SUBMITTED
+            self.ended = (message.get("extra") or {}).get("exit_status") == SUBMITTED
             if is_observation(message):
                 self._observed(message)
             elif message.get("role") != "exit":
@@ -102,7 +103,7 @@ class Follower:
 
     def left(self) -> list[Step]:
         """What was proposed last and has no result: it may go on, unless it is what ended the run."""
-        return [self._unfinished(proposed, ended=self._ended) for proposed in self._waiting]
+        return [self._unfinished(proposed, ended=self.ended) for proposed in self._waiting]
 
     def _turn(self, message: Message) -> None:
         """Something else than a result: what has none by now will get none."""

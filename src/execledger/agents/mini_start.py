@@ -109,7 +109,8 @@ def main() -> None:
             sys.exit(2)
         except Exception as error:
             # A file that is missing, say: the agent meets the same, and reports it in its own way.
-            print(f"Ledger: not in this run, since the agent's configuration can't be read: {redact(str(error))}", file=sys.stderr)
+            said = redact(str(error))
+            print(f"Ledger: not in this run, since the agent's configuration can't be read: {said}", file=sys.stderr)
     entry = next(iter(entry_points(group="console_scripts", name=program)))
     # The agent calls itself what it finds here, in its usage for one.
     sys.argv, sys.modules["__main__"].__package__ = [program, *arguments], None

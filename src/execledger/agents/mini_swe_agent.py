@@ -136,6 +136,9 @@ class LedgerModel:
         """The run that has ended may have left something running; its ledger is not asked again."""
         if self._begun is None:
             return False
+        if self._note is not None and not self._follower.ended:
+            # It has not ended: another agent has the same model.
+            return True
         for step in self._follower.left():
             self._session.ledger.record(step)
         return bool(self._session.ledger.disturbed)
@@ -318,6 +321,7 @@ class LedgerModel:
         asked, self._note = self._note, None
         if asked is None or any(note[key] != asked[key] for key in asked):
             # Another run was under way meanwhile, or it was answered before: nothing here is about this ledger.
+            self._unseen = True
             return self._unanswered(message, note, outputs, template_vars)
         decisions = [msgspec.convert(one, Decision) for one in note["decisions"]]
         actions = [Action(str(one.get("command", "")), self._cwd) for one in note["proposed"]]

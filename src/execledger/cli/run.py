@@ -51,6 +51,10 @@ def command(
     Its options, its files and its exit status stay its own.
     """
     name, *arguments = agent
+    if Path(name).name == "execledger":
+        # It brings a Ledger of its own, and two would say everything twice.
+        program = find_program(name, "")
+        os.execv(program, [program, *arguments])
     kind = AGENTS.get(Path(name).name)
     if kind is None:
         raise LedgerError(f"{name}: no agent that Ledger can run", hint=f"it can run: {', '.join(AGENTS)}")

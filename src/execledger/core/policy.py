@@ -69,7 +69,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise BadPolicy(f"{where} has the unknown key `{unknown[0]}`", hint=f"allowed are: {allowed}")
         try:
             policy = msgspec.convert(values, cls)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             presets = ", ".join(preset.value for preset in Preset)
             hint = f"presets are: {presets}; switches are true or false; numbers are whole, but for max_share"
             raise BadPolicy(f"{where}: {error}", hint=hint) from None

@@ -24,6 +24,9 @@ _MARKERS = tuple(
     )
 )
 
+_PASSES = 8
+"""How often a text is gone through at most: what was replaced may uncover what stood right behind it."""
+
 
 def suspicious(text: str) -> bool:
     """Whether any rule would be tried: where not, ``redact`` gives the text back as it is."""
@@ -33,6 +36,14 @@ def suspicious(text: str) -> bool:
 
 def redact(text: str) -> str:
     """``text`` with every known kind of secret replaced; it has as many lines as before."""
+    for _ in range(_PASSES):
+        before, text = text, _once(text)
+        if text == before:
+            break
+    return text
+
+
+def _once(text: str) -> str:
     lower = text.lower()
     if KEY_MARKER in lower:
         text = without_private_keys(text)

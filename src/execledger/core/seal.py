@@ -27,7 +27,9 @@ TIMED_OUT, BROKEN_PIPE = 124, 141
 """Exit statuses: of ``timeout``, and of a program whose reader went away, as ``head`` does by design."""
 NOT_FOUND = (126, 127)
 """Exit statuses of a program that is not there or may not run."""
-LINKS = re.compile(r"(?<![\w.-])(?:ln|link|cp\s(?=[^\n;|&]*\s-(?:\w*[ls]|-link|-symbolic)))(?![\w.-])")
+LINKS = re.compile(
+    r"(?<![\w.-])(?:(?:ln|link)(?![\w.-])|cp(?=\s)(?=(?:(?!\scp\s)[^\n;|&])*\s-(?:\w*[ls]|-link|-symbolic)))"
+)
 """Words by which a file gets a second name."""
 
 

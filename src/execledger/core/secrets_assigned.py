@@ -51,17 +51,17 @@ _NO_TYPE = (
     r"|unknown|undefined|void|secretstr|secret|password|required|varchar|char|dict|list|path|callable)\b)"
 )
 """The name of a type, or of nothing."""
-_SEPARATOR = r"\\?[\"']?\]?[ \t]{0,2}(?:=>|[:=]{1,2})[ \t]{0,2}"
+_SEPARATOR = r"\\{0,7}[\"']?\]?[ \t]{0,2}(?:=>|[:=]{1,2})[ \t]{0,2}"
 """What stands between a name and a value in quotes."""
 _VALUES = re.compile(
     # In quotes, to their end; where the quotes themselves are escaped, to the next escape.
     rf"{_SEPARATOR}[bfru]{{0,2}}\"{_NO_QUOTED_TEMPLATE}(?P<double>(?:[^\"\\\r\n]|\\[^\r\n]){{4,}}+)"
     rf"|{_SEPARATOR}[bfru]{{0,2}}'{_NO_QUOTED_TEMPLATE}(?P<single>(?:[^'\\\r\n]|\\[^\r\n]){{4,}}+)"
-    rf"|{_SEPARATOR}[bfru]{{0,2}}\\[\"']{_NO_QUOTED_TEMPLATE}(?P<escaped>[^\"'\\\r\n]{{4,}}+)"
+    rf"|{_SEPARATOR}[bfru]{{0,2}}\\{{1,7}}[\"']{_NO_QUOTED_TEMPLATE}(?P<escaped>[^\"'\\\r\n]{{4,}}+)"
     # Without quotes and without a space, as in an environment.
     rf"|={NO_TEMPLATE}(?!(?:none|null|true|false)\b){_NO_CODE}(?P<bare>{BARE}{{4,}}+)"
     # Without quotes, behind a space: a digit tells it from code.
-    rf"|\\?[\"']?[ \t]{{0,2}}[:=][ \t]{{1,2}}{NO_TEMPLATE}(?={BARE}{{0,80}}\d)(?P<spaced>{BARE}{{6,}}+)"
+    rf"|\\{{0,7}}[\"']?[ \t]{{0,2}}[:=][ \t]{{1,2}}{NO_TEMPLATE}(?={BARE}{{0,80}}\d)(?P<spaced>{BARE}{{6,}}+)"
     # An element of a document.
     r"|>(?![$<{\[])(?P<element>[^<\r\n]{3,}+)(?=</)",
     re.IGNORECASE,

@@ -32,21 +32,21 @@ def _rule(markers: tuple[str, ...], *patterns: str) -> Rule:
 RULES: tuple[Rule, ...] = (
     _rule(
         ("authorization",),
-        r"(authorization\\?[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\?[\"']?"
+        r"(authorization\\{0,7}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,7}[\"']?"
         r"(?:(?:basic|bearer|token|digest|api-?key|negotiate|ntlm|oauth|hawk|jwt|bot|ssws|key)[ \t]{1,4})?+)"
         rf"{NO_TEMPLATE}[^\s\"'\\,;]{{4,}}",
     ),
     _rule(
         _words("x-api-key x-auth- x-goog-api x-vault- x-amz-security x-access- private-token subscription-key x-csrf"),
         r"((?:x-[\w-]{0,24}(?:api-key|token|secret|auth)|private-token|subscription-key)"
-        rf"\\?[\"']?[ \t]{{0,2}}:[ \t]{{0,2}}\\?[\"']?){NO_TEMPLATE}[^\s\"'\\,;]{{4,}}",
+        rf"\\{{0,7}}[\"']?[ \t]{{0,2}}:[ \t]{{0,2}}\\{{0,7}}[\"']?){NO_TEMPLATE}[^\s\"'\\,;]{{4,}}",
     ),
     _rule(("bearer",), rf"(\bbearer[ \t]{{1,4}}){NO_TEMPLATE}(?!auth|token)[A-Za-z0-9._~+/=-]{{12,}}"),
     _rule(
-        ('token"', "token'", 'auth"', "auth'", 'token\\"', 'auth\\"', "_auth"),
-        r"(\\?[\"']token\\?[\"'][ \t]{0,2}:[ \t]{0,2}\\?[\"'])(?=[\w.+/=-]{0,200}\d)[\w.+/=-]{10,}",
+        ('token"', "token'", "token\\", 'auth"', "auth'", "auth\\", "_auth"),
+        r"(\\{0,7}[\"']token\\{0,7}[\"'][ \t]{0,2}:[ \t]{0,2}\\{0,7}[\"'])(?=[\w.+/=-]{0,200}\d)[\w.+/=-]{10,}",
         # The base64 of a name and a password: it has letters of both sizes, or digits.
-        r"(\\?[\"'](?:auth|identitytoken|registrytoken)\\?[\"'][ \t]{0,2}:[ \t]{0,2}\\?[\"'])"
+        r"(\\{0,7}[\"'](?:auth|identitytoken|registrytoken)\\{0,7}[\"'][ \t]{0,2}:[ \t]{0,2}\\{0,7}[\"'])"
         r"(?-i:(?=[a-z]{0,60}[A-Z0-9+/=]))[A-Za-z0-9+/=_-]{8,}",
         rf"(\b_auth[ \t]{{0,2}}=[ \t]{{0,2}}[\"']?){NO_TEMPLATE}{BARE}{{8,}}+",
     ),
@@ -68,7 +68,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         ("cookie",),
-        r"(\b(?:set-)?cookie2?\\?[\"']?:[ \t]{0,2}\\?[\"']?)(?=[\w!#$%&*+.^`|~-]{1,80}=[^\s=])[^\r\n\"'\\]{4,}",
+        r"(\b(?:set-)?cookie2?\\{0,7}[\"']?:[ \t]{0,2}\\{0,7}[\"']?)(?=[\w!#$%&*+.^`|~-]{1,80}=[^\s=])[^\r\n\"'\\]{4,}",
     ),
     _rule(
         _words("curl wget sshpass mysql"),

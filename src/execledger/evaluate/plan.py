@@ -145,7 +145,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise LedgerError(f"{where} has the unknown key `{unknown[0]}`", hint=f"allowed are: {allowed}")
         try:
             plan = msgspec.convert(dict(values), cls)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise LedgerError(f"{where}: {error}", hint="every key is explained in docs/evaluate.md") from None
         return plan.checked(where)
 

@@ -164,19 +164,30 @@ def _lockable(file: int, *, keep: bool = False) -> bool:
     return True
 
 
-def _open_files(processes: Path = Path("/proc")) -> frozenset[tuple[int, int]]:
-    """Files that a process of ours has open for writing, where the system tells; its readers don't count."""
+def _open_files(processes: str = "/proc") -> frozenset[tuple[int, int]]:
+    """Journals that a process has open for writing, where the system tells; readers don't count."""
     found: set[tuple[int, int]] = set()
-    for link in processes.glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(link).endswith(SUFFIX):
-                state, mode = os.stat(link), os.lstat(link).st_mode
-                if mode & stat.S_IWUSR:
-                    found.add((state.st_dev, state.st_ino))
-        except OSError:
-            # Processes and files come and go, and others' are not ours to see.
-            continue
+    for process in _names(processes):
+        if process.isdecimal():
+            folder = f"{processes}/{process}/fd"
+            for name in _names(folder):
+                try:
+                    link = f"{folder}/{name}"
+                    if os.readlink(link).endswith(SUFFIX) and os.lstat(link).st_mode & stat.S_IWUSR:
+                        state = os.stat(link)
+                        found.add((state.st_dev, state.st_ino))
+                except OSError:
+                    # Files are closed while we look.
+                    continue
     return frozenset(found)
+
+
+def _names(folder: str) -> list[str]:
+    """What is in a folder; nothing if it is gone by now, or not ours to see."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 class Chosen(Struct, frozen=True):

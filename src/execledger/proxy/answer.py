@@ -28,7 +28,7 @@ class Answer:
 
     def feed(self, chunk: bytes) -> bytes:
         """What may be sent on now."""
-        plain = self._unpacked(chunk)
+        plain = chunk if self._unpack is None else self._unpacked(chunk, self._unpack)
         if self._broken:
             return plain
         sent: list[bytes] = []
@@ -51,12 +51,10 @@ class Answer:
         """What may be sent on for one event, or for a piece of one that is too long."""
         return (self._stream.skip if isinstance(event, Piece) else self._stream.feed)(event)
 
-    def _unpacked(self, chunk: bytes) -> bytes:
+    def _unpacked(self, chunk: bytes, unpack: Unpacker) -> bytes:
         """A chunk without its coding; what is not coded as it says from its first byte on passes as it comes."""
-        if self._unpack is None:
-            return chunk
         try:
-            plain = self._unpack.decompress(chunk)
+            plain = unpack.decompress(chunk)
         except (zlib.error, zstandard.ZstdError):
             if self._begun:
                 raise

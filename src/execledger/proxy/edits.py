@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.decisions import Decision, Shown
-from execledger.journal.folder import private_folder
 
 BUSY_SECONDS = 0.5
 """How long another process may keep us from writing; after that the edit is not made, and the call is allowed."""
@@ -73,7 +72,7 @@ class EditStore:
     def __init__(self, path: Path | None) -> None:
         """The store in ``path``, made if it is not there; None keeps it in memory."""
         if path is not None:
-            private_folder(path.parent)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         self._recent: dict[str, Edit] = {}
         self._file = sqlite3.connect(path or ":memory:", timeout=BUSY_SECONDS, isolation_level=None)

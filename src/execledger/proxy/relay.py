@@ -22,6 +22,7 @@ from execledger.core.redact import redact
 from execledger.proxy.coding import portions
 from execledger.proxy.limits import MAX_BODY
 from execledger.proxy.passage import Passage, Sent
+from execledger.strangers import stranger
 
 PREFIX = "/v1"
 """What stands for the upstream's base address in the addresses that agents ask for."""
@@ -34,8 +35,8 @@ HOP_BY_HOP = frozenset(
     "upgrade host content-length expect".split()
 )
 """Headers that belong to one connection, and are made anew for the next."""
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
-"""The names of this machine that a client may call us by; any other was led here by a foreign page."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""What may be asked of an API; anything else is meant for another kind of server."""
 
 
 class Relay:
@@ -79,8 +80,8 @@ class Relay:
 
     async def _health(self, request: web.Request) -> web.Response:
         """What a script asks to know that we are here."""
-        if not _is_ours(request):
-            return _error(403, "found a foreign host, expected a name of this machine")
+        if reason := stranger(request.host, request.headers):
+            return _error(403, reason)
         return web.json_response(
             {
                 "status": "ok",
@@ -93,8 +94,12 @@ class Relay:
 
     async def _relay(self, request: web.Request) -> web.StreamResponse:
         """Pass one request on, and its answer back."""
-        if not _is_ours(request):
-            return _error(403, "found a foreign host, expected a name of this machine")
+        if reason := stranger(request.host, request.headers):
+            return _error(403, reason)
+        if request.method not in METHODS:
+            return _error(405, f"found the method {request.method[:20]}, expected one of an API")
+        if ".." in request.path.split("/"):
+            return _error(400, "found a path that leads out of the API, expected one below it")
         if request.headers.get("upgrade", "").lower() == "websocket":
             # Codex takes any other answer for a failure, and this one for what it is.
             return _error(426, "no WebSocket here, plain HTTP only")
@@ -206,12 +211,6 @@ async def _going_on(chunks: deque[bytes], request: web.Request) -> AsyncIterator
 def _way_out(upstream: URL) -> str | None:
     """The web proxy that the environment names for an address; None if there is none."""
     return None if proxy_bypass(upstream.host or "") else getproxies().get(upstream.scheme)
-
-
-def _is_ours(request: web.Request) -> bool:
-    """The client calls us by a name of this machine."""
-    host = request.host.lower()
-    return host in LOOPBACK or host.rsplit(":", 1)[0] in LOOPBACK
 
 
 def _end_to_end(headers: Mapping[str, str], without: Iterable[str] = ()) -> CIMultiDict[str]:

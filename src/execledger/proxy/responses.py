@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -12,13 +11,12 @@ from execledger.agents.tool_calls import ToolCall
 from execledger.proxy.dialect import Item, Propose
 from execledger.proxy.halves import Halves, without_halves
 from execledger.proxy.limits import MAX_COMMAS, UNCOUNTED
-from execledger.proxy.responses_calls import WireCall, call_of, put_call
+from execledger.proxy.responses_calls import ASKED, WireCall, call_of
 from execledger.proxy.responses_stream import ResponsesStream
 
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])
 _TEXT = msgspec.json.Decoder(str)
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
 _ENCODE = msgspec.json.Encoder().encode
 
 
@@ -102,16 +100,15 @@ class Responses:
 
     def with_call(self, raw: bytes, call: ToolCall) -> bytes:
         """The item with another call in it."""
-        item = _OBJECT.decode(_text(raw))
-        put_call(item, call)
-        return _ENCODE(item)
+        fields = _fields(raw)
+        return _with(fields, ASKED[_TEXT.decode(fields["type"])], call.text)
 
     def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
         """The item with another result in it, in the shape that its own had."""
-        item = _OBJECT.decode(_text(raw))
-        plain = isinstance(item.get("output"), str)
+        fields = _fields(raw)
+        plain = bytes(fields.get("output", b"")).startswith(b'"')
         output = "".join(parts) if plain else [{"type": "input_text", "text": part} for part in parts]
-        return _ENCODE({**item, "output": output})
+        return _with(fields, "output", output)
 
     def tail(self, text: str) -> bytes:
         """A message of the developer: a user's would look like a new turn, and end the reasoning of this one."""
@@ -161,6 +158,22 @@ def _with_halves(raw: bytes) -> Item:
     return Item("model") if wire.role == "assistant" else Item("context")
 
 
+def _fields(raw: bytes) -> dict[str, Raw]:
+    """The fields of an item, also of one that has half a character in a name."""
+    text = _text(raw)
+    try:
+        return _FIELDS.decode(text)
+    except msgspec.MsgspecError:
+        return _FIELDS.decode(without_halves(text))
+
+
+def _with(fields: dict[str, Raw], name: str, value: object) -> bytes:
+    """An item with another value in one field; the bytes of the others are its own."""
+    fields[name] = Raw(_ENCODE(value))
+    pieces = (piece for key, kept in fields.items() for piece in (b",", _ENCODE(key), b":", kept))
+    return b"".join((b"{", *[*pieces][1:], b"}"))
+
+
 def _listed(items: Sequence[bytes]) -> list[bytes]:
     """The items, with commas between them."""
     return [piece for item in items for piece in (b",", item)][1:]
@@ -180,7 +193,10 @@ def _parts(value: Raw) -> tuple[str, ...] | None:
     """The texts of a string or of a list of text parts; None if there is anything else."""
     if not value:
         return None
-    decoded = msgspec.json.decode(value)
+    try:
+        decoded = msgspec.json.decode(value)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
     if isinstance(decoded, str):
         return (decoded,)
     if not isinstance(decoded, list) or not all(isinstance(part, dict) and "text" in part for part in decoded):

@@ -16,6 +16,7 @@ from yarl import URL
 
 from execledger.agents import codex
 from execledger.errors import LedgerError
+from execledger.journal.folder import private_folder
 from execledger.journal.summary import RunSummary
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore
@@ -113,6 +114,8 @@ def _check(upstream: str) -> None:
 def _opened(settings: Settings) -> EditStore:
     """The remembered edits; where they can't be kept, those of this run alone."""
     try:
+        if settings.edits is not None:
+            private_folder(settings.edits.parent)
         return EditStore(settings.edits)
     except (OSError, sqlite3.Error) as error:
         settings.rules.tell(f"Ledger can't keep its edits in {settings.edits}, a later run won't know them: {error}")

@@ -38,12 +38,10 @@ class Events:
             self._wait(chunk)
         else:
             seek = max(self._size - _REACH, 0)
-            data, self._waiting, self._size = b"".join((*self._waiting, chunk)), [], 0
-            whole, rest = _split(data, seek)
+            whole, rest = _split(b"".join((*self._waiting, chunk)), seek)
+            # Only now, and all at once: after a fault, what waits is still there.
+            self._waiting, self._size, self._before = [rest] if rest else [], len(rest), rest[-_REACH:]
             events += whole
-            self._before = b""
-            if rest:
-                self._wait(rest)
         if self._size > self._most:
             self._long = True
             events.append(Piece(self.rest()))

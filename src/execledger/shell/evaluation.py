@@ -112,8 +112,9 @@ def _builtin(name: str, args: tuple[Word, ...]) -> bool:
         return _declares(args)
     if name in ("printf", "wait"):
         first = texts[0] if texts else ""
-        sets = first is None or first.startswith("-v" if name == "printf" else "-")
-        return sets and any(map(_odd, [(first or "$")[2:], *texts[1:2]]))
+        if first is None:
+            return name == "printf"
+        return first.startswith(("-v", "-p", "-n")) and any(map(_odd, (first[2:], *texts[1:2])))
     return name in SETTERS and any(map(_odd, texts))
 
 

@@ -11,6 +11,7 @@ import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -54,7 +55,7 @@ ODD = (
 """Pieces of text that mean something to somebody on the way."""
 WRONG: tuple[Any, ...] = (None, True, 0, -1, 2**63, 10**400, 1.5, "", "x", [], {}, [[]], {"": None}, [None], -(2**31))
 """Values of every type, for places where another is expected."""
-_MARK = "\ue0a0mutated\ue0a0"
+_MARK = "~mutated~"
 """Stands for what no encoder writes, until it is written."""
 _RAW = (
     "[" * DEEP + "]" * DEEP,
@@ -138,7 +139,6 @@ class Mutator:
         """A damaged JSON text: the value's own damage, and what only a text can have."""
         text = json.dumps(self.value(value), ensure_ascii=self._random.random() < 0.7)
         while _MARK in text:
-            text = text.replace(json.dumps(_MARK)[1:-1], _MARK)
             text = text.replace(f'"{_MARK}"', self._random.choice(_RAW), 1).replace(_MARK, "\\ud800", 1)
         if self._random.random() < 0.1:
             text = text.replace('{"', '{"type": 1, "', self._random.randrange(3))
@@ -179,7 +179,7 @@ class Mutator:
         if kind == 0 and holder is not box:
             del holder[key]
         elif kind == 1:
-            holder[key] = self._random.choice(WRONG)
+            holder[key] = deepcopy(self._random.choice(WRONG))
         elif kind == 2:
             holder[key] = _MARK
         elif kind == 3 and isinstance(holder, dict):

@@ -30,6 +30,7 @@ def take_pictures(opened: Browser, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     with Viewer(Settings(paths=(str(DEMO),))) as viewer:
         page = opened.new_page(viewport={"width": 1366, "height": 860}, device_scale_factor=1.5)
+        page.set_default_timeout(120_000)
         page.goto(f"{viewer.url}#/run/{run_id(str(DEMO))}/{STEP}")
         page.locator(".step-panel h2", has_text=f"Step {STEP}").wait_for()
         return [_picture(page, part, folder / name) for name, part in VIEWS.items()]

@@ -58,12 +58,13 @@ class CallSite(NamedTuple):
 class Trap:
     """Raises ``Sabotage`` when a call site is reached for the n-th time."""
 
-    def __init__(self, site: CallSite, occurrence: int) -> None:
+    def __init__(self, site: CallSite, occurrence: int, fault: type[Sabotage] = Sabotage) -> None:
         """Set at ``site``; the first time is occurrence 1."""
         self.sprung = False
         """The fault was planted."""
         self._site = site
         self._left = occurrence
+        self._fault = fault
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         """What the interpreter calls when a function begins; an exception here is one of that function."""
@@ -71,7 +72,7 @@ class Trap:
             self._left -= 1
             if self._left == 0:
                 self.sprung = True
-                raise Sabotage(str(self._site))
+                raise self._fault(str(self._site))
 
 
 def call_sites(work: Callable[[], object]) -> dict[CallSite, int]:
@@ -89,9 +90,9 @@ def call_sites(work: Callable[[], object]) -> dict[CallSite, int]:
 
 
 @contextmanager
-def sabotaged(site: CallSite, occurrence: int = 1) -> Iterator[Trap]:
-    """Make the call at ``site`` raise ``Sabotage`` when it is made for the n-th time, and only then."""
-    trap = Trap(site, occurrence)
+def sabotaged(site: CallSite, occurrence: int = 1, fault: type[Sabotage] = Sabotage) -> Iterator[Trap]:
+    """Make the call at ``site`` raise ``fault`` when it is made for the n-th time, and only then."""
+    trap = Trap(site, occurrence, fault)
     with _traced(trap):
         yield trap
 

@@ -40,8 +40,8 @@ class Session(Struct):
     """References after running, each checked against what is visible."""
     claims: int = 0
     """Ranges that a view called current, each checked against the file."""
-    known: dict[tuple[str, str], dict[int, str]] = field(default_factory=dict)
-    """The lines of each file that each thread was told, by their numbers: as they were when it was told last."""
+    known: dict[tuple[str, str], dict[int, list[str]]] = field(default_factory=dict)
+    """The lines of each file that each thread was told, by their numbers: all that it was told, the last at the end."""
 
     def took(self, step: Step, truth: Observation) -> None:
         """Take in a completed step; ``truth`` is what its command really returned."""
@@ -54,7 +54,8 @@ class Session(Struct):
         lines = self.known.setdefault((step.action.thread, view.path), {})
         counted = [number for run in found.ranges if run.first > 0 for number in range(run.first, (run.last or 0) + 1)]
         for texts, numbers in zip(found.texts, found.numbers, strict=True):
-            lines.update(zip(numbers or counted, texts, strict=False))
+            for number, text in zip(numbers or counted, texts, strict=False):
+                lines.setdefault(number, []).append(text)
             # The numbers of a piece behind a cut are known only where they are printed.
             counted = []
 
@@ -177,14 +178,13 @@ def _numbers(spans: str) -> list[int]:
     return found
 
 
-def _check_current(path: Path, spans: str, known: dict[int, str]) -> None:
+def _check_current(path: Path, spans: str, known: dict[int, list[str]]) -> None:
     """The lines that are called current are the file's, and were told."""
     now = split_lines(path.read_text(errors="replace")) if path.is_file() else []
     for number in _numbers(spans):
         text = now[number - 1] if number <= len(now) else None
-        assert known.get(number) == text, (
-            f"{path.name}, {spans}: called current, but line {number} is {text!r}, and was told as {known.get(number)!r}"
-        )
+        told = known.get(number, [None])[-1]
+        assert told == text, f"{path.name}, {spans}: called current, but line {number} is {text!r}, and was told as {told!r}"
     if spans.startswith("whole"):
         assert len(now) == len(_numbers(spans)), f"{path.name}: called whole and current, but has {len(now)} lines"
 
@@ -201,7 +201,8 @@ def _standing(session: Session, thread: str, visible: Container[int]) -> set[str
     return lines
 
 
-def _check_context(name: str, spans: str, known: dict[int, str], standing: set[str]) -> None:
+def _check_context(name: str, spans: str, known: dict[int, list[str]], standing: set[str]) -> None:
+    """The lines that are called in context stand there, as they were told at some time."""
     for number in _numbers(spans):
-        text = known.get(number)
-        assert text is None or text in standing, f"{name}, {spans}: line {number} is called in context, and is not"
+        told = known.get(number, [])
+        assert not standing.isdisjoint(told), f"{name}, {spans}: line {number} is called in context, and is not"

@@ -125,9 +125,9 @@ def restless_command(random_: random.Random) -> str:
     )
 
 
-def write_command(random_: random.Random) -> str:
+def write_command(random_: random.Random, files: tuple[str, ...] = FILES) -> str:
     """A command that changes something, through one of many channels."""
-    file = random_.choice(FILES)
+    file = random_.choice(files)
     # Not the same file, and not through the link: ``tee -a f < f`` never ends.
     other = random_.choice([name for name in FILES if name not in (file, "link.txt", "b.txt")])
     line = random_.randint(1, 30)
@@ -168,9 +168,9 @@ def write_command(random_: random.Random) -> str:
     )
 
 
-def calm_write(random_: random.Random) -> str:
+def calm_write(random_: random.Random, files: tuple[str, ...] = FILES) -> str:
     """A command that changes only what it names, so that a seal outlasts it."""
-    file = random_.choice(FILES)
+    file = random_.choice(files)
     line = random_.randint(1, 30)
     return random_.choice(
         (
@@ -192,14 +192,14 @@ def calm_write(random_: random.Random) -> str:
     )
 
 
-def wild_write(random_: random.Random) -> str:
+def wild_write(random_: random.Random, files: tuple[str, ...] = FILES) -> str:
     """A command that writes where no word of it says so, now or later."""
-    file = random_.choice(FILES)
+    file = random_.choice(files)
+    if random_.random() < 0.5:
+        late = f"bash late.sh {file} {random_.randint(1, 4)}"
+        return random_.choice((late, f"bash later.sh {file}", f"sh ./later.sh {file} | cat", f"cat a.py; . ./later.sh {file}"))
     return random_.choice(
         (
-            f"bash late.sh {file} {random_.randint(1, 4)}",
-            f"bash later.sh {file}",
-            f"sh ./later.sh {file} | cat",
             "bash format.sh",
             "bash stash.sh",
             "bash unstash.sh",

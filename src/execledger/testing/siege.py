@@ -22,6 +22,7 @@ from execledger.core.policy import Policy
 from execledger.core.step import complete
 from execledger.testing.session_checks import Session, check_decision, check_shown, check_view
 from execledger.testing.session_commands import (
+    FILES,
     LATER,
     MORE_FILES,
     calm_write,
@@ -55,6 +56,8 @@ class Siege:
         self._recent: dict[str, list[str]] = {}
         self._since: dict[str, int] = {}
         self._due: list[tuple[int, str]] = []
+        # Readers and writers meet more often where there are few files.
+        self._focus = tuple(self.random.sample(FILES[:4], 2))
         populate_more(folder, self.random)
 
     def turn(self) -> None:
@@ -107,10 +110,10 @@ class Siege:
     def _others_write(self) -> None:
         """Somebody else writes, and so do jobs that scripts have left behind, some steps after these have ended."""
         if not self.sealed and self.random.random() < 0.3:
-            hostile_write(self.folder, self.random)
+            hostile_write(self.folder, self.random, self._focus)
         now = len(self.session.steps)
         for name in self._later.read_text().split():
-            self._due.append((now + self.random.randint(0, 4), name))
+            self._due.append((now + self.random.randint(1, 9), name))
         self._later.write_text("")
         for due, name in [*self._due]:
             path = self.folder / name
@@ -137,18 +140,18 @@ class Siege:
         choice = random_.random()
         if recent and choice < 0.45:
             return random_.choice(recent[-5:])
-        if choice > 0.88:
-            if self._calm:
-                return calm_write(random_)
-            return random_.choice((calm_write, calm_write, write_command, wild_write))(random_)
-        command = restless_command(random_) if choice > 0.84 else read_command(random_, MORE_FILES)
+        if choice > 0.86:
+            writers = (calm_write,) if self._calm else (calm_write, calm_write, write_command, wild_write, wild_write)
+            return random_.choice(writers)(random_, self._focus if random_.random() < 0.8 else FILES)
+        files = self._focus if random_.random() < 0.6 else MORE_FILES
+        command = restless_command(random_) if choice > 0.82 else read_command(random_, files)
         recent.append(command)
         return command
 
 
 def besiege(place: Path, seed: int, length: int = 60, policy: Policy | None = None) -> Session:
     """Run one session of at least ``length`` steps beneath ``place``; the same seed is the same session again."""
-    with tempfile.TemporaryDirectory(dir=place) as name:
+    with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as name:
         folder, later = Path(name, "work"), Path(name, "later")
         folder.mkdir()
         later.write_text("")

@@ -81,8 +81,8 @@ WRITERS: tuple[Callable[[Path, random.Random], None], ...] = (
 """Every way to write that a session may meet."""
 
 
-def hostile_write(folder: Path, random_: random.Random) -> None:
-    """Somebody else writes."""
-    path = folder / random_.choice([name for name in FILES if name != "link.txt"])
+def hostile_write(folder: Path, random_: random.Random, files: tuple[str, ...] = FILES) -> None:
+    """Somebody else writes to one of ``files``, or to what stands beside it."""
+    path = (folder / random_.choice(files)).resolve()
     if path.is_file() and (folder / "link.txt").is_symlink():
         random_.choice(WRITERS)(path, random_)

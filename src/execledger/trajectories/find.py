@@ -55,19 +55,22 @@ class Source(Struct, frozen=True):
             raise UnreadableRun(self.name, TOO_LARGE) from error
 
 
-def find_runs(paths: Iterable[str]) -> Iterator[Source]:
-    """Every source at or under these paths; a path that does not exist is reported before anything is read."""
+def find_runs(paths: Iterable[str], wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Source]:
+    """Every source at or under these paths; a path that does not exist is reported before anything is read.
+
+    Of the archives in a folder, those that are not ``wanted`` are passed by.
+    """
     given = list(paths)
     for path in given:
         if not os.path.exists(path):
             raise LedgerError(f"{path}: found nothing there, expected recorded runs", hint=_HINT)
-    return (source for path in given for source in _sources(path))
+    return (source for path in given for source in _sources(path, wanted))
 
 
-def _sources(path: str) -> Iterator[Source]:
+def _sources(path: str, wanted: Callable[[str], bool]) -> Iterator[Source]:
     """The sources of one path. A file that was named is tried, whatever its name."""
     if os.path.isdir(path):
-        yield from _in_folder(path)
+        yield from _in_folder(path, wanted)
     elif path.endswith(_ARCHIVES):
         yield from _in_archive(path)
     elif not os.path.isfile(path):
@@ -105,7 +108,7 @@ def _in_lines(path: str) -> Iterator[Source]:
             yield Source(path, partial(_whole, path))
 
 
-def _in_folder(folder: str) -> Iterator[Source]:
+def _in_folder(folder: str, wanted: Callable[[str], bool]) -> Iterator[Source]:
     """Runs and archives in a folder and the folders in it, by name. Links to folders may go round: not followed."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -119,8 +122,10 @@ def _in_folder(folder: str) -> Iterator[Source]:
     for entry in entries:
         if entry.name.startswith(".") or entry.name == _COPIES:
             continue
+        if entry.name.endswith(_ARCHIVES) and entry.is_file() and not wanted(entry.path):
+            continue
         if entry.is_dir(follow_symlinks=False) or (entry.is_file() and _is_wanted(entry.name)):
-            yield from _sources(entry.path)
+            yield from _sources(entry.path, wanted)
 
 
 def _in_archive(path: str) -> Iterator[Source]:

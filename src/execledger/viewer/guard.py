@@ -6,11 +6,10 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from execledger.errors import LedgerError
+from execledger.strangers import stranger
 from execledger.viewer.encoding import encoded
 from execledger.viewer.pages import LOCKED
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
-"""The names of this machine that a browser may call us by; any other was led here by a foreign page."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     f"{LOCKED}; frame-ancestors 'none'"
@@ -68,13 +67,8 @@ async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 def _check(request: web.Request) -> None:
     """A foreign page is turned away, whichever way it came."""
-    name = request.host.rpartition(":")[0] if request.host[-1:].isdigit() and ":" in request.host else request.host
-    if name not in LOOPBACK and request.host not in LOOPBACK:
-        raise Refused(403, "the host is none of this machine's names")
-    if request.headers.get("Origin", f"http://{request.host}") != f"http://{request.host}":
-        raise Refused(403, "the request comes from another site")
-    if request.path != "/" and request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-        raise Refused(403, "the request comes from another site")
+    if reason := stranger(request.host, request.headers, linked=request.path == "/"):
+        raise Refused(403, reason)
     if request.method not in ("GET", "HEAD"):
         raise Refused(405, "there is nothing here but to look at")
 

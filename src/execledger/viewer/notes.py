@@ -78,7 +78,10 @@ class Listed(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """Everything that was found is counted."""
+    """A look is over."""
+
+    rest: int = 0
+    """Runs that are still to be counted: so many that it is better to look for new ones first."""
 
 
 Note: TypeAlias = Begun | Found | Counting | Counted | Unread | Listed | Done

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 LIST_SECONDS = 2.0
 """How long the first list may wait for the runs to be found; what is found later comes with the next one."""
-OPEN_SECONDS = 10.0
+OPEN_SECONDS = 60.0
 """How long a run that is not known may be waited for, while places are still looked at for the first time."""
 LOOK_SECONDS = 0.02
 """How often it is looked whether what is waited for has come."""

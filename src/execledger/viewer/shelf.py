@@ -146,8 +146,10 @@ class Shelf:
                 case Listed():
                     self._entries = {key: entry for key, entry in self._entries.items() if entry.there}
                     self._listed = True
-                case Done():
-                    self._listed, self._looking, self._looked = True, False, time.monotonic()
+                case Done(rest):
+                    self._listed, self._looking, self._looked = True, rest > 0, time.monotonic()
+                    if rest:
+                        self._seeker.look()
                 case Counting():
                     return
             self._changed.notify_all()

@@ -11,9 +11,12 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
+from itertools import groupby
 
 from execledger.cli.runs import shim_resolver
 from execledger.errors import LedgerError, UnreadableRun
@@ -21,9 +24,24 @@ from execledger.trajectories.codex import Resolve
 from execledger.trajectories.find import Source, find_runs
 from execledger.viewer.counting import RunLine
 from execledger.viewer.journal_lines import JournalLines, begins_journal
-from execledger.viewer.notes import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Stamp, Unread, stamp_of
+from execledger.viewer.notes import (
+    NO_FILE,
+    Begun,
+    Counted,
+    Counting,
+    Done,
+    Errand,
+    Found,
+    Listed,
+    Note,
+    Stamp,
+    Unread,
+    stamp_of,
+)
 from execledger.viewer.tallies import JournalTally, tallied
 
+LOOK_SECONDS = 2.0
+"""How long runs are counted before it is looked for new ones."""
 MAX_GROWING = 64
 """Journals without an end that can be counted on; what is kept of one grows with its steps, a few bytes for each."""
 
@@ -31,34 +49,48 @@ MAX_GROWING = 64
 class Search:
     """Looks again and again at the same places; what has not changed is not counted twice."""
 
-    def __init__(self, resolve: Resolve | None = None) -> None:
-        """``resolve`` knows the calls that shims in a rollout stand for."""
+    def __init__(self, resolve: Resolve | None = None, budget: float = LOOK_SECONDS) -> None:
+        """``resolve`` knows the calls that shims in a rollout stand for; ``budget`` is the time for a look."""
         self._resolve = resolve
+        self._budget = budget
+        self._later: dict[str, list[tuple[Found, Source]]] = {}
         self._journals: OrderedDict[str, tuple[int, JournalTally]] = OrderedDict()
         self._counted: dict[str, Stamp] = {}
         self._trees: dict[str, int] = {}
         self._found: dict[str, list[Found]] = {}
+        self._archives: dict[str, tuple[Stamp, list[Found]]] = {}
 
     def notes(self, errand: Errand) -> Iterator[Note]:
-        """What is there now."""
-        later: list[tuple[Found, Source]] = []
+        """What is there now; if counting takes long, the rest is counted in the next look, behind what is new then."""
+        paths = tuple(dict.fromkeys(errand.paths))
         yield Begun()
-        for path in dict.fromkeys(errand.paths):
-            yield from self._listed(path, errand, later)
+        for path in paths:
+            yield from self._listed(path, errand)
         yield Listed()
-        for found, source in later:
+        until = time.monotonic() + self._budget
+        waiting = [(path, *one) for path in paths for one in self._later.pop(path, ()) if self._is_new(one[0], errand)]
+        # The newest first: a run that goes on is what somebody wants to see.
+        waiting.sort(key=lambda one: one[1].stamp[0])
+        while waiting:
+            _, found, source = waiting.pop()
             yield from self._count(found, source, errand)
-        yield Done()
+            if time.monotonic() > until:
+                break
+        for path, found, source in waiting:
+            self._later.setdefault(path, []).append((found, source))
+        yield Done(len(waiting))
 
-    def _listed(self, path: str, errand: Errand, later: list[tuple[Found, Source]]) -> Iterator[Note]:
+    def _listed(self, path: str, errand: Errand) -> Iterator[Note]:
         """Name every run at a path. What is a file of its own is counted later, a part of one as it comes by."""
         tree = _state(path)
         if self._trees.get(path) == tree:
             yield from self._found[path]
             return
         found: list[Found] = []
+        later = self._later[path] = []
+        known: list[Found] = []
         try:
-            for source in find_runs([path]):
+            for source in find_runs([path], partial(self._is_unread, known)):
                 file = _file_of(source.name)
                 note = Found(source.name, file, stamp_of(file))
                 if errand.newer and not _newer(note, errand.newer):
@@ -72,10 +104,28 @@ class Search:
         except LedgerError as error:
             yield Unread(path, error.message)
             return
-        self._trees[path], self._found[path] = tree, found
+        yield from known
+        self._trees[path], self._found[path] = tree, [*found, *known]
+        parts = sorted((note for note in found if note.file != note.name), key=lambda note: note.file)
+        for file, notes in groupby(parts, key=lambda note: note.file):
+            held = list(notes)
+            self._archives[file] = (held[0].stamp, held)
+
+    def _is_unread(self, known: list[Found], archive: str) -> bool:
+        """An archive is to be read; if it is as it was, which costs much less, ``known`` gets what is in it."""
+        stamp, held = self._archives.get(archive, (NO_FILE, []))
+        if stamp != stamp_of(archive):
+            self._archives.pop(archive, None)
+            return True
+        known += held
+        return False
+
+    def _is_new(self, found: Found, errand: Errand) -> bool:
+        """A run is still to be counted, or to be counted again."""
+        return self._counted.get(found.name) != found.stamp and found.name not in errand.without
 
     def _count(self, found: Found, source: Source, errand: Errand) -> Iterator[Note]:
-        if self._counted.get(found.name) == found.stamp or found.name in errand.without:
+        if not self._is_new(found, errand):
             return
         yield Counting(found.name)
         try:

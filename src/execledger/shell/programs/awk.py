@@ -58,7 +58,10 @@ def awk(call: Invocation) -> Part:
     signs = bare(text)
     if OUTPUT.search(signs):
         return runs(Category.MODIFY, scope=Scope.TREE)
-    if MAY_ACT.search(signs):
+    # A slash may begin a pattern or divide, so what a quote or a remark behind it hides may be the program's own.
+    hides = "/" in text and ('"' in text or "#" in text)
+    unclear = hides and bool(OUTPUT.search(text) or MAY_ACT.search(text))
+    if unclear or MAY_ACT.search(signs):
         return runs(Category.OTHER)
     if VOLATILE.search(signs):
         return inspects(volatile=True)

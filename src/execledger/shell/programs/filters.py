@@ -14,7 +14,7 @@ from execledger.shell.tree import Word
 known_as(
     inspects(),
     """
-    cut tr paste join tsort base64 base32 ptx hexyl ul col colrm pwd
+    cut tr paste join tsort base64 base32 hexyl ul col colrm pwd
     """,
 )
 

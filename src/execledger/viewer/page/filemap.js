@@ -12,6 +12,13 @@ import { VirtualRows } from "./virtual.js";
 
 /** The states in the order of the legend, with the class that colours them. */
 const STATES = { [CURRENT]: "current", [SUSPECT]: "suspect", [STALE]: "stale", [UNTOLD]: "untold", [NEVER]: "never" };
+const ABOUT = {
+  [CURRENT]: "seen, and nothing that may write has run since",
+  [SUSPECT]: "seen, and something that may have written to it has run since",
+  [STALE]: "seen, and written since",
+  [UNTOLD]: "seen, and nothing has run since that may have written to it; but something left running still may",
+  [NEVER]: "not shown to the agent",
+};
 const SYMBOLS = 3; // Names that have room in a row.
 
 /** The panel of the file map. */
@@ -26,7 +33,7 @@ export class FileMap {
     this.summary = h("span", { class: "hint" });
     this.detail = h("p", { class: "detail" });
     const legend = Object.entries(STATES).map(([words, name]) =>
-      h("li", {}, h("i", { class: `swatch ${name}` }), words),
+      h("li", { title: ABOUT[words] }, h("i", { class: `swatch ${name}` }), words),
     );
     this.element = h(
       "section",

@@ -111,6 +111,7 @@ export class RunsView {
       return;
     }
     if (this.gone || asked !== this.asked) return;
+    const before = this.shown;
     this.shown = asked;
     this.comparable = listing.comparable;
     this.filter.offer(listing.choices);
@@ -118,7 +119,8 @@ export class RunsView {
     this.drawHeading();
     this.table.setAttribute("aria-rowcount", listing.total + 1);
     this.rows.setLength(listing.total, { anew: false });
-    this.rows.refreshWhere(() => true);
+    // What is as it was stays as it is: somebody may be about to copy it.
+    this.rows.refreshWhere((index) => !before || !same(runIn(before, index), runIn(asked, index)));
     const total =
       plural(listing.total, "run") + (listing.pending ? `, ${count(listing.pending)} still being counted` : "");
     if (this.total.textContent !== total) this.total.textContent = total; // What is said anew is heard anew.
@@ -154,9 +156,8 @@ export class RunsView {
   }
 
   runAt(index) {
-    const number = Math.floor(index / PART);
-    this.part(this.shown, number).catch(() => {});
-    return this.shown.parts.get(number)?.runs?.[index % PART] ?? null;
+    this.part(this.shown, Math.floor(index / PART)).catch(() => {});
+    return runIn(this.shown, index);
   }
 
   row(index) {
@@ -237,4 +238,13 @@ export class RunsView {
   compare() {
     location.hash = compareAddress(...this.chosen);
   }
+}
+
+/** A run of a list that was read in parts; null if its part has not come. */
+function runIn({ parts }, index) {
+  return parts.get(Math.floor(index / PART))?.runs?.[index % PART] ?? null;
+}
+
+function same(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

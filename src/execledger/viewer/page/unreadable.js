@@ -6,6 +6,9 @@ import { plural } from "./format.js";
 
 /** Show in `details` what can't be read: names and reasons. */
 export function showUnreadable(details, broken) {
+  const told = JSON.stringify(broken);
+  if (details.dataset.told === told) return;
+  details.dataset.told = told;
   details.hidden = broken.length === 0;
   fill(
     details,
