@@ -204,7 +204,11 @@ def why_shown(call: Replayed) -> str:
     if size(call.recorded.observation.output) < Policy().min_output:
         return f"under {Policy().min_output} bytes"
     if call.shown.compared in ("same", "covered"):
-        return call.decision.rule if call.decision.rule in (SECOND_LOOK, SUBMISSION) else "would hide an edit"
+        return (
+            call.decision.rule
+            if call.decision.rule in (SECOND_LOOK, SUBMISSION)
+            else "too little to gain, or an edit to hide"
+        )
     return "not a known reader or searcher" if call.shown.compared is None else "not recognised"
 
 

@@ -21,7 +21,6 @@ from execledger.core.decisions import Reuse
 from execledger.core.lines import Returned, returned
 from execledger.core.policy import Policy, Preset
 from execledger.core.records import Effects, View
-from execledger.core.seal import ending
 from execledger.core.understand import classify
 from execledger.replay import Replayed, replay
 from execledger.trajectories import Run, find_runs, read_run
@@ -49,8 +48,6 @@ class Audit(Struct):
     false_claims: list[str] = field(default_factory=list)
     provable: int = 0
     missed: Counter[str] = field(default_factory=Counter)
-    plain_repeats: int = 0
-    plain_missed: Counter[str] = field(default_factory=Counter)
     ineligible: Counter[str] = field(default_factory=Counter)
     programs: int = 0
     unknown_programs: Counter[str] = field(default_factory=Counter)
@@ -154,34 +151,13 @@ def kind_of_change(run: Run, call: Replayed) -> str:
     return " and ".join(sorted(kinds)) or "nothing known wrote"
 
 
-def audit_repeats(audit: Audit, run: Run, calls: list[Replayed]) -> None:
-    """As long as the seal holds, every exact repeat of plain readers with nothing that may write in between is expected
-    to be a reuse before running."""
-    last: dict[str, int] = {}
-    for call in calls:
-        record, action = call.record, call.recorded.action
-        if ending(action.command, record, call.recorded.observation, action.cwd):
-            return
-        if record.effects is not Effects.NONE:
-            last.clear()
-        if not record.provable:
-            continue
-        command = action.command
-        if command in last and record.category.value in ("inspect", "search"):
-            audit.plain_repeats += 1
-            if not isinstance(call.decision, Reuse):
-                audit.plain_missed[call.decision.rule] += 1
-        last[command] = call.index
-
-
 def audit_corpus(paths: list[str], preset: Preset) -> Audit:
     """Audit every run under ``paths``."""
     audit = Audit()
     for source in find_runs(paths):
         run = read_run(source.name, source.read())
         earlier: list[Earlier] = []
-        calls = list(replay(run, Policy(preset=preset)))
-        for call in calls:
+        for call in replay(run, Policy(preset=preset)):
             audit.calls += 1
             audit.programs += call.record.programs
             audit.unknown_programs.update(call.record.unknown_programs)
@@ -192,8 +168,6 @@ def audit_corpus(paths: list[str], preset: Preset) -> Audit:
             audit_call(audit, run, call, earlier, own)
             if call.shown.kind != "reference":
                 earlier.append(own)
-        if run.container:
-            audit_repeats(audit, run, calls)
     return audit
 
 
@@ -212,8 +186,6 @@ def rows(audits: dict[Preset, Audit]) -> Iterator[tuple[str, list[str]]]:
     yield "of these false", [str(len(one.false_claims)) for one in found]
     yield "repeats and covered reads that the recorded outputs prove", [f"{one.provable:,}" for one in found]
     yield "of these missed", [f"{one.missed.total()}, {share(one):.2%} ({listed(one.missed)})" for one in found]
-    yield "plain repeats while the seal holds", [str(one.plain_repeats) for one in found]
-    yield "of these not reused", [listed(one.plain_missed) for one in found]
     yield "same bytes again, but not eligible", [listed(one.ineligible) for one in found]
     yield "simple commands of known programs", [known(one) for one in found]
 

@@ -144,9 +144,10 @@ def rows(found: Sequence[Account], there: Counter[Kind]) -> Iterator[tuple[str, 
         yield row(f"- {kind}", partial(of_kind, kind, there[kind]))
     yield row("what it said or did", lambda one: listed(one.reports))
     yield row("wrong: false references, alarms without a redundant call", lambda one: f"{one.wrong:,}", "compressor")
-    yield row("results with lines gone (with a marker; quoted by a later command)", lossy, "detector")
-    yield row("results shown one way, then another", lambda one: f"{one.rewritten:,}", "detector")
-    yield row("bytes of results that a prompt cache must take in again", lambda one: f"{one.disturbed:,}", "detector")
+    yield row("results with lines gone (with a marker; quoted by a later command)", lossy, "detector", "ledger")
+    yield row("results shown one way, then another", lambda one: f"{one.rewritten:,}", "detector", "ledger")
+    again = "bytes of results that a prompt cache must take in again"
+    yield row(again, lambda one: f"{one.disturbed:,}", "detector", "ledger")
     yield row("bytes saved", lambda one: f"{one.total.saved:,}", "detector")
     yield row("bytes added", lambda one: f"{one.total.added:,}", "detector")
     yield row("net, and its share of the bytes of all results", lambda one: net(one.total), "detector")

@@ -120,6 +120,8 @@ def test_redact_deletes_nothing(execledger: Execledger, state: Path) -> None:
         (["--older-than", "soon"], "found 'soon', expected a number with h, d or w, such as 30d"),
         (["--all", "--run", "x"], "--all: found with --older-than or --run"),
         (["nowhere", "--all"], "nowhere: found nothing there"),
+        (["--run", "old", "--run", "typo", "--yes"], "--run typo: found no journal of this run in "),
+        (["--run", "new", "--older-than", "1d", "--yes"], "--run new: found no journal of this run in "),
     ],
 )
 def test_what_makes_no_sense_is_said(execledger: Execledger, state: Path, arguments: list[str], words: str) -> None:

@@ -123,7 +123,7 @@ HIDDEN = (
     "let 'a[$(echo y >> a.txt)]=1'",
     "a[$(echo y >> a.txt)]=1",
     "awk 'BEGIN { system(\"echo y >> a.txt\") }'",
-    "awk 'BEGIN { print \"y\" >> \"a.txt\" }'",
+    'awk \'BEGIN { print "y" >> "a.txt" }\'',
     "awk 'BEGIN { \"echo y >> a.txt\" | getline }'",
     "sed -n '1w a.txt' b.txt",
     "sed '1e echo y >> a.txt' b.txt",
@@ -280,7 +280,17 @@ def test_a_link_made_in_the_run_ends_the_seal(agent: Agent) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".gitattributes", ".git/config", ".gitignore", ".bashrc", ".config/git/config", "bin/tool", "cat", "hook.so", "etc/x"],
+    [
+        ".gitattributes",
+        ".git/config",
+        ".gitignore",
+        ".bashrc",
+        ".config/git/config",
+        "bin/tool",
+        "cat",
+        "hook.so",
+        "etc/x",
+    ],
 )
 def test_a_file_that_steers_programs_ends_the_seal(agent: Agent, path: str) -> None:
     """From then on plain readers may do something else."""

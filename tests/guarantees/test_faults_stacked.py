@@ -150,14 +150,16 @@ def test_a_launcher_under_a_launcher_starts_one_ledger(tmp_path: Path) -> None:
 @pytest.mark.parametrize("preset", ["verified", "paper"])
 def test_one_session_resumed_twice_at_once(tmp_path: Path, proxies: int, preset: str, full: bool, figure: Say) -> None:
     """Same session, same thread, same journals, one proxy or two: each model sees its own history, and no lie in it."""
-    rounds, length = (25, 60) if full else (1, 14)
+    rounds, length = (8, 40) if full else (1, 14)
     seen = Seen()
     for seed in range(rounds):
         place = tmp_path / str(seed)
         make_repository(place / "repository")
         twice(place, proxies, preset, length, random.Random(seed), seen)
     assert seen.claims
-    figure(f"{seen.requests:,} requests of sessions resumed twice at once: {seen.claims:,} references, 0 false")
+    # What the published rules suppress may well be wrong: only its form is looked at.
+    found = f"{seen.claims:,} references, 0 false" if preset == "verified" else "0 changed histories (paper)"
+    figure(f"{seen.requests:,} requests of sessions resumed twice at once: {found}")
 
 
 class Seen:
@@ -208,11 +210,11 @@ def twice(place: Path, proxies: int, preset: str, length: int, chance: random.Ra
     assert server.faults == []
     for who, client in enumerate(clients):
         check_growth([request for request in requests if request.user_texts[-1] == f"Go on, {who}"])
-        hold_true(requests, client, f"Go on, {who}", preset)
+        hold_true(last(requests, who), client)
     assert all(views(request) <= 1 for request in requests)
     journals(place / "journals")
     seen.requests += len(requests)
-    seen.claims += sum(len(claims(request)) for request in requests)
+    seen.claims += sum(len(claims(last(requests, who))) for who in range(2))
 
 
 def judge(request: Request, clients: list[Client], who: int, plan: list[str], repository: Path, preset: str) -> None:
@@ -226,15 +228,19 @@ def judge(request: Request, clients: list[Client], who: int, plan: list[str], re
     assert any(printed(plan[done], repository) in text for text in shown), "it does not stand there any more"
 
 
-def hold_true(requests: list[Request], client: Client, words: str, preset: str) -> None:
+def last(requests: list[Request], who: int) -> Request:
+    """The last request of a client."""
+    return [request for request in requests if request.user_texts[-1] == f"Go on, {who}"][-1]
+
+
+def hold_true(request: Request, client: Client) -> None:
     """Each line of an output that a reference stands for, after running, stands in an earlier result as shown."""
     true = {item["call_id"]: item["output"] for item in client.items if item["type"] == "function_call_output"}
-    last = [request for request in requests if request.user_texts[-1] == words][-1]
     above: set[str] = set()
-    for item in last.input:
+    for item in request.input:
         if item.get("type") == "function_call_output":
             text = str(item["output"])
             if "[Ledger: ran" in text:
                 lines = true[item["call_id"]].partition("Output:\n")[2].splitlines()
-                assert lines and above.issuperset(lines), preset
+                assert lines and above.issuperset(lines)
             above.update(text.splitlines())

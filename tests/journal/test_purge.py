@@ -116,6 +116,18 @@ def test_an_ended_journal_that_is_open_is_left_alone(tmp_path: Path) -> None:
     journal.close()
 
 
+def test_a_folder_that_is_closed_is_named(tmp_path: Path) -> None:
+    """It is not taken for an empty one."""
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o000)
+    try:
+        if os.access(folder, os.R_OK):
+            pytest.skip("nothing is closed to root")
+        assert found_in(tmp_path) == ([], [Left(str(folder), "can't be read: Permission denied")])
+    finally:
+        folder.chmod(0o700)
+
+
 def test_journals_are_chosen_by_age_and_by_run(tmp_path: Path) -> None:
     """By the time of the last write, and by the name of the run or of the file."""
     path = ended(tmp_path, "file-name", run="run-name")

@@ -80,6 +80,14 @@ LOOKING = (
     "echo a | xargs echo",
     "cat <<< {0}",
     "read x < {0}",
+    "ls {0} | xargs cat",
+    "echo $((1 + 2)) ${{V:-x}} ${{V%/*}}",
+    "for ((i = 0; i < 2; i++)); do echo {0}; done",
+    "diff <(cat {0}) {1}",
+    "sort -- {0}",
+    "find . -name '*.txt' -exec head -n 1 {{}} +",
+    "printf '%s\n' {0}",
+    "LC_ALL=C sort {0}",
 )
 # Links are left out: a write through one changes another file, and no command says so.
 WRITING = (
@@ -123,6 +131,22 @@ WRITING = (
     "for f in {0} {1}; do rm -f $f; done",
     "if test -f {0}; then rm {0}; fi",
     "cat <<E\n$(rm -f {0})\nE",
+    "x='a[$(rm -f {0})]'; echo $((x))",
+    "x='a[$(rm -f {0})]'; [[ x -eq 1 ]]",
+    "x='$(rm -f {0})'; echo ${{x@P}}",
+    "echo '-o {0} {1}' | xargs sort",
+    "x='-o {0}'; sort $x {1}",
+    "echo '{0} -delete' | xargs find",
+    'awk \'x\n/"/ {{ print "y" > "{0}" }}\n1\' {1}',
+    "awk 'BEGIN {{ while ((\"rm -f {0}\" | getline) > 0) ; }}'",
+    "sed '1e rm -f {0}' {1}",
+    "cat > d/cat <<'E'\nrm -f {0}\nE\nchmod +x d/cat; PATH=d:$PATH cat {1}",
+    "cat {1} 2> >(rm -f {0}); wait",
+    "tee >(cat > {0}) < {1}; wait",
+    "read 'a[$(rm -f {0})]' < {1}",
+    "printf -v 'a[$(rm -f {0})]' x",
+    "trap 'rm -f {0}' EXIT",
+    "ln -sf ../a.txt d/link; echo x >> {0}",
 )
 simple = st.one_of(
     *(_commands(template, 2) for template in LOOKING),

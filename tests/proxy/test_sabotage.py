@@ -86,7 +86,7 @@ class Reply:
         self.talk = Talk(new_passage(sealed=True, preset=preset))
         self.talk.turn("cat a.py")
         call = {"type": "function_call", "name": "exec_command", "status": "completed"}
-        self.items = [
+        self.items: list[Json] = [
             {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "I look again."}]},
             {**call, "id": "f1", "call_id": "again", "arguments": json.dumps({"cmd": "cat a.py"})},
             {**call, "id": "f2", "call_id": "other", "arguments": json.dumps({"cmd": "cat b.py"})},

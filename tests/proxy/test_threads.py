@@ -10,7 +10,7 @@ import pytest
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
-from tests.proxy.talk import Json, Talk, new_passage, opening
+from tests.proxy.talk import Json, Talk, message, new_passage, opening
 
 NOT_RUN = "[Ledger: not run, its output still stands above, unchanged: "
 CAT, OTHER, WRITE = "cat a.py", "cat b.py", "sed -i s/x/y/ a.py"
@@ -106,9 +106,7 @@ def test_a_session_that_comes_back_trusts_nothing_that_it_did_not_see(
     parent.turn(OTHER)
     for _ in range(4):
         parent.turn("true")
-    shown = parent.turn(OTHER)[0]
-    if preset == "verified":
-        assert NOT_RUN not in shown
+    assert NOT_RUN not in parent.turn(OTHER)[0]
     assert parent.grows()
     passage.book.close()
     kept = [read_journal(path.name, path.read_bytes()) for path in sorted((tmp_path / "journals").glob("*.jsonl"))]
@@ -234,3 +232,45 @@ def test_a_call_that_cannot_be_read_is_a_write_under_way() -> None:
     event = done("odd", "cat HALF").replace(b"HALF", rb"\ud800")
     assert answer.feed(event) == event
     assert NOT_RUN not in parent.turn(CAT)[0]
+
+
+@pytest.mark.guarantee("false-reuse")
+@pytest.mark.parametrize(
+    "headers",
+    [{"content-type": "application/json"}, {"content-type": "text/event-stream", "content-encoding": "br"}, {}],
+)
+def test_an_answer_that_is_not_read_may_call_anything(headers: dict[str, str]) -> None:
+    """Until the next turn of its thread, nothing is answered without running on the others."""
+    parent, child = family(new_passage(sealed=True))
+    parent.turn(CAT)
+    child.request()
+    assert child.last is not None
+    assert child.passage.answer(child.last, 200, headers) is None
+    assert NOT_RUN not in parent.turn(CAT)[0]
+
+
+@pytest.mark.guarantee("false-reuse")
+def test_a_request_that_is_not_read_may_lead_to_anything() -> None:
+    """A body that can't be read names its session in the headers: from then on that session is not sealed."""
+    parent, child = family(new_passage(sealed=True))
+    parent.turn(CAT)
+    odd = b'{"input": "words"}'
+    assert child.passage.request("POST", "/v1/responses", child.headers, odd).body == odd
+    assert NOT_RUN not in parent.turn(CAT)[0]
+
+
+@pytest.mark.guarantee("append-only", "fail-open")
+@pytest.mark.parametrize("role", ["developer", "user"])
+def test_behind_another_ledger_nothing_is_added(role: str) -> None:
+    """A request that ends with a view, whoever wrote it, is sent on with what was edited before and nothing else."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn(CAT)
+    talk.turn(CAT)
+    before = talk.results(talk.sent[-1])
+    talk.items = [*talk.items, message(role, "<execution_state>\nTask: Mend it.\n</execution_state>")]
+    shown = talk.request()
+    assert talk.results(shown) == before
+    assert shown[-1] == talk.items[-1] and json.dumps(shown).count("<execution_state>") == 1
+    fresh = Talk(new_passage(preset="paper"), items=[*opening(), talk.items[-1]])
+    body = json.dumps({"model": "m", "input": fresh.items, "odd": 1.50}).encode()
+    assert fresh.passage.request("POST", "/v1/responses", fresh.headers, body).body == body

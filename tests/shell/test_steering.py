@@ -29,6 +29,6 @@ def test_other_files_do_not(path: str) -> None:
 
 def test_folders_above_the_work_are_no_sign() -> None:
     """Work that stands in a hidden folder is work all the same."""
-    assert not steers("/home/u/.cache/work/a.py", "/home/u/.cache/work")
-    assert steers("/home/u/.cache/work/.x", "/home/u/.cache/work")
-    assert steers("/home/u/.bashrc", "/home/u/work")
+    assert not steers("/w/.cache/work/a.py", "/w/.cache/work")
+    assert steers("/w/.cache/work/.x", "/w/.cache/work")
+    assert steers("/w/.bashrc", "/w/work")

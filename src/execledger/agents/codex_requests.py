@@ -16,8 +16,7 @@ _THREAD = ("thread-id", "conversation_id", "session_id", "session-id")
 _METADATA = "x-codex-turn-metadata"
 _COMPACTION = "You are performing a CONTEXT CHECKPOINT COMPACTION"
 """How the request for a summary begins, in the versions that don't say so otherwise."""
-_VERSION = re.compile(r"codex[\w-]*/(\d[\w.+-]*)")
-_CWD = re.compile(r"<cwd>(.*?)</cwd>", re.DOTALL)
+_VERSION = re.compile(r"codex(?:(?!codex)[\w-])*+/(\d[\w.+-]*)")
 _PLACE = re.compile(r"\s*(?:# AGENTS\.md instructions.*?</INSTRUCTIONS>\s*)?<environment_context>", re.DOTALL)
 """How the message begins in which Codex tells where it is; words of the user that quote one do not."""
 _TAGGED = re.compile(r"\s*<(?:\w+_(?:context|instructions|notification|mode|command)|turn_aborted|permissions|skill)\b")
@@ -53,8 +52,9 @@ def task_of(text: str) -> str:
 
 def cwd_of(text: str) -> str | None:
     """Where commands start from here on, if this message is one that tells."""
-    match = _CWD.search(text) if _PLACE.match(text) else None
-    return match[1].strip() or None if match else None
+    start = text.find("<cwd>") if _PLACE.match(text) else -1
+    end = text.find("</cwd>", start)
+    return text[start + len("<cwd>") : end].strip() or None if 0 <= start < end else None
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:

@@ -56,6 +56,9 @@ def command(
             meant.append(found)
         else:
             totals.kept += 1
+    for run in runs:
+        if not any(Chosen(runs=(run,)).takes(found, now) for found in meant):
+            raise LedgerError(f"--run {run}: found no journal of this run in {', '.join(map(str, there))}")
     strangers = len(totals.left)
     if redact:
         _redact(meant, totals, dry_run)

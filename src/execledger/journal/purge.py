@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -78,10 +79,16 @@ def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = N
             left.append(Left(str(path), "is a symbolic link"))
         elif path.is_file():
             yield from _looked_at(path, left, now, writing)
-        for folder, _, names in os.walk(path):
+        for folder, _, names in os.walk(path, onerror=partial(_unread, left)):
             for name in sorted(names):
                 if name.endswith(SUFFIX):
                     yield from _looked_at(Path(folder, name), left, now, writing)
+
+
+def _unread(left: list[Left], error: OSError) -> None:
+    """Note a folder that can't be looked into; one that is not there, or is a file, is none."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        left.append(Left(str(error.filename), f"can't be read: {error.strerror or error}"))
 
 
 def _looked_at(path: Path, left: list[Left], now: float, writing: frozenset[tuple[int, int]]) -> Iterator[Found]:

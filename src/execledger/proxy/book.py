@@ -25,6 +25,8 @@ from execledger.proxy.workspace import Workspace
 
 MAX_SUMMARIES = 10_000
 """Sessions that a standing proxy can sum up at its end; the journals know them all."""
+BEFORE = "\0before"
+"""Stands for the conversations of a session before it was let go; no thread has such a name."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -69,6 +71,8 @@ class Book:
         self._later = later
         self._sessions: OrderedDict[str, _Open] = OrderedDict()
         self._writers: set[str] = set()
+        self._at_work: dict[str, None] = {}
+        """Sessions that were let go while one of their calls may have been writing."""
         self._taken = 0
 
     def __len__(self) -> int:
@@ -82,12 +86,13 @@ class Book:
     def conversation(self, asked: Asked, request: Request) -> Conversation:
         """The conversation that a request belongs to."""
         now = time.monotonic()
-        session = self._sessions.pop(asked.session, None)
-        self._let_go(now)
+        session = self._sessions.get(asked.session)
+        if session is not None:
+            session.used = now
+            self._sessions.move_to_end(asked.session)
+        self._let_go(now, session)
         if session is None:
-            session = _Open(self._begun(asked, request), {})
-        self._sessions[asked.session] = session
-        session.used = now
+            session = self._sessions[asked.session] = _Open(self._begun(asked, request), {}, now)
         taken = session.workspace.taken
         self._taken, session.counted = self._taken + taken - session.counted, taken
         thread = asked.thread if asked.named else _continued(session, asked.thread, request)
@@ -107,15 +112,25 @@ class Book:
         session.threads[thread] = conversation
         return conversation
 
-    def _let_go(self, now: float) -> None:
-        """Make room for one more session; those that have said nothing for long have ended."""
+    def overlook(self, session: str) -> None:
+        """A session does something that is not followed here: from now on it may write without our knowing."""
+        if session in self._sessions:
+            self._sessions[session].workspace.unseen = True
+
+    def _let_go(self, now: float, asking: _Open | None) -> None:
+        """Make room for the session that asks, or for a new one; those that have said nothing for long have ended."""
         while self._sessions:
             oldest = next(iter(self._sessions.values()))
-            room = len(self._sessions) < MAX_SESSIONS and self._taken <= KEPT_TAKEN
-            if room and now - oldest.used <= IDLE_SECONDS:
+            others = len(self._sessions) - (asking is not None)
+            room = others < MAX_SESSIONS and self._taken <= KEPT_TAKEN
+            if oldest is asking or (room and now - oldest.used <= IDLE_SECONDS):
                 return
-            self._sessions.popitem(last=False)
+            name, _ = self._sessions.popitem(last=False)
             self._taken -= oldest.counted
+            if oldest.workspace.writing:
+                self._at_work[name] = None
+            if len(self._at_work) > MAX_SUMMARIES:
+                del self._at_work[next(iter(self._at_work))]
             _end(oldest)
 
     def close(self) -> None:
@@ -151,7 +166,11 @@ class Book:
                 sealed=rules.sealed,
             )
         )
-        return Workspace(session, asked.session, self._writers)
+        workspace = Workspace(session, asked.session, self._writers)
+        if asked.session in self._at_work:
+            # What was under way when it was let go may write at any time: nobody tells us of its end any more.
+            workspace.writing.add(BEFORE)
+        return workspace
 
 
 def _continued(session: _Open, name: str, request: Request) -> str:

@@ -94,7 +94,7 @@ class Conversation:
         asking = self._workspace.session.guarded("inform", lambda: self._informed(request, turn), None)
         if asking is None:
             # From here on nobody knows what this session writes.
-            self._workspace.write(self._thread)
+            self.overlook()
         return asking
 
     def _informed(self, request: Request, turn: bool) -> Turn | None:
@@ -215,6 +215,11 @@ class Conversation:
             return workspace.session.guarded("govern", lambda: self._judged(turn, batch, call_id, call), None)
 
         return Answer(self._dialect.stream(propose), workspace.session, unpack)
+
+    def overlook(self) -> None:
+        """What the model calls next is not told here: it may be writing until the next turn, and may be lost then."""
+        self._workspace.write(self._thread)
+        self._workspace.unseen = True
 
     def _judged(self, turn: Turn, batch: Batch, call_id: str, call: ToolCall) -> ToolCall | None:
         """Judge a proposed call; the shim that takes its place, if it is not to run."""

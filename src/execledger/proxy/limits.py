@@ -12,6 +12,8 @@ MAX_COMMAS = 2_000_000
 """Commas in a request of more than 8 MB: a bound on how many pieces it splits into, found without splitting it."""
 UNCOUNTED = 8_000_000
 """Bytes below which commas are not counted: so few bytes make no more pieces than that."""
+MAX_SPLIT = 1_000_000
+"""Items of a request; one with more passes as it came."""
 MAX_ITEMS = 100_000
 """Items of a request; with more, the stored edits are applied and nothing else."""
 MAX_RESULT = 400_000

@@ -68,12 +68,18 @@ class Passage:
         if self._pass_through or method != "POST" or not path.endswith(self._dialect.paths):
             return Sent(body)
         for way in (self._informed, self._restored):
+            failed = False
             try:
-                sent = way(path, headers, body)
+                if sent := way(path, headers, body):
+                    return sent
             except Exception as error:
+                failed = True
                 self._fault("a request", error)
-            else:
-                return sent or Sent(body)
+            with suppress(Exception):
+                # It goes on unread, and what comes of it is not told here.
+                self.book.overlook(self._adapter.asked(headers, "", "").session)
+            if not failed:
+                break
         return Sent(body)
 
     def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> Answer | None:
@@ -82,14 +88,17 @@ class Passage:
             return None
         conversation, turn = sent.followed
         try:
-            if not headers.get("content-type", "").startswith("text/event-stream"):
-                return None
             coding = headers.get("content-encoding", "")
             unpack = unpacker(coding) if coding else None
-            return conversation.answer(turn, unpack) if unpack is not None or not coding else None
+            streams = headers.get("content-type", "").startswith("text/event-stream")
+            if streams and (unpack is not None or not coding):
+                return conversation.answer(turn, unpack)
+            conversation.overlook()
         except Exception as error:
             self._fault("an answer", error)
-            return None
+            with suppress(Exception):
+                conversation.overlook()
+        return None
 
     def _informed(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
         """The request with everything that the ledger knows; None if it is none that we understand."""
@@ -97,15 +106,16 @@ class Passage:
         if request is None:
             return None
         last = self._dialect.item(request.items[-1]) if request.items else None
-        if last is not None and last.kind == "context" and last.text.startswith(OPENING_OF_A_VIEW):
-            # Another Ledger stands between the client and us, and has said all there is to say.
-            return None
         said = last.text if last is not None and last.kind in ("user", "context") else ""
         asked = self._adapter.asked(headers, request.cache_key, said)
         if not asked.session:
             # A client that does not name its conversations is known by how they begin.
             opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.items[:OPENING]))
             asked = replace(asked, session=opening, thread=opening, named=False)
+        if said.startswith(OPENING_OF_A_VIEW):
+            # Another Ledger stands between the client and us, and has said all there is to say.
+            self.book.overlook(asked.session)
+            return self._restored(path, headers, body)
         turn = asked.turn and request.offers_tools and path.endswith(self._dialect.turns)
         if not turn and asked.session not in self.book:
             # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.

@@ -7,6 +7,7 @@ to pass through. Secrets in headers are forwarded and never kept.
 from __future__ import annotations
 
 import asyncio
+import io
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -30,6 +31,8 @@ CONNECT_SECONDS, SILENCE_SECONDS = 30.0, 900.0
 """How long the upstream may take to be reached, and to say nothing: longer than any client waits."""
 MAX_HEADER = 262_144
 """Bytes of one header: agents put what they know about a turn into one."""
+AT_ONCE = 1_000_000
+"""Bytes of a body that are written in one go; more in pieces, so that other streams go on between them."""
 HOP_BY_HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
     "upgrade host content-length expect".split()
@@ -104,11 +107,11 @@ class Relay:
             # Codex takes any other answer for a failure, and this one for what it is.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
-        data: bytes | AsyncIterator[bytes] = await _body(request)
+        data: bytes | io.BytesIO | AsyncIterator[bytes] = await _body(request)
         sent = Sent(b"")
         if isinstance(data, bytes):
             sent = await self._taken(request, data)
-            data = sent.body
+            data = sent.body if len(sent.body) <= AT_ONCE else io.BytesIO(sent.body)
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
         address = URL(self._upstream + request.rel_url.raw_path_qs.removeprefix(PREFIX), encoded=True)
         assert self._client is not None

@@ -10,7 +10,7 @@ from msgspec import Raw
 from execledger.agents.tool_calls import ToolCall
 from execledger.proxy.dialect import Item, Propose
 from execledger.proxy.halves import Halves, without_halves
-from execledger.proxy.limits import MAX_COMMAS, UNCOUNTED
+from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
 from execledger.proxy.responses_calls import ASKED, WireCall, call_of
 from execledger.proxy.responses_stream import ResponsesStream
 
@@ -54,7 +54,7 @@ class ResponsesRequest:
         """A field that is a text; "" if it is not there."""
         try:
             return _TEXT.decode(self._fields[name])
-        except (KeyError, msgspec.MsgspecError):
+        except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
             return ""
 
     def joined(self, items: Sequence[bytes]) -> bytes:
@@ -124,7 +124,8 @@ def _split(body: bytes) -> ResponsesRequest | None:
     """The request; None if it can't be read."""
     try:
         fields = _FIELDS.decode(body)
-        return ResponsesRequest(body, fields, _ITEMS.decode(fields["input"]))
+        items = _ITEMS.decode(fields["input"])
+        return ResponsesRequest(body, fields, items) if len(items) <= MAX_SPLIT else None
     except (KeyError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 

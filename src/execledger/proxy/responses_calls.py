@@ -46,7 +46,7 @@ def call_of(item: WireCall) -> ToolCall | None:
         custom = item.type == "custom_tool_call"
         try:
             return ToolCall(name, msgspec.json.decode(item.input if custom else item.arguments, type=str), custom)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             pass
     return ToolCall(item.type.removesuffix("_call"), "")
 

@@ -66,7 +66,7 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
     # Where the start is not known, neither is what any relative path means.
     walk.found.literal = walk.found.literal and cwd is not None
     walk.found.volatile = walk.found.volatile or speaks_of_unstable(command)
-    walk.found.provable = provable(tree, walk.start, cwd)
+    walk.found.provable = walk.found.comparable and walk.found.literal and provable(tree, walk.start, cwd)
     exact = Normal(walk.spelled, walk.quiet, exact=True).sequence(tree)
     normal = Normal(walk.spelled, walk.quiet, exact=False).sequence(tree) if walk.incidental else exact
     if walk.start != (cwd or HERE):

@@ -31,6 +31,8 @@ SETTERS = frozenset("read mapfile readarray getopts unset".split())
 """Builtins that take names of variables to set."""
 DECLARES = frozenset("export declare typeset readonly local".split())
 """Builtins that take names with values."""
+BUILTINS = SETTERS | DECLARES | frozenset("let test [ hash printf wait".split())
+"""Builtins that may evaluate something, or change what later commands mean."""
 
 
 def evaluates(node: Simple, words: tuple[Word, ...]) -> bool:
@@ -39,7 +41,8 @@ def evaluates(node: Simple, words: tuple[Word, ...]) -> bool:
         return True
     if any(_assigns(word) or _in_text(word.source) for word in node.assignments):
         return True
-    return bool(words) and _builtin(words[0].literal or "", words[1:])
+    name = words[0].literal if words else None
+    return name in BUILTINS and _builtin(name, words[1:])
 
 
 def evaluates_compound(node: Compound) -> bool:

@@ -97,7 +97,7 @@ def stands(
 ) -> bool:
     """Every line of ``truth`` stands in what ``steps`` showed, in runs as long as can be.
 
-    Line numbers must agree where both print them; with ``numbers`` they must have been printed where they are asked for.
+    Line numbers must agree where both print them; with ``numbers``, those that are asked for must have been printed.
     """
     if any(session.outputs[at] == truth for at in steps):
         return True
@@ -184,7 +184,7 @@ def _check_current(path: Path, spans: str, known: dict[int, list[str]]) -> None:
     for number in _numbers(spans):
         text = now[number - 1] if number <= len(now) else None
         told = known.get(number, [None])[-1]
-        assert told == text, f"{path.name}, {spans}: called current, but line {number} is {text!r}, and was told as {told!r}"
+        assert told == text, f"{path.name}, {spans}: called current, but line {number} is {text!r}, told as {told!r}"
     if spans.startswith("whole"):
         assert len(now) == len(_numbers(spans)), f"{path.name}: called whole and current, but has {len(now)} lines"
 

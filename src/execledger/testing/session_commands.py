@@ -184,7 +184,7 @@ def calm_write(random_: random.Random, files: tuple[str, ...] = FILES) -> str:
             f"cp src/c.py {file}.copy; mv {file}.copy src/new.py",
             f"touch {file}",
             f"touch src/new_{line}.py",
-            f"cp -p a.py kept && sed -i 's/e/E/' a.py && cat kept > a.py && touch -r kept a.py",
+            "cp -p a.py kept && sed -i 's/e/E/' a.py && cat kept > a.py && touch -r kept a.py",
             f"rm -f src/new_{line}.py src/new.py",
             f"truncate -s 40 {file}",
             f"cat a.py | tee -a {file} > /dev/null" if file not in ("a.py", "link.txt") else "touch a.py",
@@ -196,8 +196,8 @@ def wild_write(random_: random.Random, files: tuple[str, ...] = FILES) -> str:
     """A command that writes where no word of it says so, now or later."""
     file = random_.choice(files)
     if random_.random() < 0.5:
-        late = f"bash late.sh {file} {random_.randint(1, 4)}"
-        return random_.choice((late, f"bash later.sh {file}", f"sh ./later.sh {file} | cat", f"cat a.py; . ./later.sh {file}"))
+        late, later = f"bash late.sh {file} {random_.randint(1, 4)}", f"later.sh {file}"
+        return random_.choice((late, f"bash {later}", f"sh ./{later} | cat", f"cat a.py; . ./{later}"))
     return random_.choice(
         (
             "bash format.sh",
@@ -205,7 +205,7 @@ def wild_write(random_: random.Random, files: tuple[str, ...] = FILES) -> str:
             "bash unstash.sh",
             f"x='a[$(echo hidden >> {file})]'; echo $((x))",
             f"cat <(sleep 0.02; echo substituted >> {file})",
-            f"cat() {{ echo shadowed >> {file}; command cat \"$@\"; }}; cat a.py",
+            f'cat() {{ echo shadowed >> {file}; command cat "$@"; }}; cat a.py',
             f"sed '1w {file}' src/c.py",
             f"sed -n '1e echo ran >> {file}' a.py",
             f"awk 'BEGIN {{ system(\"echo awk >> {file}\") }}'",

@@ -49,8 +49,8 @@ class SteadyShell:
     def run(self, command: str) -> tuple[str, int]:
         """The output and error output of ``command``, together, and its exit status."""
         assert self._process.stdin is not None
-        text = f"( eval {shlex.quote(command)}\n) </dev/null 2>&1; printf '\\n%s%d\\n' {shlex.quote(self._mark)} \"$?\"\n"
-        self._process.stdin.write(text.encode())
+        ended = f"printf '\\n%s%d\\n' {shlex.quote(self._mark)} \"$?\""
+        self._process.stdin.write(f"( eval {shlex.quote(command)}\n) </dev/null 2>&1; {ended}\n".encode())
         output, _, status = self._answer().rpartition(f"\n{self._mark}".encode())
         return output.decode("utf-8", "replace"), int(status)
 

@@ -37,7 +37,7 @@ _ARROW = re.compile(r" *\d+→")
 _OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
 _UNCHANGED = re.compile(r"(?:File unchanged since last read\b|Wasted call\b.{0,9}file unchanged\b)")
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|\Z)")
-_RESET = re.compile(r"\n?Shell cwd was reset to [^\n]*\s*\Z")
+_RESET = re.compile(r"\n?Shell cwd was reset to [^\n]*+\s*+\Z")
 _TIMED_OUT = re.compile(r"\bCommand timed out after\b|\bcommand timed out\b|\[Request interrupted")
 _BACKGROUND = re.compile(
     r"Command (?:is )?running in (?:the )?background with ID|Command was manually backgrounded|Async agent launched"

@@ -44,7 +44,7 @@ from tests.shell.asking import ask
         "git log --textconv",
         "git show --show-signature",
         "git help log",
-        "awk '{ print }\n/\"/ { print \"y\" > \"f\" }' a",
+        'awk \'{ print }\n/"/ { print "y" > "f" }\' a',
         "awk 'x\n/#/ { print > $1 }' a",
     ],
 )

@@ -112,7 +112,8 @@ known_as(
 known_as(
     runs(),
     """
-    man info tldr kill pkill fuser mktemp journalctl nvidia-smi mongo killall skill fg ssh scp sftp nc ncat netcat telnet socat
+    man info tldr
+    kill pkill fuser mktemp journalctl nvidia-smi mongo killall skill fg ssh scp sftp nc ncat netcat telnet socat
     ftp openssl gpg ssh-keygen ssh-add ssh-agent sqlite3 psql mysql mariadb mysqladmin redis-cli mongosh createdb
     dropdb pg_dump ffmpeg convert magick gh hub glab aws gcloud az kubectl helm terraform ansible ansible-playbook
     http https aria2c gdb lldb strace ltrace perf valgrind ldd script expect watch parallel dc logger flask uvicorn
