@@ -254,6 +254,7 @@ def test_everything_happens_in_the_clean_run(stage: Stage) -> None:
     assert (counts.proposed, min(counts.suppressed, counts.elided, counts.nudged) > 0) == (sum(map(len, WORK)), True)
 
 
+@pytest.mark.guarantee("fail-open", "append-only")
 @pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_fault_of_ours_never_ends_or_changes_the_run(stage: Stage, everything: bool) -> None:
     """Each call site fails at its first and last call, or also in the middle: the fault is counted, the run goes on."""

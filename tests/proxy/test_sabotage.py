@@ -56,6 +56,7 @@ def sites(folder: Path, preset: str) -> dict[CallSite, int]:
     return call_sites(lambda: conversation(folder / "sites", preset))
 
 
+@pytest.mark.guarantee("fail-open", "append-only")
 @pytest.mark.parametrize("preset", ["paper", "verified"])
 @pytest.mark.parametrize("share", [pytest.param(7, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
 def test_a_fault_anywhere_never_stops_or_changes_a_conversation(tmp_path: Path, preset: str, share: int) -> None:

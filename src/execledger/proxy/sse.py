@@ -38,10 +38,14 @@ class Events:
             self._wait(chunk)
         else:
             seek = max(self._size - _REACH, 0)
-            whole, rest = _split(b"".join((*self._waiting, chunk)), seek)
-            # Only now, and all at once: after a fault, what waits is still there.
-            self._waiting, self._size, self._before = [rest] if rest else [], len(rest), rest[-_REACH:]
-            events += whole
+            data = b"".join((*self._waiting, chunk)) if self._waiting else chunk
+            whole, rest = _split(data, seek)
+            events = events + whole if events else whole
+            if not (rest or self._waiting):
+                return events
+            self._waiting, self._size, self._before = [], 0, b""
+            if rest:
+                self._wait(rest)
         if self._size > self._most:
             self._long = True
             events.append(Piece(self.rest()))

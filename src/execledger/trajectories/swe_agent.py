@@ -42,7 +42,7 @@ WINDOW = 5
 MAX_OBSERVATION = 100_000
 """Characters of a result that the model is shown."""
 
-_NOT_RUN = re.compile(r"\s*(?:exit_\w+|skip)?\s*")
+_NOT_RUN = re.compile(r"\s*+(?:exit_\w+|skip)?\s*+")
 """What stands for a step that ran nothing."""
 _TIMED_OUT = re.compile(
     r"\s*EXECUTION TIMED OUT|\s*The command .{0,20000} was cancelled because it took more than|.{0,200}\bEXIT_TIMEOUT",
