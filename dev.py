@@ -167,7 +167,7 @@ def arguments_parser() -> argparse.ArgumentParser:
     check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")
     bench = verbs.add_parser("bench", help="run the benchmarks")
     bench.add_argument("corpus", nargs="?", metavar="CORPUS", help="recorded runs for those that need them")
-    verbs.add_parser("audit", help="look for known vulnerabilities in the dependencies, and for secrets in the tree")
+    verbs.add_parser("audit", help="known vulnerabilities of what is installed, secrets in the tree", add_help=False)
     verbs.add_parser("guarantees", help="attack every promise and rewrite docs/guarantees.md", add_help=False)
     verbs.add_parser("screenshots", help="take the pictures that the README shows; needs Chromium")
     return parser
@@ -177,7 +177,7 @@ def main() -> int:
     """Run one verb."""
     parser = arguments_parser()
     chosen, rest = parser.parse_known_args()
-    if rest and chosen.verb not in ("test", "guarantees"):
+    if rest and chosen.verb not in ("test", "audit", "guarantees"):
         parser.error(f"unknown arguments: {' '.join(rest)}")
     corpus = getattr(chosen, "corpus", None) and str(Path(chosen.corpus).resolve())
     prepare()
@@ -190,7 +190,7 @@ def main() -> int:
     if chosen.verb == "bench":
         return bench(corpus)
     if chosen.verb == "audit":
-        return run("execledger.testing.audit")
+        return run("execledger.testing.audit", *rest)
     if chosen.verb == "guarantees":
         return run("execledger.testing.guarantees", *rest)
     if chosen.verb == "screenshots":

@@ -25,7 +25,7 @@ def task_anchor(task: str, budget: int) -> str:
 
 
 def _body(task: str) -> str | None:
-    """The first tagged body that is closed; one pattern for all of it would take forever over a long one that is not."""
+    """The first tagged body that is closed; one pattern for all of it would take ages over a long one that is not."""
     unclosed: set[str] = set()
     for tag in TAG.finditer(task):
         end = -1 if tag[1] in unclosed else task.find(f"</{tag[1]}>", tag.end())
