@@ -32,7 +32,6 @@ def test_a_structured_read_is_a_view_of_its_lines() -> None:
         looks_at=("/repo/src/a.py",),
         comparable=True,
         literal=True,
-        provable=True,
     )
 
 

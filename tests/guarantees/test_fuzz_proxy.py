@@ -198,6 +198,29 @@ def test_a_swapped_call_is_the_same_wherever_the_answer_is_cut(full: bool) -> No
     assert all(shown(chunks) == whole for chunks in cut_in_two(stream, 1 if full else 41))
 
 
+ONCE_FATAL = (
+    b'{"type":"message","role":"user","content":[{"type":"input_text","n":1e999}]}',
+    b'{"type":"function_call_output","call_id":"c","output":' + b"9" * 5000 + b"}",
+    b'{"type":"function_call_output","call_id":"c","output":' + b"[" * 9999 + b"]" * 9999 + b"}",
+    b'{"type":"function_call","name":"exec_command","call_id":"c","arguments":"\xff"}',
+    b'{"type":"function_call_output","call_id":"c","\\ud800":"x","output":"y"}',
+)
+"""Items that once switched Ledger off for their session."""
+
+
+@pytest.mark.guarantee("fail-open")
+@pytest.mark.parametrize("item", ONCE_FATAL)
+def test_items_that_once_ended_a_session_are_passed_on(item: bytes) -> None:
+    """In a request and in an answer, each is sent on as it came, and Ledger goes on."""
+    talk = talked("paper", "cat a.py")
+    body = json.dumps({"model": "m", "input": talk.items}).encode().removesuffix(b"]}") + b"," + item + b"]}"
+    assert item in talk.passage.request("POST", "/v1/responses", {**talk.headers, **TURN}, body).body
+    stream = b'data: {"type":"response.output_item.done","output_index":0,"item":' + item + b"}\n\n"
+    assert answered(talk, [stream]) == stream
+    assert talk.passage.faults == 0
+    assert all(one.workspace.session.active for one in talk.passage.book._sessions.values())
+
+
 @pytest.mark.guarantee("append-only")
 def test_what_was_edited_is_edited_again_by_a_proxy_that_knows_nothing(figure: Figure) -> None:
     """A passage with the stored edits and no state shows the same history."""

@@ -23,7 +23,6 @@ def test_a_read_as_a_whole_record() -> None:
         looks_at=("/r/a.py",),
         comparable=True,
         literal=True,
-        provable=True,
         programs=1,
     )
 

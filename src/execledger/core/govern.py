@@ -20,6 +20,7 @@ from execledger.core.policy import Preset
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects
 from execledger.core.seal import NOT_FOUND, stopped
 from execledger.core.transient import transient
+from execledger.core.understand import provable
 from execledger.shell import ranges
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def seen_content(case: Case) -> Decision | None:
         seen = ledger.observed(case.action.thread, view.path)
         valid = [one for one in seen if one.local == local and one.clock >= 0]
         reason = f"change counter of the file: {local}, then and now"
-    elif case.sealed and case.record.provable:
+    elif case.sealed:
         valid = [one for one in ledger.observed(case.action.thread, view.path) if one.clock == ledger.clock]
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     else:
@@ -158,10 +159,15 @@ def seen_content(case: Case) -> Decision | None:
         # Numbers are asked for: only a result that prints them holds what would be printed.
         valid = [one for one in valid if all(_numbered(ledger, step) for step in one.holders)]
     steps = cover(view, valid, case.shown, ledger.policy)
-    if steps is None:
+    if steps is None or not _proven(case):
         return None
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
     return Reuse("whole-read" if whole else "covered-read", (f"file: {view.path}", reason), steps)
+
+
+def _proven(case: Case) -> bool:
+    """The output depends on nothing but what was compared; asked last, for few commands come this far."""
+    return case.ledger.policy.preset is Preset.PAPER or provable(case.action, case.record)
 
 
 def _numbered(ledger: Ledger, step: int) -> bool:
@@ -187,7 +193,7 @@ def repeat(case: Case) -> Decision | None:
         now = ledger.modifications.everywhere
         unchanged, reason = result.everywhere == now, f"global change counter: {now}, then and now"
     else:
-        unchanged = case.sealed and record.provable and result.clock == ledger.clock
+        unchanged = case.sealed and result.clock == ledger.clock and _proven(case)
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     return Reuse("repeat", (f"same command at step {step}", reason), (step,)) if unchanged else None
 

@@ -112,9 +112,6 @@ class CommandRecord(Struct, frozen=True):
     """Every part is a known reader or searcher: its output may be compared after running."""
     literal: bool = False
     """Every word is literal and nothing in it depends on time or processes: its output depends on files alone."""
-    provable: bool = False
-    """It is a plain reader of files beneath where it starts, with options that ask for nothing else: where nothing has
-    been written since, its output is what it was."""
     scope: Scope = Scope.NONE
     """How far its recognised writes reach."""
     background: bool = False

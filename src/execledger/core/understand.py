@@ -9,6 +9,7 @@ from execledger.core.records import WHOLE, Category, CommandRecord, Effects, Fil
 from execledger.shell.classify import classify_command
 from execledger.shell.parts import NOTHING, Knowledge
 from execledger.shell.paths import beneath, spell, unstable
+from execledger.shell.provable import provable_command
 from execledger.symbols.patches import patched_paths
 
 
@@ -33,6 +34,17 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
     if isinstance(call, Aside):
         return _record(action, Category.OTHER, effects=Effects.NONE)
     return _record(action, Category.OTHER)
+
+
+def provable(action: Action, record: CommandRecord) -> bool:
+    """It is a plain reader of files beneath where it starts, with options that ask for nothing else: where nothing has
+    been written since, its output is what it was. ``record`` is what it was understood to do."""
+    if not (record.comparable and record.literal):
+        return False
+    if isinstance(action.call, Read):
+        return record.view is not None and beneath(record.view.path, action.cwd)
+    plain = action.call is None or isinstance(action.call, Command)
+    return plain and provable_command(action.command, action.cwd)
 
 
 def _in_manner(call: Command, record: CommandRecord) -> CommandRecord:
@@ -64,7 +76,6 @@ def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
         looks_at=(path,),
         comparable=stable,
         literal=stable and path.startswith("/"),
-        provable=stable and beneath(path, action.cwd),
     )
 
 

@@ -160,12 +160,14 @@ def _with_halves(raw: bytes) -> Item:
 
 
 def _fields(raw: bytes) -> dict[str, Raw]:
-    """The fields of an item, also of one that has half a character in a name."""
+    """The fields of an item, with the halves of characters that stand in their values; in names, nobody needs them."""
     text = _text(raw)
     try:
         return _FIELDS.decode(text)
     except msgspec.MsgspecError:
-        return _FIELDS.decode(without_halves(text))
+        halves = Halves(text)
+        fields = {name: Raw(halves.back(value)) for name, value in _FIELDS.decode(halves.text).items()}
+        return fields if halves.all_back else _FIELDS.decode(without_halves(text))
 
 
 def _with(fields: dict[str, Raw], name: str, value: object) -> bytes:

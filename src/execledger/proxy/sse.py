@@ -43,12 +43,11 @@ class Events:
             events = events + whole if events else whole
             if not (rest or self._waiting):
                 return events
-            self._waiting, self._size, self._before = [], 0, b""
-            if rest:
-                self._wait(rest)
+            # At once: after a fault, what waits and the chunk are still all that there is.
+            self._waiting, self._size, self._before = [rest] if rest else [], len(rest), rest[-_REACH:]
         if self._size > self._most:
-            self._long = True
-            events.append(Piece(self.rest()))
+            piece, self._waiting, self._size, self._long = Piece(b"".join(self._waiting)), [], 0, True
+            events.append(piece)
         return events
 
     def rest(self) -> bytes:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from execledger.core.records import WHOLE, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
+from execledger.shell.entering import leading_cd
 from execledger.shell.environment import acts
 from execledger.shell.evaluation import evaluates, evaluates_compound
 from execledger.shell.known_scripts import Scripts, is_script
@@ -30,7 +31,6 @@ from execledger.shell.paths import (
 )
 from execledger.shell.programs.idioms import doubted
 from execledger.shell.programs.readers import apply
-from execledger.shell.provable import provable
 from execledger.shell.silence import prints_nothing
 from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.shell.syntax import parse
@@ -58,15 +58,14 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
     tree = parse(command)
     if isinstance(tree, Opaque):
         return opaque_record(command, cwd, tree.reason)
-    walk = _Walk(HERE if cwd is None else cwd, knowledge)
-    tree = walk.leading_cd(tree)
+    tree, start = leading_cd(tree, HERE if cwd is None else cwd)
+    walk = _Walk(start, knowledge)
     walk.sequence(tree)
     if walk.found.opaque is not None:
         return opaque_record(command, cwd, walk.found.opaque, walk.found)
     # Where the start is not known, neither is what any relative path means.
     walk.found.literal = walk.found.literal and cwd is not None
     walk.found.volatile = walk.found.volatile or speaks_of_unstable(command)
-    walk.found.provable = walk.found.comparable and walk.found.literal and provable(tree, walk.start, cwd)
     exact = Normal(walk.spelled, walk.quiet, exact=True).sequence(tree)
     normal = Normal(walk.spelled, walk.quiet, exact=False).sequence(tree) if walk.incidental else exact
     if walk.start != (cwd or HERE):
@@ -89,22 +88,6 @@ class _Walk:
         self._certain = True
         self._nesting = 0
         self._texts = 0
-
-    def leading_cd(self, tree: Sequence) -> Sequence:
-        """Enter a literal leading ``cd`` and take it off the tree."""
-        while len(tree.items) > 1:
-            first = tree.items[0]
-            words = first.node.words if isinstance(first.node, Simple) else ()
-            plain = isinstance(first.node, Simple) and not (first.node.redirects or first.node.assignments)
-            if not plain or len(words) != 2 or words[0].literal != "cd" or first.operator not in ("&&", ";"):
-                break
-            target = words[1].literal
-            path = None if target is None or target.startswith("-") else resolve(self.cwd, target)
-            if path is None or (first.operator == ";" and path != self.cwd):
-                break
-            self.cwd = self.start = path
-            tree = Sequence(tree.items[1:])
-        return tree
 
     def sequence(self, sequence: Sequence, *, certain: bool = True) -> None:
         """Walk a list; what stands behind ``||`` may not run, and before it, behind ``!`` or in the background its

@@ -11,12 +11,14 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from execledger.shell.entering import leading_cd
 from execledger.shell.options import Options, parse_options
 from execledger.shell.paths import PARENT, beneath, resolve, unstable
 from execledger.shell.programs.awk import selected
 from execledger.shell.programs.readers import old_style
 from execledger.shell.programs.sed import read_script
-from execledger.shell.tree import Node, Pipeline, Redirect, Sequence, Simple, Word
+from execledger.shell.syntax import parse
+from execledger.shell.tree import Node, Opaque, Pipeline, Redirect, Simple, Word
 
 
 class Reader(Struct, frozen=True):
@@ -69,13 +71,18 @@ FIND_VALUED = frozenset("-name -iname -path -ipath -wholename -regex -iregex -ty
 """Words of ``find`` that take the next word."""
 
 
-def provable(tree: Sequence, start: str, base: str | None) -> bool:
-    """The command's output depends only on files beneath ``base``, where it starts; ``start`` is where a leading ``cd``
-    leads."""
-    if base is None or not _within(start, base):
+def provable_command(command: str, base: str | None) -> bool:
+    """The command's output depends only on files beneath ``base``, where it starts."""
+    tree = parse(command)
+    if isinstance(tree, Opaque) or base is None:
         return False
+    tree, start = leading_cd(tree, base)
     place = (start, base)
-    return bool(tree.items) and all(item.operator != "&" and _node(item.node, place) for item in tree.items)
+    return (
+        _within(start, base)
+        and bool(tree.items)
+        and all(item.operator != "&" and _node(item.node, place) for item in tree.items)
+    )
 
 
 def _node(node: Node, place: tuple[str, str]) -> bool:

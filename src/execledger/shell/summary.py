@@ -44,8 +44,6 @@ class Found(Struct):
     """All parts are known readers, searchers or printers."""
     literal: bool = True
     """All words are literal."""
-    provable: bool = False
-    """It consists of plain readers of files beneath where it starts."""
     looks_at: list[str] = field(default_factory=list)
     """Words of readers and searchers that may name a file."""
     volatile: bool = False
@@ -131,7 +129,6 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         looks_at=tuple(found.looks_at),
         comparable=comparable,
         literal=found.literal and not (found.volatile or found.upward),
-        provable=found.provable and comparable and found.literal and not (found.volatile or found.upward),
         scope=found.scope,
         background=found.background,
         foreign=found.foreign,
