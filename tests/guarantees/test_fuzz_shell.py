@@ -193,7 +193,7 @@ def test_no_text_of_a_command_or_an_output_makes_a_pattern_run_wild(full: bool, 
             patch_files(text)
             redact(text)
             explained_patch(text)
-    figure(f"{len(texts)} texts of {size:,} characters, past all {len(every_pattern())} patterns in a linear time")
+    figure(f"{len(texts)} texts of {size:,} characters, each past {len(every_pattern())} patterns within its time")
     assert len(every_pattern()) > 100
 
 

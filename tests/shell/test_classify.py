@@ -362,3 +362,9 @@ def test_shells_in_shells() -> None:
         assert depth > 2 or view(command) == View("/r/f", (WHOLE,))
         command = "bash -c '" + command.replace("'", "'\"'\"'") + "'" if depth < 4 else f"echo $({command})"
     assert ask(command).opaque == "too-deep"
+
+
+def test_a_descriptor_from_elsewhere() -> None:
+    """A persistent shell may have opened it upon any file; one that the command opens itself is known."""
+    assert outcome("printf x >&3") == ("other", "unknown", [])
+    assert outcome("cat f 3>&1 1>&2 2>&3") == ("inspect", "none", [])

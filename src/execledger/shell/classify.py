@@ -349,6 +349,10 @@ class _Walk:
             path = self._path(target) if target else None
             if redirect.operator == ">&" and target is not None and (target.isdigit() or target == "-"):
                 away = away or (redirect.descriptor in (None, 1) and target != "1")
+                opened = ("-", "0", "1", "2", *(str(one.descriptor) for one in redirects))
+                if target not in opened:
+                    # A persistent shell may have opened it upon any file.
+                    self.found.effects.append(Effects.UNKNOWN)
                 continue
             away = away or redirect.descriptor in (None, 1) or redirect.operator.startswith("&")
             if target in HARMLESS:
