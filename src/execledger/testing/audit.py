@@ -88,12 +88,13 @@ def ask_advisories(command: Sequence[str], seconds: float = SECONDS) -> Answer:
         raise NotDone(f"no answer from the advisory service: {reason[:300] or f'status {done.returncode}'}") from None
 
 
-def audit_dependencies() -> int:
-    """Ask for the installed packages; 1 if an update would mend something."""
+def audit_dependencies(*, advise: bool) -> int:
+    """Ask for the installed packages; 1 if an update would mend something, unless that is advice only."""
     if importlib.util.find_spec("pip_audit") is None:
         raise NotDone("pip-audit is not installed")
     options = ("--local", "--skip-editable", "--progress-spinner=off", "--format=json", "--timeout=15")
-    return judged(ask_advisories((sys.executable, "-m", "pip_audit", *options)))
+    status = judged(ask_advisories((sys.executable, "-m", "pip_audit", *options)))
+    return 0 if advise else status
 
 
 def judged(answer: Answer) -> int:
@@ -172,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     status = 0
     for name, left_out, part in (
-        ("dependencies", chosen.no_dependencies, lambda: audit_dependencies() * (not chosen.advise)),
+        ("dependencies", chosen.no_dependencies, lambda: audit_dependencies(advise=chosen.advise)),
         ("secrets", chosen.no_secrets, lambda: audit_secrets(chosen.tree.resolve())),
     ):
         if left_out:
