@@ -14,7 +14,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -172,10 +172,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-secrets", action="store_true", help="leave the files alone")
     chosen = parser.parse_args(arguments)
     status = 0
-    for name, left_out, part in (
+    parts: tuple[tuple[str, bool, Callable[[], int]], ...] = (
         ("dependencies", chosen.no_dependencies, lambda: audit_dependencies(advise=chosen.advise)),
         ("secrets", chosen.no_secrets, lambda: audit_secrets(chosen.tree.resolve())),
-    ):
+    )
+    for name, left_out, part in parts:
         if left_out:
             continue
         try:
