@@ -271,7 +271,7 @@ def test_lines_without_numbers_are_on_the_map(tab: Tab, tmp_path: Path) -> None:
         tab.open(base(asked), run(path, 2))
         tab.at(2)
         assert tab.texts(".apart") == ["+ the last 3 lines"]
-        assert tab.map() == {"/repo/b.py": [[1, 2, "untold", 2]]}
+        assert tab.map() == {"/repo/b.py": [[1, 2, "no claim", 2]]}
         tab.find(".apart").click()
         tab.at(0)
 

@@ -85,10 +85,10 @@ def known(events: list[list[Any]], at: int) -> list[list[Any]]:
                 state = ["current", step]
             elif state and kind == "changed":
                 state = ["stale", state[1]]
-            elif state and kind == "suspect" and state[0] in ("current", "untold"):
+            elif state and kind == "suspect" and state[0] in ("current", "no claim"):
                 state = ["possibly stale", state[1]]
             elif state and kind == "untold" and state[0] == "current":
-                state = ["untold", state[1]]
+                state = ["no claim", state[1]]
         if state:
             spans.append([line, line, *state])
     return joined(spans)

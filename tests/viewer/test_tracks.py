@@ -23,8 +23,8 @@ from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, simulat
 LineMap = dict[str, dict[int, tuple[str, int]]]
 """The state of each line of each file, and the step that showed it."""
 TURNS = {
-    "suspect": {"current": "possibly stale", "untold": "possibly stale"},
-    "untold": {"current": "untold"},
+    "suspect": {"current": "possibly stale", "no claim": "possibly stale"},
+    "untold": {"current": "no claim"},
 }
 """What becomes of the states of lines when something happens."""
 FILE = "/repo/a.py"
@@ -67,7 +67,7 @@ def by_ledger(ledger: Ledger, threads: tuple[str, ...] = ("",)) -> LineMap:
         for path, seen in ledger.files(thread).items():
             local, calm = ledger.modifications.local(path), not ledger.disturbed
             for record in seen.records:
-                word = status(ledger, record, local, sealed=calm).removesuffix(", ") or "untold"
+                word = status(ledger, record, local, sealed=calm).removesuffix(", ") or "no claim"
                 for run in record.ranges:
                     whole = absolute(run, end_of(seen.records, record))
                     for line in range(whole.first, (whole.last or 0) + 1) if whole else ():
@@ -160,7 +160,7 @@ def test_what_a_job_in_the_background_may_write_is_untold() -> None:
         (3, "suspect"),
     ]
     states = [read_journal(journal_bytes(told(steps))).map_at(at)[FILE][0][2] for at in range(4)]
-    assert states == ["current", "possibly stale", "untold", "possibly stale"]
+    assert states == ["current", "possibly stale", "no claim", "possibly stale"]
 
 
 def test_what_a_conversation_was_born_with_is_no_new_sight() -> None:

@@ -28,7 +28,7 @@ Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]
 - ``(step, "suspect")``: something ran that may have written to it;
 - ``(step, "untold")``: something may write at any moment: of what is known no more is said than that it was seen.
 """
-UNTOLD = "untold"
+UNTOLD = "no claim"
 """The state of lines of which nothing is claimed but that they were seen."""
 Span: TypeAlias = tuple[int, int, str, int]
 """A run of lines on the map: its first and last line, their state, and the step that showed them."""

@@ -11,7 +11,7 @@
 export const CURRENT = "current";
 export const SUSPECT = "possibly stale";
 export const STALE = "stale";
-export const UNTOLD = "untold";
+export const UNTOLD = "no claim";
 export const NEVER = "never seen";
 
 const STRIDE = 32; // Events between two spans lists that are kept, so that any step is near one.
