@@ -66,6 +66,8 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
     (folder / "hard.txt").hardlink_to(folder / "a.txt")
     with SteadyShell(folder) as shell:
         yield Agent(folder, shell)
+    # A job that still waits for it comes to its end.
+    (tmp_path / "gate").touch()
 
 
 def wait_for_change(path: Path) -> None:

@@ -93,7 +93,10 @@ class Standing:
 
     def __init__(self, upstream: str, home: Path) -> None:
         self._words = (*EXECLEDGER, "proxy", "--upstream", upstream, "--sealed", "--journal", str(home / "journals"))
-        self._environment = {**os.environ, "XDG_STATE_HOME": str(home / "state"), "HOME": str(home)}
+        self._environment = {
+            **os.environ,
+            **{"XDG_STATE_HOME": str(home / "state"), "HOME": str(home), "EXECLEDGER": "", "no_proxy": "*"},
+        }
         self._port = "0"
         self.process = self._start()
 

@@ -11,7 +11,7 @@ import pytest
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
-from execledger.testing.unruly_server import EVENT, MANNERS, PATIENCE, Seen, UnrulyServer, ask
+from execledger.testing.unruly_server import EVENT, HANGS_UP, MANNERS, PATIENCE, Seen, UnrulyServer, ask
 from tests.proxy.talk import opening
 
 HEADERS = [("session-id", "s"), ("thread-id", "t"), ("user-agent", "codex_exec/1.0"), ("content-type", "x/y")]
@@ -100,3 +100,11 @@ def test_an_upstream_that_is_not_there_is_told(tmp_path: Path) -> None:
             assert both(unruly, proxy, "/v1/responses")[1].status == 200
         port = int(proxy.url.rsplit(":", 1)[1].partition("/")[0])
         assert ask(port, "/v1/responses", REQUEST, HEADERS).status == 502
+
+
+@pytest.mark.guarantee("fail-open")
+def test_a_kept_connection_that_was_closed_is_no_failure(server: UnrulyServer, proxy: Proxy) -> None:
+    """An upstream that hangs up between two requests, as idle ones do, costs the agent nothing."""
+    server.manner = HANGS_UP
+    seen = [both(server, proxy, "/v1/responses", until=len(EVENT)) for _ in range(5)]
+    assert [(through.status, through.body) for _, through in seen] == [(200, EVENT)] * 5

@@ -86,7 +86,7 @@ def proxy_process(upstream: str, folder: Path) -> Iterator[tuple[str, int]]:
     """A proxy in a process of its own: its address and number."""
     command = [sys.executable, "-m", "execledger", "proxy", "--upstream", upstream, "--port", "0"]
     command += ["--journal", str(folder / "journals")]
-    own = {**os.environ, "XDG_STATE_HOME": str(folder), "HOME": str(folder), "EXECLEDGER": ""}
+    own = {**os.environ, "XDG_STATE_HOME": str(folder), "HOME": str(folder), "EXECLEDGER": "", "no_proxy": "*"}
     with subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

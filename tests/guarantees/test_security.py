@@ -186,7 +186,9 @@ def listening(process: int) -> list[tuple[str, int]]:
             assert one != process
             continue
         for table in ("tcp", "tcp6", "udp", "udp6"):
-            for row in Path(f"/proc/{one}/net/{table}").read_text().splitlines()[1:]:
+            listed = Path(f"/proc/{one}/net/{table}")
+            # Where IPv6 is off there is no table of it.
+            for row in listed.read_text().splitlines()[1:] if listed.exists() else ():
                 fields = row.split()
                 state, inode = fields[3], fields[9]
                 if f"socket:[{inode}]" in own and (table.startswith("udp") or state == "0A"):

@@ -7,6 +7,10 @@ what was replaced once is left alone the next time. A text is looked at as a who
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
 from execledger.core.secrets_assigned import MARKERS, without_assigned
 from execledger.core.secrets_by_name import RULES, without_named
 from execledger.core.secrets_by_shape import KEY_MARKER, REDACTED, SHAPES, without_private_keys, without_tokens
@@ -24,18 +28,30 @@ _MARKERS = tuple(
     )
 )
 
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern that finds any of ``words``, which share their beginnings: one walk over a text instead of one each."""
+    ends: dict[str, list[str]] = {}
+    for word in words:
+        ends.setdefault(word[:1], []).append(word[1:])
+    return "" if "" in ends else f"(?:{'|'.join(re.escape(first) + _any_of(rest) for first, rest in ends.items())})"
+
+
+_MARKER = re.compile(_any_of(_MARKERS))
 _PASSES = 8
 """How often a text is gone through at most: what was replaced may uncover what stood right behind it."""
 
 
 def suspicious(text: str) -> bool:
     """Whether any rule would be tried: where not, ``redact`` gives the text back as it is."""
-    lower = text.lower()
-    return any(marker in lower for marker in _MARKERS)
+    return _MARKER.search(text.lower()) is not None
 
 
+@lru_cache(maxsize=16)
 def redact(text: str) -> str:
     """``text`` with every known kind of secret replaced; it has as many lines as before."""
+    if not suspicious(text):
+        return text
     for _ in range(_PASSES):
         before, text = text, _once(text)
         if text == before:

@@ -28,7 +28,7 @@ TIMED_OUT, BROKEN_PIPE = 124, 141
 NOT_FOUND = (126, 127)
 """Exit statuses of a program that is not there or may not run."""
 LINKS = re.compile(
-    r"(?<![\w.-])(?:(?:ln|link)(?![\w.-])|cp(?=\s)(?=(?:(?!\scp\s)[^\n;|&])*\s-(?:\w*[ls]|-link|-symbolic)))"
+    r"(?<![\w.-])(?:(?:ln|link)(?![\w.-])|cp(?=\s)(?=(?:(?!(?<![\w.-])cp\s)[^\n;|&])*\s-(?:\w*[ls]|-link|-symbolic)))"
 )
 """Words by which a file gets a second name."""
 

@@ -63,7 +63,7 @@ _VALUES = re.compile(
     # Without quotes, behind a space: a digit tells it from code.
     rf"|\\{{0,7}}[\"']?[ \t]{{0,2}}[:=][ \t]{{1,2}}{NO_TEMPLATE}(?={BARE}{{0,80}}\d)(?P<spaced>{BARE}{{6,}}+)"
     # An element of a document.
-    r"|>(?![$<{\[])(?P<element>[^<\r\n]{3,}+)(?=</)",
+    r"|>(?![$<{\[])(?P<element>[^<>\r\n]{3,}+)(?=</)",
     re.IGNORECASE,
 )
 _WHOLE_LINE = re.compile(

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from execledger.core.actions import Observation
 from execledger.core.redact import suspicious
 from execledger.journal.clean import clean, clean_observation
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
@@ -39,7 +40,8 @@ def encode(event: Event) -> bytes:
         line = _ENCODER.encode(event)
     except UnicodeEncodeError:
         line = b""
-    # No marker of a secret holds a character that JSON escapes, so the line shows it as well as the texts would.
+    # The line shows a marker of a secret as well as the texts would: one that ends in a quotation mark, which JSON
+    # escapes, stands among the markers with a backslash too.
     if not line or suspicious(line.decode()):
         line = _ENCODER.encode(cleaned(event))
     return line + b"\n"
@@ -59,7 +61,11 @@ def decode(line: bytes) -> Decoded:
 
 def cleaned(event: Event) -> Event:
     """The event without secrets and without characters that no file can hold."""
-    kept: Event = msgspec.convert(_cleaned_texts(msgspec.to_builtins(event)), type(event))
+    bare = event
+    if isinstance(event, StepRecorded):
+        # The result is cleaned in its own way.
+        bare = replace(event, step=replace(event.step, observation=Observation()))
+    kept: Event = msgspec.convert(_cleaned_texts(msgspec.to_builtins(bare)), type(event))
     if isinstance(event, Started) and isinstance(kept, Started):
         return replace(kept, altered=event.altered or kept.task != event.task)
     if isinstance(event, StepRecorded) and isinstance(kept, StepRecorded):

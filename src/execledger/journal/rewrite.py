@@ -17,7 +17,7 @@ from execledger.core.lines import returned
 from execledger.core.redact import redact, suspicious
 from execledger.core.understand import classify
 from execledger.journal.clean import withheld_lines
-from execledger.journal.codec import decode, encode
+from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
 from execledger.journal.purge import Found, opened
 
@@ -45,7 +45,8 @@ def redacted_line(line: bytes) -> bytes:
     if decoded is None or decoded.event is None or decoded.unknown_fields:
         # A torn line, or one of another version: all of it is kept that is no secret.
         return redact(text).encode("utf-8", "surrogateescape")
-    return encode(_withholding(decoded.event))
+    event = _withholding(decoded.event)
+    return line if cleaned(event) == decoded.event else encode(event)
 
 
 def _withholding(event: Event) -> Event:

@@ -51,6 +51,8 @@ class _Open(Struct):
     """Its conversations, the one used last at the end."""
     used: float = 0.0
     """When it last said something, by a clock that never jumps."""
+    begun: int = 0
+    """Conversations that have begun in it: each gets a name of its own, also when others were let go."""
     counted: int = 0
     """What its ledger had taken in by then, as the book has added it up."""
 
@@ -99,6 +101,7 @@ class Book:
         conversation = session.threads.pop(thread, None)
         if conversation is None:
             session.workspace.session.ledger.begin(thread, self._task(request))
+            session.begun += 1
             while len(session.threads) >= MAX_THREADS:
                 del session.threads[next(iter(session.threads))]
             conversation = Conversation(
@@ -176,7 +179,7 @@ class Book:
 def _continued(session: _Open, name: str, request: Request) -> str:
     """The conversation that a request without a name goes on with; one that fits none is a new one."""
     going_on = (thread for thread, known in session.threads.items() if known.continues(request))
-    return next(going_on, f"{name}/{len(session.threads)}")
+    return next(going_on, f"{name}/{session.begun}")
 
 
 def _end(opened: _Open) -> None:

@@ -75,12 +75,16 @@ class Passage:
             except Exception as error:
                 failed = True
                 self._fault("a request", error)
-            with suppress(Exception):
-                # It goes on unread, and what comes of it is not told here.
-                self.book.overlook(self._adapter.asked(headers, "", "").session)
+            self.unread(method, path, headers)
             if not failed:
                 break
         return Sent(body)
+
+    def unread(self, method: str, path: str, headers: Mapping[str, str]) -> None:
+        """A request goes on that is too large to be looked into: what comes of it is not told here."""
+        if not self._pass_through and method == "POST" and path.endswith(self._dialect.paths):
+            with suppress(Exception):
+                self.book.overlook(self._adapter.asked(headers, "", "").session)
 
     def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> Answer | None:
         """What edits the answer to a request; None if it passes as it is."""

@@ -11,10 +11,20 @@ import io
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import zstandard
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector, web
+from aiohttp import (
+    ClientConnectionError,
+    ClientError,
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+    TCPConnector,
+    TraceConfig,
+    web,
+)
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -31,6 +41,8 @@ CONNECT_SECONDS, SILENCE_SECONDS = 30.0, 900.0
 """How long the upstream may take to be reached, and to say nothing: longer than any client waits."""
 MAX_HEADER = 262_144
 """Bytes of one header: agents put what they know about a turn into one."""
+KEPT_TRIES = 3
+"""How often a request is sent anew because the connection that was kept for it turned out to be closed."""
 AT_ONCE = 1_000_000
 """Bytes of a body that are written in one go; more in pieces, so that other streams go on between them."""
 HOP_BY_HOP = frozenset(
@@ -76,6 +88,7 @@ class Relay:
             proxy=proxy,
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
+            trace_configs=[_tracing()],
         )
         yield
         await self._client.close()
@@ -107,30 +120,49 @@ class Relay:
             # Codex takes any other answer for a failure, and this one for what it is.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
-        data: bytes | io.BytesIO | AsyncIterator[bytes] = await _body(request)
+        data = await _body(request)
         sent = Sent(b"")
         if isinstance(data, bytes):
             sent = await self._taken(request, data)
-            data = sent.body if len(sent.body) <= AT_ONCE else io.BytesIO(sent.body)
+            data = b""
+        else:
+            self._passage.unread(request.method, request.path, request.headers)
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
-        address = URL(self._upstream + request.rel_url.raw_path_qs.removeprefix(PREFIX), encoded=True)
-        assert self._client is not None
+        headers = _end_to_end(request.headers, read)
         try:
-            async with self._client.request(
-                request.method,
-                address,
-                data=data,
-                headers=_end_to_end(request.headers, read),
-                skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-                allow_redirects=False,
-            ) as answer:
-                # Agents wait for their model most of the time: their histories are not kept meanwhile.
-                sent.body = data = b""
+            answer = await self._asked(request, headers, data or sent.body)
+            # Agents wait for their model most of the time: their histories are not kept meanwhile.
+            sent.body = b""
+            async with answer:
                 return await self._answered(request, sent, answer)
         except TimeoutError:
             return _error(504, f"{self._upstream}: no answer in time")
         except ClientError as error:
             return _error(502, f"{self._upstream}: {type(error).__name__}: {error}")
+
+    async def _asked(
+        self, request: web.Request, headers: Mapping[str, str], data: bytes | AsyncIterator[bytes]
+    ) -> ClientResponse:
+        """The upstream's answer to a request, as far as its headers."""
+        assert self._client is not None
+        address = URL(self._upstream + request.rel_url.raw_path_qs.removeprefix(PREFIX), encoded=True)
+        for left in range(KEPT_TRIES, -1, -1):
+            connection: dict[str, bool] = {}
+            try:
+                return await self._client.request(
+                    request.method,
+                    address,
+                    data=io.BytesIO(data) if isinstance(data, bytes) and len(data) > AT_ONCE else data,
+                    headers=headers,
+                    skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+                    allow_redirects=False,
+                    trace_request_ctx=connection,
+                )
+            except ClientConnectionError:
+                # The upstream had closed a connection that we kept: the agent would not have met with that.
+                if not (left and connection.get("kept") and isinstance(data, bytes)):
+                    raise
+        raise AssertionError("unreachable")
 
     async def _taken(self, request: web.Request, body: bytes) -> Sent:
         """What is sent on for a request."""
@@ -209,6 +241,17 @@ async def _going_on(chunks: deque[bytes], request: web.Request) -> AsyncIterator
         yield chunks.popleft()
     async for chunk in request.content.iter_any():
         yield chunk
+
+
+def _tracing() -> TraceConfig:
+    """Notes for each request whether it went out on a connection that was kept from another."""
+
+    async def reused(_: ClientSession, context: Any, __: object) -> None:
+        context.trace_request_ctx["kept"] = True
+
+    tracing = TraceConfig()
+    tracing.on_connection_reuseconn.append(reused)
+    return tracing
 
 
 def _way_out(upstream: URL) -> str | None:

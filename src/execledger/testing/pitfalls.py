@@ -106,7 +106,8 @@ PITFALLS = (
     Promise(
         "pitfall-15",
         "Rewriting older copies throws away the cached prefix.",
-        "Only a new result is ever shortened; earlier messages stay as they were, byte for byte.",
+        "Only a new result is ever shortened; earlier messages stay as they were, byte for byte, "
+        "unless what one refers to has left the request.",
     ),
     Promise(
         "pitfall-16",
@@ -122,7 +123,8 @@ PITFALLS = (
     Promise(
         "pitfall-18",
         "Stores of raw outputs keep secrets.",
-        "Journals are private (0600) and redacted by pattern; edits keep no output at all.",
+        "Journals are private (0600) and redacted by pattern; "
+        "edits keep no output but the few words by which a reference names its target.",
     ),
     Promise(
         "pitfall-19",

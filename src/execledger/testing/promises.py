@@ -33,7 +33,8 @@ PROMISES = (
     ),
     Promise(
         "append-only",
-        "What the model was shown once is shown the same way for ever after, byte for byte.",
+        "What the model was shown once is shown the same way for ever after, byte for byte, "
+        "as long as the agent itself leaves its history alone.",
         "Edits are stored and applied again; the state view stands behind the history and is never kept in it.",
     ),
     Promise(

@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 PATIENCE = 60.0
 """Seconds after which something that must happen is given up."""
-End: TypeAlias = Literal["close", "reset", "hold"]
-"""How a connection ends: in order, by force, or not before the other side does it."""
+End: TypeAlias = Literal["close", "reset", "hold", "next"]
+"""How a connection ends: in order, by force, not before the other side does it, or when the next request comes."""
 
 _OK = b"HTTP/1.1 200 OK\r\n"
 _EVENTS = b"content-type: text/event-stream\r\n"
@@ -95,6 +95,9 @@ MANNERS = {
 }
 """The manners, by name."""
 
+HANGS_UP = _chunked(EVENT, end="next")
+"""An answer after which the connection seems to be kept, and is not."""
+
 
 class Seen(NamedTuple):
     """What a client saw of an answer."""
@@ -159,6 +162,8 @@ class UnrulyServer:
             while manner.end == "hold" and connection.recv(4096):
                 # Nothing more comes from the other side but its end.
                 pass
+            if manner.end == "next":
+                _read_request(connection)
         finally:
             if manner.end == "hold":
                 self.left.release()

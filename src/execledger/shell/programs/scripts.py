@@ -33,7 +33,7 @@ def written_by(text: str, language: str) -> tuple[str, ...]:
 
 WRITING = re.compile(
     r"\b(?:open|write_text|write_bytes|touch|unlink|mkdir|rmdir|remove\w*|makedirs|renames?|copy\w*|move|rmtree|truncate"
-    r"|symlink|link|symlink_to|hardlink_to)\s*\(|\bfileinput\b|\bos\.replace\b|\.replace\(\s*[^(),]*\)"
+    r"|symlink|link|symlink_to|hardlink_to)\s*\(|\bfileinput\b|\bos\.replace\b|\.replace\([^(),]*\)"
     r"|\bfrom (?:os|io|shutil|pathlib|codecs)\b(?:(?!\bfrom ).)* as "
 )
 """Without one of these words a Python script names no file for writing."""
