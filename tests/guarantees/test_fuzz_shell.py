@@ -231,6 +231,8 @@ CASES = {
     + "m = 'x'\nopen(a, 'w')\nE",
     "loops over loops": "python3 - <<'E'\n" + "x = [1]\nfor i in x: open(i, 'w')\n" * 6_000 + "E",
     "times in git": "git log '" + "@{a" * 10_000 + "'",
+    "copies in other words": "cat <<'E' > x\n" + "/cp " * 60_000 + "\nE",
+    "blanks in a call": "node - <<'E'\nx.replace(" + " " * 190_000 + "\nE",
     "copies in a row": "cat <<'E' > x\n" + "cp " * 60_000 + "\nE",
 }
 """What once took minutes, or did not end."""

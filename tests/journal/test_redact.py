@@ -224,7 +224,7 @@ def test_what_was_redacted_stays(text: str) -> None:
 
 
 BEGINNINGS = sorted(
-    {*_MARKERS, *(token[:7] for token in TOKENS), *(frame.partition("{")[0] for frame, _ in VALUES)} - {""}
+    {*_MARKERS, *(token[:7] for token in TOKENS), *(frame.partition("{")[0] for frame, _ in VALUES), "secret>"} - {""}
 )
 LONG_TEXTS = """
 import sys
