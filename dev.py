@@ -159,7 +159,7 @@ def arguments_parser() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(prog="dev.py", description="Work on Ledger.", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    verbs.add_parser("demo", help="show what Ledger does, on a recorded session")
+    verbs.add_parser("demo", help="show what Ledger does, live: the real mini-swe-agent with a scripted model")
     verbs.add_parser("test", help="run the tests; what follows is passed to pytest", add_help=False)
     verbs.add_parser("lint", help="ruff check, ruff format --check, mypy --strict")
     check = verbs.add_parser("check", help="test and lint")

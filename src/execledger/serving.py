@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import threading
@@ -11,8 +12,22 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from execledger.loopback import BACKLOG, HOST, listening
+
+
+class _Faults(logging.Filter):
+    """Lets faults of the server be told, and no requests that are none: those are answered, and are others' faults."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether this is told."""
+        return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+LOGGER = logging.getLogger("execledger.serving")
+"""Where faults of the server are told."""
+LOGGER.addFilter(_Faults())
 
 
 class Serving:
@@ -69,7 +84,9 @@ class Serving:
             self._loop.close()
 
     async def _serve(self) -> None:
-        runner = web.AppRunner(self._application(), access_log=None, handler_cancellation=True, **self._options)
+        runner = web.AppRunner(
+            self._application(), access_log=None, handler_cancellation=True, **{"logger": LOGGER, **self._options}
+        )
         await runner.setup()
         try:
             await web.SockSite(runner, self._socket, backlog=BACKLOG).start()

@@ -55,3 +55,13 @@ def test_a_finding_is_a_line() -> None:
     """And a second one where something is to be done."""
     assert line(Finding("a", "ok", "fine")) == "ok    a: fine"
     assert line(Finding("a", "fix", "broken", "mend it")) == "FIX   a: broken\n      -> mend it"
+
+
+def test_a_state_folder_that_leads_nowhere_makes_the_status_1(tmp_path: Path) -> None:
+    """It is named, with what to do."""
+    state = tmp_path / "place"
+    state.mkdir()
+    (state / "execledger").symlink_to("nowhere")
+    called = doctor(tmp_path, XDG_STATE_HOME=str(state))
+    assert called.returncode == 1
+    assert f"FIX   state folder: {state / 'execledger'}: can't be read: found a symbolic link" in called.stdout

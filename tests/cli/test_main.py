@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from inline_snapshot import snapshot
 
 from execledger import __version__
 from tests.cli.conftest import Execledger
+from tests.viewer.stage import DEMO
 
 
 def test_the_help_lists_every_verb(execledger: Execledger) -> None:
@@ -78,3 +80,36 @@ def test_a_mistake_of_the_user_is_one_sentence_and_exit_2(arguments: tuple[str, 
     command = (sys.executable, "-m", "execledger", *arguments)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, "Traceback" in done.stderr, done.stderr != "") == (2, "", False, True)
+
+
+VERBS_THAT_READ = (
+    ("purge", "--all", "--yes"),
+    ("stats",),
+    ("view", "--export", "z.html"),
+    ("view", DEMO, "--export", "z.html"),
+)
+
+
+@pytest.mark.parametrize("arguments", VERBS_THAT_READ, ids=["purge", "stats", "view", "view-other"])
+@pytest.mark.parametrize("kind", ["file", "link", "closed"])
+def test_a_state_folder_that_can_not_be_read_is_named(
+    execledger: Execledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[object, ...], kind: str
+) -> None:
+    """With status 1; it is not taken for one that is not there yet, nor for an output."""
+    state = tmp_path / "execledger"
+    match kind:
+        case "file":
+            state.touch()
+        case "link":
+            state.symlink_to("nowhere")
+        case _ if os.geteuid() == 0:
+            pytest.skip("root reads every folder")
+        case _:
+            state.mkdir(mode=0)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("EXECLEDGER_JOURNAL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    called = execledger(*arguments)
+    assert (called.status, called.out) == (1, "")
+    assert called.err.startswith(f"execledger: {state}: can't be read: ") and called.err.count("\n") == 1
+    assert not (tmp_path / "z.html").exists()

@@ -139,3 +139,25 @@ def test_a_folder_that_is_not_there_yet_is_empty(
     monkeypatch.delenv("EXECLEDGER_JOURNAL", raising=False)
     called = execledger("purge", "--all")
     assert (called.status, called.out) == (0, "0 journals deleted (0 bytes); 0 kept; 0 left alone\n")
+
+
+def test_what_was_named_and_left_alone_makes_the_status_1(execledger: Execledger, tmp_path: Path) -> None:
+    """A foreign file is meant if it is named, and so is a link; a folder with a foreign file in it is another thing."""
+    notes, folder = tmp_path / "notes.txt", tmp_path / "folder"
+    notes.write_text("dear diary\n")
+    folder.mkdir()
+    (folder / "diary.ledger.jsonl").write_text("dear diary\n")
+    (tmp_path / "link.ledger.jsonl").symlink_to(notes)
+    for named in (notes, tmp_path / "link.ledger.jsonl", folder / "diary.ledger.jsonl"):
+        called = execledger("purge", "--all", "--yes", named)
+        assert (called.status, f"left alone: {named} " in called.err) == (1, True)
+    assert execledger("purge", "--all", "--yes", folder).status == 0
+    assert notes.read_text() == (folder / "diary.ledger.jsonl").read_text() == "dear diary\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+def test_a_named_folder_that_can_not_be_read_makes_the_status_1(execledger: Execledger, tmp_path: Path) -> None:
+    """Nobody knows what is in it."""
+    (tmp_path / "closed").mkdir(mode=0)
+    called = execledger("purge", "--all", "--yes", tmp_path / "closed")
+    assert (called.status, "closed can't be read: Permission denied" in called.err) == (1, True)

@@ -338,3 +338,43 @@ def test_our_own_words_change_nothing(agent: Agent) -> None:
         (agent.folder / "b.txt").write_text(f"{words}!\n" * 9)
         agent.do("touch a.txt")
         assert agent.do("cat b.txt").shown.kind == "full"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "uniq b.txt a.*",
+        "sort b.txt -{u,oa.txt}",
+        "find . -name a.txt -exec sort b.txt -o{} \\;",
+        "for x in $'1wa.txt\\n1'; do sed -n \"${x}p\" b.txt; done",
+        "sed -n '\\,l\\,p;#,w a.txt' b.txt",
+        'awk \'/[/"]|e/ { print "a;" > "a.txt" }\' b.txt',
+        "test $(echo -v) 'a[$(echo >a.txt)]'",
+    ],
+)
+def test_a_look_that_writes_in_disguise(agent: Agent, command: str) -> None:
+    """Whatever its effects are thought to be, what was seen before it proves nothing behind it."""
+    agent.do("cat a.txt")
+    agent.do(command)
+    assert "a.txt: whole, 30 lines (current" not in agent.view()
+    assert not isinstance(agent.ask("cat a.txt"), Reuse)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("[ -d x ] && cd x; cat a.txt", "cat x/a.txt"),
+        ("! true && cd x; cat a.txt", "cat x/a.txt"),
+        ("ln -s loop loop; cd loop; cat a.txt", "cat loop/a.txt"),
+        ("cat a.txt", "cat a.txt >/dev/null | head -3"),
+        ("cat a.txt", "sed '#n' a.txt"),
+        ("cat a.txt", "awk 'NR==0,NR==3' a.txt"),
+        ("cat a.txt", "cat a.txt/."),
+        ("cat a.txt", "cat < a.txt/"),
+        ("set +o; cat a.txt", "sed -n '41,42p' a.txt"),
+    ],
+)
+def test_a_read_of_something_else(agent: Agent, first: str, second: str) -> None:
+    """A folder that was not entered, an output that went elsewhere, lines that no line has: none is what was seen."""
+    agent.do(first)
+    assert not isinstance(agent.ask(second), Reuse)

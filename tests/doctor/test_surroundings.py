@@ -78,9 +78,40 @@ def test_a_state_folder_that_is_a_file_is_to_be_fixed(tmp_path: Path, monkeypatc
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "file" / "below"))
     (finding,) = installation.folders()
-    assert (finding.status, "can't be written to" in finding.found) == ("fix", True)
+    assert (finding.status, "file: can't be read: found a file" in finding.found) == ("fix", True)
     monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "file"))
     assert next(iter(installation.folders())).status == "fix"
+
+
+@pytest.mark.parametrize("name", ["", "journals"])
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_what_stands_where_the_state_folder_should_be_is_named(state: Path, name: str, kind: str) -> None:
+    """No run could write there, although nothing seems to be there."""
+    place = state / name
+    place.parent.mkdir(exist_ok=True)
+    if kind == "link":
+        place.symlink_to("nowhere")
+    else:
+        place.touch()
+    (finding,) = installation.folders()
+    found = "a symbolic link that leads nowhere" if kind == "link" else "a file"
+    assert finding == Finding(
+        "state folder",
+        "fix",
+        f"{place}: can't be read: found {found}, expected a folder",
+        "move it away, or set EXECLEDGER_JOURNAL",
+    )
+
+
+def test_the_state_folder_counts_where_journals_go_elsewhere(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The edits are in it."""
+    monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "journals"))
+    state.touch()
+    (finding,) = installation.folders()
+    assert (finding.status, finding.fix) == ("fix", "move it away")
+    assert finding.found.startswith(f"{state}: ")
 
 
 def test_a_web_proxy_for_loopback_is_to_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,6 +141,38 @@ def test_a_target_that_can_not_be_written_is_named(tmp_path: Path) -> None:
         export((str(DEMO),), tmp_path / "missing" / "runs.html", None, None, lambda _: None)
 
 
+@pytest.mark.parametrize("content", [None, b"dear diary\n", b'{"event":"start"}\n'], ids=["input", "notes", "journal"])
+def test_only_a_page_is_replaced(tmp_path: Path, content: bytes | None) -> None:
+    """A run that is to be read, or any other file, stays as it is, and nothing is left beside it."""
+    run, target = tmp_path / "one.ledger.jsonl", tmp_path / "other.html"
+    run.write_bytes(journal_bytes(told([shown("ls")])))
+    if content is None:
+        target.symlink_to(run)
+    else:
+        target.write_bytes(content)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    words = "found one of the runs that are to be read" if content is None else "found a file that is no HTML page"
+    with pytest.raises(LedgerError, match=f"^{re.escape(str(target))}: {words}"):
+        export((str(run),), target, None, None, lambda _: None)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("content", [b"", b"<!DOCTYPE HTML><title>old</title>"], ids=["empty", "page"])
+def test_a_page_and_an_empty_file_are_replaced(tmp_path: Path, content: bytes) -> None:
+    """Nothing is lost with them."""
+    target = tmp_path / "runs.html"
+    target.write_bytes(content)
+    assert export((str(DEMO),), target, None, None, lambda _: None).runs == 1
+    assert target.read_bytes().startswith(b"<!doctype html>\n<html")
+
+
+def test_a_device_is_not_replaced() -> None:
+    """A new file would take its place."""
+    with pytest.raises(LedgerError, match="/dev/null: found no plain file"):
+        export((str(DEMO),), Path("/dev/null"), None, None, lambda _: None)
+    assert Path("/dev/null").is_char_device()
+
+
 MODULES = {
     "main.js": b"""import { one, two as second } from "./part.js";
 import * as all from "./part.js";

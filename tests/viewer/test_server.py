@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from aiohttp import web
 from msgspec.structs import replace
 
 from execledger.core.decisions import Shown
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
+from execledger.serving import Serving
 from execledger.testing.long_run import write_long_run
 from execledger.viewer.alignment import common, pairs
 from execledger.viewer.counting import run_id
@@ -144,6 +147,35 @@ def test_a_foreign_page_is_turned_away(page: Page, headers: dict[str, str]) -> N
     status, answered, body = page.ask("/api/runs", **headers)
     assert (status, answered["content-type"]) in ((403, "application/json"), (400, "text/plain; charset=utf-8"))
     assert b"runs" not in body
+
+
+@pytest.mark.parametrize(
+    "request_", [b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nA B\r\n\r\n"], ids=["no-host", "broken"]
+)
+def test_a_bad_request_is_answered_and_not_told(
+    page: Page, request_: bytes, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The client is told; the terminal of the viewer stays as it is."""
+    with socket.create_connection(("127.0.0.1", page.port), timeout=PATIENCE) as connection:
+        connection.sendall(request_)
+        assert connection.recv(100).startswith(b"HTTP/1.0 400 ")
+    assert (caplog.messages, capfd.readouterr().err) == ([], "")
+
+
+def test_a_fault_of_the_server_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """It is not the client's."""
+
+    async def broken(_: web.Request) -> web.Response:
+        raise ZeroDivisionError
+
+    def application() -> web.Application:
+        made = web.Application()
+        made.router.add_get("/", broken)
+        return made
+
+    with Serving(0, application) as serving:
+        assert Page(serving.port).ask("/")[0] == 500
+    assert [record.exc_info and record.exc_info[0] for record in caplog.records] == [ZeroDivisionError]
 
 
 def test_our_own_page_is_welcome(page: Page) -> None:

@@ -76,6 +76,10 @@ def main() -> int:
         sys.stderr.close()
         return 141
     except OSError as error:
+        if error.filename is not None:
+            # Only what has no name can be our own output.
+            click.echo(f"execledger: {os.fsdecode(error.filename)}: {error.strerror or error}", err=True)
+            return 1
         click.echo(f"execledger: {error.strerror or error}: the output can't be written", err=True)
         _drop_output()
         return 1

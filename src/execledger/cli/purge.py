@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from execledger.errors import LedgerError
-from execledger.journal.folder import edits_file, journal_folder
+from execledger.journal.folder import edits_file, journal_folder, require_readable
 from execledger.journal.purge import Chosen, Found, Left, Purged, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import rewritten
@@ -48,6 +48,8 @@ def command(
     for path in paths:
         if not Path(path).exists():
             raise LedgerError(f"{path}: found nothing there, expected a folder with journals")
+    if not paths:
+        require_readable(there[0])
     totals = Purged()
     now = time.time()
     meant: list[Found] = []
@@ -59,7 +61,9 @@ def command(
     for run in runs:
         if not any(Chosen(runs=(run,)).takes(found, now) for found in meant):
             raise LedgerError(f"--run {run}: found no journal of this run in {', '.join(map(str, there))}")
-    strangers = len(totals.left)
+    # What is no journal was not meant, unless it was named.
+    named = {str(path) for path in there}
+    strangers = sum(left.path not in named for left in totals.left)
     if redact:
         _redact(meant, totals, dry_run)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,10 @@ def chosen_policy(preset: str | None, policy_file: str | None) -> Policy | None:
 
 def shim_resolver() -> Callable[[str], ToolCall | None] | None:
     """What knows the calls that shims in Codex's own records stand for; None if this machine has no edits."""
-    if not edits_file().is_file():
+    try:
+        if not stat.S_ISREG(os.stat(edits_file()).st_mode):
+            return None
+    except (FileNotFoundError, NotADirectoryError):
         return None
     from execledger.proxy.edits import EditStore
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import msgspec
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from execledger.errors import LedgerError, UnreadableRun
-from execledger.journal.folder import journal_folder
+from execledger.journal.folder import journal_folder, require_readable
 from execledger.journal.reader import Trouble, read_events
 from execledger.journal.summary import MAX_NAMES, RunSummary, Totals
 from execledger.trajectories.decoding import TOO_LARGE
@@ -25,6 +26,8 @@ from execledger.trajectories.journal import is_journal
 def command(paths: tuple[str, ...], as_json: bool) -> None:
     """Add up the journals in DIR (files, folders, archives); by default those in the state folder."""
     given = paths or (str(journal_folder()),)
+    if not paths:
+        require_readable(Path(given[0]))
     # Before the first run, the folder that we would make is not there.
     totals = add_up(find_runs(given) if paths or os.path.exists(given[0]) else iter(()))
     for sentence in totals.named:

@@ -15,7 +15,7 @@ import click
 from execledger.cli.runs import chosen_policy, policy_options, shim_resolver
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
-from execledger.journal.folder import journal_folder, private_folder
+from execledger.journal.folder import journal_folder, private_folder, require_readable, state_folder
 
 
 @click.command("view")
@@ -38,6 +38,10 @@ def command(
     """
     given = paths or (str(journal_folder()),)
     policy = chosen_policy(preset, policy_file)
+    # The edits of Codex sessions are there, which runs that are named may need too.
+    require_readable(state_folder())
+    if not paths:
+        require_readable(Path(given[0]))
     if target is None and not paths:
         # Before the first run it is not there; its journals are shown as they come.
         with suppress(OSError):

@@ -10,7 +10,6 @@ from collections.abc import Container
 from execledger.core.actions import Action
 from execledger.core.decisions import Allow, Decision
 from execledger.core.ledger import Ledger
-from execledger.core.records import Effects
 
 PENDING = Allow("pending-writes", ("an earlier action of the same step may write",))
 """The decision about an action that stands behind one that may write, in the same step."""
@@ -37,5 +36,5 @@ class Batch:
         held = self.pending and self._ledger.policy.govern
         decision = PENDING if held else self._ledger.govern(action, self._visible, self.sealed)
         record = self._ledger.classify(action)
-        self.pending = self.pending or record.effects is not Effects.NONE or record.background or record.foreign
+        self.pending = self.pending or record.may_write
         return decision

@@ -319,9 +319,12 @@ class Ledger:
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Counters, scripts and disturbances: what the step changed or may have changed."""
         self.disturbed = self.disturbed or ending(step.action.command, record, step.observation, self.home)
-        if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:
+        if not (record.may_write or step.observation.timed_out):
             return
         self.clock += 1
+        if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:
+            # As far as anybody can tell it wrote nothing: that is enough for the counters, and not for a proof.
+            return
         self.modifications.advance(at, record, self.home, failed=not step.observation.succeeded)
         self._patches.update(record.patches)
         for path, text in record.texts:

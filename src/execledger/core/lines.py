@@ -12,7 +12,8 @@ from execledger.shell import ranges
 
 COMPLAINT = re.compile(
     r"^[\w./ -]+: .*(?:No such file or directory|(?:Is|Not) a directory|Permission denied|cannot open|can't read"
-    r"|not found|Not found|binary file matches|invalid option|warning: setlocale)|^Binary file .* matches$",
+    r"|not found|Not found|binary file matches|invalid option|warning: setlocale)|^Binary file .* matches$"
+    r"|^[\w./ -]+: (?:line \d+: )?cd: ",
     re.MULTILINE,
 )
 """A reader's complaint. Behind a pipe it stands in the output of a command that reports success."""

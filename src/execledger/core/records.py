@@ -116,6 +116,8 @@ class CommandRecord(Struct, frozen=True):
     """How far its recognised writes reach."""
     background: bool = False
     """It leaves a job running."""
+    harmless: bool = True
+    """There is no doubt about it where its effects are none: it has programs of a short list, and plain words."""
     foreign: bool = False
     """It runs what others have set up for it, such as hooks and plug-ins: more may happen than its effects say."""
     reproduces: bool = False
@@ -128,3 +130,8 @@ class CommandRecord(Struct, frozen=True):
     """How many simple commands it has."""
     unknown_programs: tuple[str, ...] = ()
     """Programs in it that no table knows."""
+
+    @property
+    def may_write(self) -> bool:
+        """Something may be written by it, now or later."""
+        return self.effects is not Effects.NONE or self.background or self.foreign or not self.harmless

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from execledger import __version__
 from execledger.doctor.findings import Finding
-from execledger.journal.folder import edits_file, journal_folder
+from execledger.journal.folder import edits_file, journal_folder, require_readable, state_folder
 
 EXTRAS = {
     "codex": ("aiohttp", "zstandard"),
@@ -59,6 +59,14 @@ def _there(module: str) -> bool:
 def folders() -> Iterator[Finding]:
     """Where journals and edits go: whether they can be written, are private, and have room."""
     folder = journal_folder()
+    for one in (folder, state_folder()):
+        try:
+            require_readable(one)
+        except OSError as error:
+            mend = "chown or chmod it" if isinstance(error, PermissionError) else "move it away"
+            other = ", or set EXECLEDGER_JOURNAL" if one == folder else ""
+            yield Finding("state folder", "fix", f"{error.filename}: {error.strerror}", mend + other)
+            return
     if not folder.exists():
         above = next(one for one in folder.parents if one.exists())
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):

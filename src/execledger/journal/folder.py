@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,3 +41,33 @@ def private_folder(folder: Path) -> None:
         missing.append(missing[-1].parent)
     for one in reversed(missing):
         one.mkdir(mode=0o700, exist_ok=True)
+
+
+def require_readable(folder: Path) -> None:
+    """Raise ``OSError``, with the culprit's name, if a folder is there and can't be read, or if it can't ever be there.
+
+    A folder that is not there yet is fine. ``Path.exists`` says the same of one that is hidden from us, and of a link
+    that leads nowhere.
+    """
+    for one in (*reversed(folder.parents), folder):
+        try:
+            os.lstat(one)
+        except FileNotFoundError:
+            return
+        except PermissionError as error:
+            raise _unreadable(error.errno, one.parent, error.strerror) from None
+        try:
+            is_folder = stat.S_ISDIR(os.stat(one).st_mode)
+        except FileNotFoundError as error:
+            link = "found a symbolic link that leads nowhere, expected a folder"
+            raise _unreadable(error.errno, one, link) from None
+        except OSError as error:
+            raise _unreadable(error.errno, one, error.strerror) from None
+        if not is_folder:
+            raise _unreadable(errno.ENOTDIR, one, "found a file, expected a folder")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise _unreadable(errno.EACCES, folder, os.strerror(errno.EACCES))
+
+
+def _unreadable(number: int | None, path: Path, reason: str | None) -> OSError:
+    return OSError(number, f"can't be read: {reason}", str(path))

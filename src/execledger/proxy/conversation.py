@@ -18,7 +18,6 @@ from execledger.core.batch import UNFINISHED, Batch
 from execledger.core.decisions import Allow, Decision, Shown, Step
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Preset
-from execledger.core.records import Effects
 from execledger.core.redact import redact
 from execledger.proxy.answer import Answer
 from execledger.proxy.coding import Unpacker
@@ -230,7 +229,7 @@ class Conversation:
         batch.pending = concurrent = batch.pending or workspace.busy(self._thread)
         decision = batch.decide(action)
         record = workspace.session.ledger.classify(action)
-        writes = record.effects is not Effects.NONE or record.background
+        writes = record.may_write
         if writes:
             workspace.write(self._thread)
         suppressed = workspace.session.suppresses(decision)

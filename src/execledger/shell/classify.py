@@ -16,6 +16,7 @@ from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
 from execledger.shell.entering import leading_cd
 from execledger.shell.environment import acts
 from execledger.shell.evaluation import evaluates, evaluates_compound
+from execledger.shell.harmless import harmless
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.normalize import Normal, is_cat, quote
 from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part, runs
@@ -94,6 +95,7 @@ class _Walk:
         exit status is not the list's."""
         items = sequence.items
         outer = self._certain
+        perhaps = False
         for at, item in enumerate(items):
             self._certain = certain and not (at and items[at - 1].operator == "||")
             last = at == len(items) - 1 and not item.negated and item.operator != "&"
@@ -104,6 +106,10 @@ class _Walk:
                 self.cwd = before
             elif self.cwd != before and not (self._certain and _moves(item, items[at + 1 :])):
                 self.cwd = None
+            # A folder that is entered only if something else succeeds is that of what depends on the same, no more.
+            perhaps = perhaps or (self.cwd != before and at > 0 and not _goes_on(items[at - 1]))
+            if perhaps and item.operator == ";":
+                self.cwd, perhaps = None, False
         self._certain = outer
 
     def _entry(self, node: Node, *, certain: bool, last: bool) -> None:
@@ -142,7 +148,10 @@ class _Walk:
         views = len(self.found.views)
         for at, stage in enumerate(node.parts):
             part, silent = self._stage(stage, fed=fed or at > 0)
-            if at == 0:
+            if silent and at < len(node.parts) - 1:
+                # Its output goes elsewhere: what stands behind it is given nothing.
+                view = None
+            elif at == 0:
                 view = part.view
             else:
                 view = apply(view, part.selection) if view is not None and part.selection is not None else None
@@ -238,6 +247,8 @@ class _Walk:
         else:
             part = runs(unknown=True)
             self.found.unknown_programs.append(name)
+        sure = understand is not None and harmless(call.name, call.args)
+        self.found.harmless = self.found.harmless and (sure or part.effects is not Effects.NONE)
         if part.comparable:
             self.found.looks_at += [spell(self.cwd, text) for text in files]
         if part.moves_to is not None:
@@ -247,7 +258,7 @@ class _Walk:
     def _joined(self, part: Part) -> Part:
         """The part with its paths joined with the working directory; what is relative to a lost one is not certain."""
         view = part.view
-        if view is not None and view.path.endswith("/"):
+        if view is not None and view.path.endswith(("/", "/.")):
             part = replace(part, view=None)
         elif view is not None and unstable(view.path):
             part = replace(part, view=None, volatile=True, comparable=False)
@@ -326,7 +337,8 @@ class _Walk:
             if redirect.operator == "<":
                 fed = True
                 path = redirect.target.literal if redirect.target else None
-                spelled = self._path(path) if path and not unstable(path) else None
+                certain = path and not unstable(path) and not path.endswith(("/", "/."))
+                spelled = self._path(path) if path and certain else None
                 view = View(spelled, (WHOLE,)) if spelled is not None else None
             elif redirect.body is not None:
                 fed, body = True, redirect.body
@@ -365,6 +377,15 @@ class _Walk:
                 shown = carried if redirect.descriptor in (None, 1) else None
                 self.found.redirected(path, part, shown, self.cwd)
         return away
+
+
+def _goes_on(item: Item) -> bool:
+    """What stands behind ``item`` runs in any case, or else a complaint is shown."""
+    if item.operator in (";", "&"):
+        return True
+    words = item.node.words if isinstance(item.node, Simple) else ()
+    named = words[0].literal if words else None
+    return item.operator == "&&" and not item.negated and named in ("cd", "set", "export", "echo", "true", ":")
 
 
 def _moves(item: Item, behind: tuple[Item, ...]) -> bool:

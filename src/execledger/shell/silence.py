@@ -10,7 +10,7 @@ from execledger.shell.tree import Word
 SILENT = {
     **dict.fromkeys(("true", ":", "test", "[", "unset", "wait", "sleep", "cd"), re.compile(r"[\s\S]*")),
     # A trace of the commands stands among their output.
-    "set": re.compile(r"(?!-o$|.*(?:(?:^| )[-+]\w*[xv]|xtrace|verbose)).+"),
+    "set": re.compile(r"(?![-+]o$|.*(?:(?:^| )[-+]\w*[xv]|xtrace|verbose)).+"),
     "export": re.compile(r"(?!-p)[\s\S]+"),
     "umask": re.compile(r"[^-].*"),
     "shopt": re.compile(r"-[suq]+ .+"),

@@ -54,6 +54,8 @@ class Found(Struct):
     """Something is printed among the output that is no program's own, as ``time`` does."""
     background: bool = False
     """A job is left running."""
+    harmless: bool = True
+    """Every program is sure to write nothing."""
     foreign: bool = False
     """Something runs what others have set up for it."""
     reproduces: bool = False
@@ -131,6 +133,7 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         literal=found.literal and not (found.volatile or found.upward),
         scope=found.scope,
         background=found.background,
+        harmless=found.harmless,
         foreign=found.foreign,
         reproduces=found.reproduces,
         patches=tuple(found.patches),

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import html
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
 from pathlib import Path
@@ -33,6 +34,8 @@ OUTPUT_LENGTH = 20_000
 """Characters of an output that are kept; there is no server to ask for the rest."""
 MAX_COMPARED = 4
 """Runs up to which each is compared with each."""
+DOCTYPE = b"<!doctype html"
+"""What a page begins with."""
 HEAD = "<head>\n"
 """What the policy stands behind."""
 STYLE = '<link rel="stylesheet" href="style.css">'
@@ -56,6 +59,7 @@ def export(
     paths: tuple[str, ...], target: Path, policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
 ) -> Exported:
     """Write the runs at ``paths`` to ``target``, and return how many; ``tell`` names what can't be read."""
+    _require_replaceable(target, paths)
     before, end, after = page(page_files()).rpartition(END)
     unfinished = target.with_name(f".{target.name}.part")
     try:
@@ -69,6 +73,25 @@ def export(
         raise LedgerError(f"{target}: can't be written: {error.strerror or error}") from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _require_replaceable(target: Path, paths: tuple[str, ...]) -> None:
+    """See that nothing is lost: only a page is replaced, or a file with nothing in it, and never a run that is read."""
+    expected = "expected a new file, or a page to replace; nothing was written"
+    try:
+        state = target.stat()
+        if any(os.path.exists(path) and os.path.samestat(state, os.stat(path)) for path in paths):
+            raise LedgerError(f"{target}: found one of the runs that are to be read, {expected}")
+        if not stat.S_ISREG(state.st_mode):
+            raise LedgerError(f"{target}: found no plain file, {expected}")
+        with target.open("rb") as file:
+            head = file.read(len(DOCTYPE))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise LedgerError(f"{target}: can't be written: {error.strerror or error}") from error
+    if head and head.lower() != DOCTYPE:
+        raise LedgerError(f"{target}: found a file that is no HTML page, {expected}")
 
 
 def _written(

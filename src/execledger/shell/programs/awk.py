@@ -108,6 +108,9 @@ def _positions(when: str) -> tuple[Lines, ...] | None:
         match = condition.fullmatch(when)
         if match:
             first, last = max(int(match[1]) + below, 1), int(match[2]) + above
+            if "," in when and not int(match[1]):
+                # No line has the number that the range begins with.
+                return None
             return (Lines(first, last),) if last >= first else None
     match = re.fullmatch(r"NR\s*(==|<=|<|>=|>)\s*([0-9]{1,9})", when)
     if not match:

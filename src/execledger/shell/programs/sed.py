@@ -61,6 +61,9 @@ def read_script(script: str) -> list[Command] | None:
     """The commands of a script; None if one of them is not recognised or may run something."""
     commands: list[Command] = []
     at = 0
+    if script.startswith("#n"):
+        # At the very beginning this is no remark: it keeps lines from being printed.
+        commands.append(Command("#", None, False, exact=False))
     while at < len(script):
         if script[at] in " \t\n;}":
             at += 1
