@@ -117,6 +117,7 @@ def arguments() -> argparse.Namespace:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--short", action="store_true", help="the form that CI runs; prints the table, writes nothing")
     form.add_argument("--lost", action="store_true", help="only the attacks that were lost the last time")
+    parser.add_argument("tests", nargs="*", help="only these, as pytest names them; the others as they went before")
     return parser.parse_args()
 
 
@@ -125,8 +126,9 @@ def main() -> int:
     chosen = arguments()
     if chosen.corpus:
         os.environ["EXECLEDGER_CORPUS"] = str(Path(chosen.corpus).resolve())
-    before = kept() if chosen.lost else {}
-    selected = [name for name, attack in before.items() if attack.lost]
+    before = kept() if chosen.lost or chosen.tests else {}
+    lost = [name for name, attack in before.items() if attack.lost and chosen.lost]
+    selected = [*chosen.tests, *lost]
     if chosen.lost and not selected:
         print("No attack was lost the last time.", file=sys.stderr)
         return 0
