@@ -79,7 +79,7 @@ async def stream(reopen: Callable[[], Opened], after: int, aside: Aside, pace: P
             yield event("steps", news, sent)
             silence = 0.0
         elif at_end and not lives:
-            yield event("end", await aside(partial(_ended, reading)), sent)
+            yield event("end", await aside(partial(_ended, reopen, reading)), sent)
             return
         elif at_end:
             await asyncio.sleep(pace.poll)
@@ -89,8 +89,12 @@ async def stream(reopen: Callable[[], Opened], after: int, aside: Aside, pace: P
                 silence = 0.0
 
 
-def _ended(reading: Reading) -> End:
-    """The end of a run that was read as far as it goes."""
+def _ended(reopen: Callable[[], Opened], reading: Reading) -> End:
+    """The end of a run that was read as far as it goes, unless it does not live because its file went just now."""
+    try:
+        reopen()
+    except (LedgerError, OSError) as error:
+        return _broken(error, reading)
     trouble = reading.trouble()
     reason: Literal["finished", "left"] = "finished" if reading.over else "left"
     return End(reason=reason, line=reading.line(), trouble=trouble)
