@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-ASK_SECONDS = 20.0
+ASK_SECONDS = 60.0
 """How long a program may take to say its version."""
 SAID = 20_000
 """Bytes of an answer that are looked at."""

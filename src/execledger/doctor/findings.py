@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from execledger.core.redact import redact
 
-CHECK_SECONDS = 90.0
+CHECK_SECONDS = 200.0
 """How long one check may take, all of its programs together."""
 
 

@@ -23,7 +23,7 @@ EVENTS = [
 """What the upstream streams."""
 REQUEST = json.dumps({"model": "doctor", "stream": True, "input": [{"type": "message", "role": "user", "content": []}]})
 """What is asked of it."""
-SECONDS = 20.0
+SECONDS = 60.0
 """How long an answer may take."""
 
 
