@@ -22,7 +22,7 @@ import execledger
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
 
-PURE_PACKAGES = ("core", "shell", "symbols")
+PURE_PACKAGES = ("core", "redact", "shell", "symbols")
 PURE_MODULES = frozenset(
     "__future__ abc ast bisect collections dataclasses difflib enum functools hashlib heapq itertools math operator"
     " posixpath re shlex string textwrap tomllib types typing unicodedata warnings msgspec tree_sitter".split()
@@ -139,6 +139,17 @@ def test_pure_packages_import_only_what_is_pure() -> None:
         if not is_pure(name)
     ]
     none_of(offenders, "a pure package imports only pure modules")
+
+
+def test_redaction_depends_on_no_other_package() -> None:
+    """``redact`` is at the bottom of the layers: every package may use it, and it imports none of ours but itself."""
+    offenders = [
+        f"{place(path, line)} imports {name}"
+        for path in python_files("src/execledger/redact")
+        for line, name in file_imports(path)
+        if name.startswith("execledger.") and not name.startswith("execledger.redact.")
+    ]
+    none_of(offenders, "redact imports nothing of execledger but itself")
 
 
 def test_pure_packages_call_nothing_impure() -> None:

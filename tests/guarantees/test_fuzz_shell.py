@@ -20,9 +20,9 @@ from execledger.core.faults_seen import named_files
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import CommandRecord, Effects
-from execledger.core.redact import redact
 from execledger.core.step import take
 from execledger.core.understand import classify
+from execledger.redact import redact
 from execledger.shell.tree import REASONS
 from execledger.testing.mutate import Mutator, watched
 

@@ -15,11 +15,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from execledger.core.redact import redact
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
 from execledger.proxy.edits import EditStore
 from execledger.proxy.serve import Proxy, Settings
+from execledger.redact import redact
 from execledger.testing.mini_harness import SUBMIT, environment, installed, run_mini
 from execledger.testing.model_server import ModelServer, Turn
 from execledger.testing.planted import Planted, files_below, planted, remains

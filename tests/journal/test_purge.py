@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from execledger.core.ledger import Ledger
-from execledger.core.redact import redact
 from execledger.journal import Ended, Journal, read_journal, rebuild
 from execledger.journal.codec import _ENCODER
 from execledger.journal.events import Counts
@@ -20,6 +19,7 @@ from execledger.journal.purge import Chosen, Found, Left, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import redacted_line, rewritten
 from execledger.proxy.edits import EditStore, ResultEdit
+from execledger.redact import redact
 from execledger.testing.sessions import simulate
 from tests.journal.runs import events_of, plain_step, start, written
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.redact import redact
 from execledger.journal.events import Ended, Event, FaultCaught
 from execledger.journal.summary import RunSummary
 from execledger.journal.writer import Journal, JournalError
+from execledger.redact import redact
 
 
 class Usage(Struct):

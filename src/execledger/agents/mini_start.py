@@ -15,9 +15,9 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from execledger.agents.mini_options import options_of
-from execledger.core.redact import redact
 from execledger.errors import LedgerError
 from execledger.journal.summary import sentences
+from execledger.redact import redact
 
 MODEL = "execledger.agents.mini_swe_agent.LedgerModel"
 """The model class that we name."""

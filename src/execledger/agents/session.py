@@ -16,10 +16,10 @@ from execledger.core.batch import Batch
 from execledger.core.decisions import Decision, Reuse, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.redact import redact
 from execledger.core.rereads import reread
 from execledger.core.step import complete
 from execledger.journal.events import ViewRendered, recorded
+from execledger.redact import redact
 from execledger.symbols.steps import edited_symbols
 
 T = TypeVar("T")

@@ -20,11 +20,11 @@ from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Lines, View
-from execledger.core.redact import REDACTED, redact
 from execledger.core.seal import ending
 from execledger.core.seen import SeenLines
 from execledger.core.understand import classify
 from execledger.core.withheld import marked
+from execledger.redact import REDACTED, redact
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve

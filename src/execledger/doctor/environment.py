@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from execledger.core.redact import redact
 from execledger.doctor.findings import Finding
 from execledger.loopback import HOST
 from execledger.off import is_off
+from execledger.redact import redact
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL")
 """Variables that name a model's server."""

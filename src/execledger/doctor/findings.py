@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from execledger.core.redact import redact
+from execledger.redact import redact
 
 CHECK_SECONDS = 200.0
 """How long one check may take, all of its programs together."""

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from execledger.core.actions import Observation
 from execledger.core.lines import Returned, returned
 from execledger.core.records import View
-from execledger.core.redact import redact
 from execledger.core.withheld import digests
+from execledger.redact import redact
 
 
 def clean(text: str) -> str:

@@ -9,9 +9,9 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from execledger.core.actions import Observation
-from execledger.core.redact import suspicious
 from execledger.journal.clean import clean, clean_observation
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.redact import suspicious
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])

@@ -14,12 +14,12 @@ import msgspec
 from msgspec.structs import replace
 
 from execledger.core.lines import returned
-from execledger.core.redact import redact, suspicious
 from execledger.core.understand import classify
 from execledger.journal.clean import withheld_lines
 from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
 from execledger.journal.purge import Found, opened
+from execledger.redact import redact, suspicious
 
 
 def rewritten(found: Found, *, dry_run: bool = False) -> bool:

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from execledger.core.redact import redact
 from execledger.errors import LedgerError
 from execledger.journal.codec import encode
 from execledger.journal.events import Event
 from execledger.journal.folder import private_folder
+from execledger.redact import redact
 
 SUFFIX = ".ledger.jsonl"
 """How the name of a journal ends."""

@@ -18,7 +18,6 @@ from execledger.core.batch import UNFINISHED, Batch
 from execledger.core.decisions import Allow, Decision, Shown, Step
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Preset
-from execledger.core.redact import redact
 from execledger.proxy.answer import Answer
 from execledger.proxy.coding import Unpacker
 from execledger.proxy.dialect import Dialect, Request
@@ -26,6 +25,7 @@ from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import Answered, History, Watched
 from execledger.proxy.limits import MAX_ITEMS, MAX_RESULT
 from execledger.proxy.workspace import Workspace
+from execledger.redact import redact
 
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
 """The decision about a call that is met in a history, answered already."""

@@ -29,10 +29,10 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from execledger import __version__
-from execledger.core.redact import redact
 from execledger.proxy.coding import portions
 from execledger.proxy.limits import MAX_BODY
 from execledger.proxy.passage import Passage, Sent
+from execledger.redact import redact
 from execledger.strangers import stranger
 
 PREFIX = "/v1"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from execledger.core.secrets_by_shape import REDACTED
+from execledger.redact.by_shape import REDACTED
 
 _KEYS = ("api", "access", "account", "signing", "encryption", "secret")
 _TOKENS = ("auth", "access", "refresh", "id", "session", "bearer", "client")

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execledger.core.actions import Action
-from execledger.core.redact import _MARKERS, redact, suspicious
 from execledger.core.understand import classify
+from execledger.redact import redact, suspicious
+from execledger.redact.redaction import _MARKERS
 
 # Each is put together here, so that no scanner of repositories takes this file for a leak.
 TOKENS = [
@@ -228,7 +229,7 @@ BEGINNINGS = sorted(
 )
 LONG_TEXTS = """
 import sys
-from execledger.core.redact import redact
+from execledger.redact import redact
 size, step, pieces = int(sys.argv[1]), int(sys.argv[2]), sys.stdin.read().split("\\0")
 ends = ("", "(", "a" * (size // 3), "A1" * (size // 6) + "[", "\\n" * (size // 6))
 for number, piece in enumerate(pieces):

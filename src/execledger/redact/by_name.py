@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from execledger.core.secrets_assigned import BARE, NO_TEMPLATE
-from execledger.core.secrets_by_shape import REDACTED
+from execledger.redact.by_assignment import BARE, NO_TEMPLATE
+from execledger.redact.by_shape import REDACTED
 
 
 class Rule(NamedTuple):

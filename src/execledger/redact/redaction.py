@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from execledger.core.secrets_assigned import MARKERS, without_assigned
-from execledger.core.secrets_by_name import RULES, without_named
-from execledger.core.secrets_by_shape import KEY_MARKER, REDACTED, SHAPES, without_private_keys, without_tokens
+from execledger.redact.by_assignment import MARKERS, without_assigned
+from execledger.redact.by_name import RULES, without_named
+from execledger.redact.by_shape import KEY_MARKER, REDACTED, SHAPES, without_private_keys, without_tokens
 
 __all__ = ["REDACTED", "redact", "suspicious"]
 

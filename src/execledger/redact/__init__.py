@@ -1,0 +1,8 @@
+"""Secrets in texts, replaced before a text is written anywhere: by shape, by name, by assignment. Pure."""
+
+from __future__ import annotations
+
+from execledger.redact.by_shape import REDACTED
+from execledger.redact.redaction import redact, suspicious
+
+__all__ = ["REDACTED", "redact", "suspicious"]
