@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,10 +13,12 @@ import pytest
 
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import Study
+from execledger.extras import install_command
 from execledger.testing.swebench import make_instances, write_dataset
 from tests.cli.conftest import Execledger
 from tests.evaluate.test_collect import study_in
 from tests.evaluate.trials import leave, trajectory
+from tests.viewer.stage import DEMO
 
 NAME = "ledger__warehouse-1"
 # Does what a batch runner does, and takes no time: a trajectory for every task that the filter names.
@@ -255,3 +258,13 @@ def test_an_evaluation_is_exported_with_its_arms(execledger: Execledger, done: S
     assert (called.status, called.out) == (0, "3 runs and 3 calls are in tables\n")
     rows = duckdb.sql(f"select arm, instance from '{folder}/tables/runs.parquet' order by all").fetchall()
     assert rows == [("base", NAME), ("base", "ledger__warehouse-2"), ("both", NAME)]
+
+
+@pytest.mark.parametrize(("module", "words"), [("scipy", ()), ("matplotlib", ("-o", "out", "--format", "png"))])
+def test_a_report_without_its_extra_names_it(tmp_path: Path, module: str, words: tuple[str, ...]) -> None:
+    """In two lines, and not by a traceback."""
+    hidden = f"import sys; sys.modules[{module!r}] = None; from execledger.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", hidden, "eval", "report", str(DEMO), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    said = f"execledger: {module}: not installed, it comes with the extra `eval`\nhint: {install_command('eval')}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

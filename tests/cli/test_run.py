@@ -10,6 +10,7 @@ import pytest
 from execledger.agents.mini_launch import check, interpreter_of, remedy
 from execledger.agents.mini_start import MODEL, asked_of, injected, runner_of
 from execledger.errors import LedgerError
+from execledger.extras import requirement
 from tests.cli.conftest import Execledger
 
 needs_mini = pytest.mark.skipif(find_spec("minisweagent") is None, reason="mini-swe-agent is not installed")
@@ -44,21 +45,21 @@ def test_a_program_that_is_no_console_script_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("interpreter", "line"),
     [
-        ("/opt/pipx/venvs/mini-swe-agent/bin/python", "pipx inject mini-swe-agent execledger"),
-        ("/opt/uv/tools/mini-swe-agent/bin/python", "uv tool install mini-swe-agent --with execledger"),
-        ("/opt/agent/bin/python", "/opt/agent/bin/python -m pip install execledger"),
-        ("/opt/an agent/bin/python", "'/opt/an agent/bin/python' -m pip install execledger"),
+        ("/opt/pipx/venvs/mini-swe-agent/bin/python", "pipx inject mini-swe-agent {}"),
+        ("/opt/uv/tools/mini-swe-agent/bin/python", "uv tool install mini-swe-agent --with {}"),
+        ("/opt/agent/bin/python", "/opt/agent/bin/python -m pip install {}"),
+        ("/opt/an agent/bin/python", "'/opt/an agent/bin/python' -m pip install {}"),
     ],
 )
 def test_the_remedy_is_one_line(interpreter: str, line: str) -> None:
     """For each way in which agents are installed."""
-    assert remedy(interpreter) == line
+    assert remedy(interpreter) == line.format(requirement())
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ("exit 1", "but can't import execledger\nhint: .* -m pip install execledger"),
+        ("exit 1", "but can't import execledger\nhint: .* -m pip install "),
         ("exit 3", "is too old for execledger\nhint: install mini-swe-agent with Python 3.11"),
         (None, "but can't be started: No such file or directory\nhint: install mini-swe-agent anew"),
     ],

@@ -93,9 +93,9 @@ def test_shadow_runs_say_what_would_have_been_done(tmp_path: Path) -> None:
     }
     assert rows == {
         "shadow runs": 1,
-        "would not have run": live.suppressed,
-        "would have been elided": live.elided,
-        "would have been nudged": live.nudged,
+        "would be reused before": live.suppressed,
+        "would be reused after": live.elided,
+        "would be nudged": live.nudged,
     }
 
 

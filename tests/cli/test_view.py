@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 from msgspec.structs import replace
 
+from execledger.extras import install_command
 from execledger.viewer.beside import MAX_SECONDS, QUIET_SECONDS, UNSEEN_SECONDS, stays
 from execledger.viewer.browser import can_open
 from tests.cli.conftest import Execledger
@@ -100,7 +101,7 @@ def test_without_the_server_the_extra_is_named() -> None:
     assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (
         2,
         "",
-        "hint: pip install 'execledger[view]'",
+        f"hint: {install_command('view')}",
     )
 
 

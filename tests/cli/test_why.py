@@ -204,7 +204,7 @@ def test_a_journal_tells_what_was_decided_then(execledger: Execledger, run: str)
             "proof:     file: /repo/a.py",
             "proof:     change counter of the file: 0, then and now",
             "refers to: call 0: cat a.py",
-            "compared:  it did not run",
+            "compared:  no, it was reused before running",
             """\
 shown:     reference: [Ledger: not run, its output still stands above, unchanged: `cat a.py`, 1
 command ago, beginning "value_1 = compute(number=1)". Repeat it to see it again.]\

@@ -20,6 +20,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from execledger.extras import install_command
 from execledger.testing.codex_harness import CodexHome, codex_command, start_codex
 from execledger.testing.model_dialects import Usage
 from execledger.testing.responses_request import Gate, Request
@@ -168,7 +169,7 @@ def test_the_users_own_provider_is_kept(binary: Path, home: CodexHome) -> None:
     assert (under.status, unnamed(under.out)) == (alone.status, unnamed(alone.out))
     kept = home.user / ".local" / "state" / "execledger"
     assert under.err.splitlines()[-2:] == [
-        "Ledger: 2 commands, 0 not run, 1 elided, 0 nudged",
+        "Ledger: 2 commands, 0 reused before running, 1 after, 0 nudged",
         f"Ledger: journals are in {kept / 'journals'}; `execledger stats` adds them up",
     ]
     assert files(home) == before
@@ -275,11 +276,11 @@ def test_an_old_version_is_told_by_its_environment(home: CodexHome) -> None:
 @pytest.mark.parametrize(
     ("switch", "seen", "kind", "said"),
     [
-        (["--no-inform"], False, RAN, "2 commands, 0 not run, 1 elided, 0 nudged"),
-        (["--no-govern"], True, "", "2 commands, 0 not run, 0 elided, 0 nudged"),
+        (["--no-inform"], False, RAN, "2 commands, 0 reused before running, 1 after, 0 nudged"),
+        (["--no-govern"], True, "", "2 commands, 0 reused before running, 0 after, 0 nudged"),
         (["--shadow"], False, "", "2 commands, shadow: 0 would not have run, 0 of them wrongly"),
-        (["--preset", "paper"], True, NOT_RUN, "2 commands, 1 not run, 0 elided, 0 nudged"),
-        (["--sealed"], True, NOT_RUN, "2 commands, 1 not run, 0 elided, 0 nudged"),
+        (["--preset", "paper"], True, NOT_RUN, "2 commands, 1 reused before running, 0 after, 0 nudged"),
+        (["--sealed"], True, NOT_RUN, "2 commands, 1 reused before running, 0 after, 0 nudged"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",
 )
@@ -365,7 +366,7 @@ def test_a_signal_has_the_effect_that_it_has_without_ledger(
         ends.append((ended.status, unnamed(ended.out), started.left()))
     assert ends[1] == ends[0]
     assert (ends[1][0] != 0, ends[1][2]) == (True, False)
-    assert "Ledger: 1 command, 0 not run, 0 elided, 0 nudged" in ended.err
+    assert "Ledger: 1 command, 0 reused before running, 0 after, 0 nudged" in ended.err
 
 
 def test_the_death_of_codex_is_ours(current: Path, home: CodexHome) -> None:
@@ -375,7 +376,7 @@ def test_the_death_of_codex_is_ours(current: Path, home: CodexHome) -> None:
         started = Started([*LAUNCHER, "--", *plain(current)], home)
         ended = started.end()
     assert (ended.status, started.left()) == (-signal.SIGKILL, False)
-    assert ended.err.splitlines()[-2] == "Ledger: 1 command, 0 not run, 0 elided, 0 nudged"
+    assert ended.err.splitlines()[-2] == "Ledger: 1 command, 0 reused before running, 0 after, 0 nudged"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process of its parent's death")
@@ -414,8 +415,8 @@ def test_what_is_missing_is_named(words: tuple[str, ...], module: str, current: 
     """In one line, with the line that brings it."""
     command = [str(current) if word == "codex" else word for word in (*EXECLEDGER, *words)]
     ended = run((), command, home, PYTHONPATH=without(home, module))
-    hint = "hint: pip install 'execledger[codex]'\n"
-    assert ended == Ended(2, "", f"execledger: {module}: not installed\n{hint}")
+    hint = f"hint: {install_command('codex')}\n"
+    assert ended == Ended(2, "", f"execledger: {module}: not installed, it comes with the extra `codex`\n{hint}")
 
 
 def test_mistakes_are_named_before_anything_starts(current: Path, home: CodexHome) -> None:
@@ -497,7 +498,7 @@ def test_the_terminal_is_codexs_own_and_then_the_users(binary: Path, home: Codex
             screen.send(ENTER)
             screen.wait_for("Answer-two.")
             screen.send(END)
-            screen.wait_for("2 commands, 0 not run, 1 elided, 0 nudged")
+            screen.wait_for("2 commands, 0 reused before running, 1 after, 0 nudged")
             screen.wait_for("status-0-")
             screen.send(f"word{ENTER}")
             screen.wait_for("typed-word-")
@@ -536,7 +537,9 @@ def test_a_standing_proxy_serves_many(number: signal.Signals, current: Path, old
         ended = proxy.end()
     assert {**told, "version": ""} == {"status": "ok", "version": "", "sessions": 2, "requests": 6, "faults": 0}
     assert (ended.status, ended.out, proxy.left(), server.faults) == (0, "", False, [])
-    assert ended.err.splitlines()[0] == "Ledger: 2 runs, 4 commands, 0 not run, 2 elided, 0 nudged; 0 faults"
+    assert (
+        ended.err.splitlines()[0] == "Ledger: 2 runs, 4 commands, 0 reused before running, 2 after, 0 nudged; 0 faults"
+    )
 
 
 def test_a_standing_proxy_that_is_off_passes_everything_on(current: Path, home: CodexHome) -> None:

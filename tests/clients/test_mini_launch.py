@@ -193,7 +193,7 @@ def test_a_single_instance_of_the_benchmark_runs_under_ledger(tmp_path: Path) ->
     assert [one.command for one in made.docker.executed("warehouse-2:")] == [READ, "ls tests", *SCRIPT[2], *SCRIPT[3]]
     assert made.ran() == ["2"]
     assert all("<execution_state>" in request.items[-1].text for request in server.requests)
-    assert f"Ledger: {PART}: not run, its output stands above" in ended.err.splitlines()
+    assert f"Ledger: {PART}: reused before running, its output stands above" in ended.err.splitlines()
     info = read_json(tmp_path / "single.json")["info"]
     rebuilt = rebuild(journal_of(info))
     assert (info["exit_status"], rebuilt.mismatch, rebuilt.ledger.digest) == (
@@ -419,7 +419,10 @@ def test_the_end_of_a_run_says_where_its_journal_is(repository: Path, tmp_path: 
     ended = Started([*LAUNCHER, "--journal", kept, "--", *words], repository, tmp_path).end()
     folder = repository / kept
     lines = [line for line in ended.err.splitlines() if line.startswith("Ledger: ")]
-    expected = [f"Ledger: {READ}: run, its output stands above", "Ledger: 2 commands, 0 not run, 1 elided, 0 nudged"]
+    expected = [
+        f"Ledger: {READ}: reused after running, its output stands above",
+        "Ledger: 2 commands, 0 reused before running, 1 after, 0 nudged",
+    ]
     assert lines == [
         *expected,
         *([f"Ledger: journals are in {folder}; `{told.format(folder)}` adds them up"] if told else []),

@@ -76,7 +76,7 @@ def test_the_view_is_last_and_the_prefix_is_append_only(tmp_path: Path, message_
     done = run(tmp_path, message_format)
     check_wire(done.requests)
     assert "<execution_state>" not in json.dumps(done.trajectories)
-    assert f"Ledger: {READ}: run, its output stands above" in done.output
+    assert f"Ledger: {READ}: reused after running, its output stands above" in done.output
 
 
 def test_cache_markers_sit_where_they_sit_without_us(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from execledger.agents.supported import AGENTS, CLAUDE_CODE, CODEX, MINI, Supported, parsed
 from execledger.doctor import agents
 from execledger.doctor.findings import Finding
+from execledger.extras import requirement
 from execledger.testing.codex_binary import CURRENT, OLD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +76,7 @@ def test_an_agent_that_can_only_be_read_says_so(home: Path) -> None:
 def test_nothing_found_is_nothing_wrong(home: Path) -> None:
     """But there is nothing to run then."""
     for one in AGENTS:
-        assert told(one) == [Finding(one.name, "ok", "not found here")]
+        assert told(one) == [Finding(one.name, "none", "not found here")]
     (finding,) = agents.nothing_to_run()
     assert (finding.status, finding.found) == ("note", "none that Ledger can run")
 
@@ -99,9 +100,9 @@ def test_mini_is_found_in_an_environment_of_its_own(home: Path, folder: str) -> 
     assert judged.status == "ok" and judged.found.startswith(f"2.4.6 at {home / 'bin' / 'mini'}: ")
     assert (missing.status, missing.found) == ("fix", f"{python} can't import execledger")
     expected = {
-        "bin": f"{python} -m pip install execledger",
-        ".local/share/pipx/venvs/mini-swe-agent/bin": "pipx inject mini-swe-agent execledger",
-        ".local/share/uv/tools/mini-swe-agent/bin": "uv tool install mini-swe-agent --with execledger",
+        "bin": f"{python} -m pip install {requirement()}",
+        ".local/share/pipx/venvs/mini-swe-agent/bin": f"pipx inject mini-swe-agent {requirement()}",
+        ".local/share/uv/tools/mini-swe-agent/bin": f"uv tool install mini-swe-agent --with {requirement()}",
     }
     assert missing.fix == expected[folder]
 

@@ -11,6 +11,7 @@ import pytest
 from execledger.errors import LedgerError
 from execledger.evaluate.engine import Local, Ray, engine_of
 from execledger.evaluate.plan import EngineName, Plan
+from execledger.extras import install_command
 
 
 def test_every_job_is_worked_on_once() -> None:
@@ -69,4 +70,4 @@ def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(LedgerError) as caught:
         list(Ray(1).map(str, [1]))
-    assert str(caught.value) == "ray: not installed\nhint: pip install 'execledger[ray]'"
+    assert str(caught.value) == f"ray: not installed, it comes with the extra `ray`\nhint: {install_command('ray')}"

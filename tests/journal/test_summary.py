@@ -35,7 +35,7 @@ def test_shadow_mode_says_what_would_have_been_done(tmp_path: Path) -> None:
     assert (counts.shadow_reuses, counts.shadow_right, counts.shadow_wrong) == (live.suppressed, live.suppressed, 0)
     assert (counts.shadow_elided, counts.shadow_nudges) == (live.elided, live.nudged)
     assert min(live.suppressed, live.elided, live.nudged) > 0
-    said = f"Ledger: 40 commands, shadow: {live.suppressed} would not have run, 0 of them wrongly"
+    said = f"Ledger: 40 commands, shadow: {live.suppressed} would have been reused before running, 0 of them wrongly"
     assert summed(events).sentence() == said
 
 
@@ -54,7 +54,7 @@ def test_every_kind_of_event_is_counted() -> None:
     assert summary == RunSummary(counts=expected, turns=2)
     assert (summary.model_calls, summary.sentence()) == (
         2,
-        "Ledger: 3 commands, 0 not run, 0 elided, 0 nudged; 1 fault",
+        "Ledger: 3 commands, 0 reused before running, 0 after, 0 nudged; 1 fault",
     )
     summary.add(Ended(counts=expected, model_calls=5))
     assert (summary.model_calls, summary.incomplete) == (5, False)
@@ -110,7 +110,7 @@ def test_the_closing_lines_say_where_journals_are(monkeypatch: pytest.MonkeyPatc
     one = Counts(proposed=1, ran=1)
     usual, elsewhere = (RunSummary(counts=one, journal=f"{folder}/a.ledger.jsonl") for folder in ("/j", "/my j"))
     lost, silent = RunSummary(counts=Counts(proposed=2), unwritten=True), RunSummary(counts=Counts(faults=1))
-    done = "0 not run, 0 elided, 0 nudged"
+    done = "0 reused before running, 0 after, 0 nudged"
     unwritten = "Ledger: the journal of 1 run could not be written to its end"
     assert sentences([]) == []
     assert sentences([usual]) == [

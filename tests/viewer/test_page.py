@@ -255,11 +255,11 @@ def test_what_shadow_mode_would_have_done_is_shown_as_that(tab: Tab, tmp_path: P
         tab.open(base(asked), run(path, 1))
         tab.at(1)
         assert tab.text(".decision h3").lower() == "would reuse"
-        assert tab.text(".decision .badge") == "(◆) would be reused"
+        assert tab.text(".decision .badge") == "(◆) would be reused before running"
         assert tab.text(".output h3") == "Output"
-        assert "1 would be reused" in tab.text(".run-head .facts")
-        assert "not run:" not in tab.page.locator("main").inner_text()
-        assert tab.texts(".controls .legend li")[0] == "(◆) would be reused"
+        assert "1 would be reused before running" in tab.text(".run-head .facts")
+        assert "not executed:" not in tab.page.locator("main").inner_text()
+        assert tab.texts(".controls .legend li")[0] == "(◆) would be reused before running"
 
 
 def test_lines_without_numbers_are_on_the_map(tab: Tab, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from execledger.errors import LedgerError
+from execledger.extras import requirement
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?")
 """How an interpreter is called."""
@@ -75,7 +76,7 @@ def remedy(interpreter: str) -> str:
     """The one line that makes our package importable for another Python."""
     tool = re.search(r"/(pipx/venvs|uv/tools)/([^/]+)/", interpreter)
     if tool and tool[1] == "pipx/venvs":
-        return f"pipx inject {tool[2]} execledger"
+        return f"pipx inject {tool[2]} {requirement()}"
     if tool:
-        return f"uv tool install {tool[2]} --with execledger"
-    return shlex.join([interpreter, "-m", "pip", "install", "execledger"])
+        return f"uv tool install {tool[2]} --with {requirement()}"
+    return f"{shlex.quote(interpreter)} -m pip install {requirement()}"

@@ -392,7 +392,7 @@ class LedgerModel:
                 standing.refers(index, step.shown.refers_to, elided.get(at, NOT_ANSWERED))
             if step.shown.kind == "reference" and "mode" in self._variables:
                 # Only the interactive agent has a mode, and so somebody at the screen.
-                done = "run, its output stands above" if at in elided else "not run, its output stands above"
+                done = f"reused {'after' if at in elided else 'before'} running, its output stands above"
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
 

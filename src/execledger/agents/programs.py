@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from execledger.errors import LedgerError
+from execledger.extras import install_command
 
 
 def find_program(name: str, extra: str) -> str:
@@ -16,6 +17,6 @@ def find_program(name: str, extra: str) -> str:
     if found is None and os.sep in name:
         raise LedgerError(f"{name}: found no program there, expected one that can be started")
     if found is None:
-        how = "npm install -g @openai/codex" if extra == "codex" else "pip install 'execledger[mini]'"
+        how = "npm install -g @openai/codex" if extra == "codex" else install_command("mini")
         raise LedgerError(f"{name}: not found on the path", hint=how)
     return found

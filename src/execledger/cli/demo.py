@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from execledger.core.decisions import Allow
+from execledger.extras import install_command
 from execledger.replay import Replayed, new_ledger, output_bytes, replay
 from execledger.tally import Tally
 from execledger.trajectories import Run, read_run
@@ -29,7 +30,7 @@ def command(recorded: bool, full: bool) -> None:
     """Show what Ledger does: live, with the real mini-swe-agent and a scripted model, or on a recorded run."""
     if recorded or find_spec("minisweagent") is None:
         if not recorded:
-            click.echo("mini-swe-agent is not installed (pip install 'execledger[mini]'): a recorded run instead.\n")
+            click.echo(f"mini-swe-agent is not installed ({install_command('mini')}): a recorded run instead.\n")
         _replayed(full)
     else:
         _live()
@@ -51,7 +52,10 @@ def _live() -> None:
             arms.append(run_arm(name, Path(folder) / str(number)))
     table = Table("", *(arm.name for arm in arms))
     for row in ("proposed", "executed", "elided", "remarked", "input_tokens", "cached_tokens"):
-        table.add_row(row.replace("_", " "), *(f"{getattr(arm, row):,}" for arm in arms))
+        table.add_row(
+            "reused after running" if row == "elided" else row.replace("_", " "),
+            *(f"{getattr(arm, row):,}" for arm in arms),
+        )
     table.add_row("uncached tokens", *(f"{arm.input_tokens - arm.cached_tokens:,}" for arm in arms))
     Console(highlight=False).print(table)
     for arm in arms[1:]:
@@ -85,8 +89,8 @@ def _replayed(full: bool) -> None:
     click.echo(ledger.inform(sealed=run.container).text)
     references = tally.reuses.total() + tally.elided.total()
     click.echo(
-        f"\n{tally.calls} commands: {tally.reuses.total()} not run, because their result was proven to stand above;"
-        f" {tally.elided.total()} run and found to stand above; {tally.remarks} remarked on."
+        f"\n{tally.calls} commands: {tally.reuses.total()} reused before running, because an earlier result was proven"
+        f" to still hold; {tally.elided.total()} reused after running, because it was the same; {tally.remarks} nudged."
     )
     click.echo(f"{references} references, {len(tally.false)} of them false by what was recorded.")
     click.echo("A scripted agent does not react: this shows what is decided, not what a model makes of it.")
@@ -118,7 +122,7 @@ def _show(call: Replayed, full: bool) -> None:
 def _outcome(call: Replayed) -> str:
     size = output_bytes(call.recorded.observation)
     if call.shown.kind == "reference":
-        ran = "not run" if call.decision.refers_to else "run, then compared"
+        ran = "reused before running" if call.decision.refers_to else "reused after running"
         return f"{ran}; a reference of {len(call.shown.text.encode())} bytes in place of {size}"
     if call.shown.kind == "remark":
         return f"run; {size} bytes with a remark behind them"

@@ -11,7 +11,7 @@ from execledger import __version__
 from execledger.doctor.checks import examine
 from execledger.doctor.findings import Finding
 
-SIGNS = {"ok": "ok  ", "note": "note", "fix": "FIX "}
+SIGNS = {"ok": "ok  ", "none": "-   ", "note": "note", "fix": "FIX "}
 """How a finding begins."""
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
+from execledger.extras import needing
 from execledger.off import is_off
 
 if TYPE_CHECKING:
@@ -191,8 +192,10 @@ def report(
 
     from execledger.evaluate.collect import collect, unfinished
     from execledger.evaluate.prices import load_prices
-    from execledger.evaluate.report import FORMATS
-    from execledger.evaluate.report import report as write_report
+
+    with needing("eval"):
+        from execledger.evaluate.report import FORMATS
+        from execledger.evaluate.report import report as write_report
 
     if formats and output is None:
         raise LedgerError("--format says how files are written, expected -o DIR for them", hint="--json prints JSON")

@@ -22,7 +22,9 @@ UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 @click.command("purge")
 @click.argument("paths", nargs=-1, metavar="[DIR]...")
 @click.option("--older-than", "age", metavar="AGE", help="Journals last written to longer ago than this: 12h, 30d, 8w.")
-@click.option("--run", "runs", multiple=True, metavar="NAME", help="The journal of this run; may be given again.")
+@click.option(
+    "--run", "runs", multiple=True, metavar="NAME", help="The journal of this run; the beginning of its name is enough."
+)
 @click.option("--all", "everything", is_flag=True, help="Every journal; without DIR, the stored edits as well.")
 @click.option("--redact", is_flag=True, help="Delete nothing: take out what today's patterns know as secrets.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
@@ -52,15 +54,13 @@ def command(
         require_readable(there[0])
     totals = Purged()
     now = time.time()
-    meant: list[Found] = []
-    for found in find_journals(there, totals.left, now):
-        if chosen.takes(found, now):
-            meant.append(found)
-        else:
-            totals.kept += 1
-    for run in runs:
-        if not any(Chosen(runs=(run,)).takes(found, now) for found in meant):
-            raise LedgerError(f"--run {run}: found no journal of this run in {', '.join(map(str, there))}")
+    journals = list(find_journals(there, totals.left, now))
+    try:
+        meant = chosen.among(journals, now)
+    except LedgerError as error:
+        where = f"in {', '.join(map(str, there))}" + (f", older than {age}" if age else "")
+        raise LedgerError(f"{error.message} {where}", hint=error.hint) from None
+    totals.kept += len(journals) - len(meant)
     # What is no journal was not meant, unless it was named.
     named = {str(path) for path in there}
     strangers = sum(left.path not in named for left in totals.left)

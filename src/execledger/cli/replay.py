@@ -140,9 +140,9 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
         f"{tally.programs:,}",
         f"{known:.2%} are of known programs{_listed('; not: ', tally.unknown_programs, 8)}",
     )
-    yield "reuse before running", f"{tally.reuses.total():,}", _top(tally.reuses)
+    yield "reused before running", f"{tally.reuses.total():,}", _top(tally.reuses)
     yield "false reuses", f"{len(tally.false):,}", ""
-    yield "elided after running", f"{tally.elided.total():,}", _top(tally.elided)
+    yield "reused after running", f"{tally.elided.total():,}", _top(tally.elided)
     yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with an equal result{_listed('; ', tally.nudges)}"
     yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
     share = tally.saved_bytes / max(tally.read_bytes, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ import click
 from execledger.agents.programs import find_program
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.errors import LedgerError
+from execledger.extras import install_command, missing
 from execledger.off import is_off
 
 AGENTS = {
@@ -98,8 +98,8 @@ def show(folder: Path | None, *, browser: bool) -> None:
 
     try:
         # Looked for and not loaded: the agent should not wait for that.
-        if find_spec("aiohttp") is None:
-            raise LedgerError("aiohttp is not installed, expected: pip install 'execledger[view]'")
+        if lacks := missing("view"):
+            raise LedgerError(f"{lacks[0]}: not installed", hint=install_command("view"))
         said = f"this run is shown at {start(folder, browser=browser)}"
     except (LedgerError, OSError, ValueError) as error:
         said = f"this run is not shown: {error}"

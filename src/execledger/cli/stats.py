@@ -34,8 +34,13 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"execledger: {sentence}", err=True)
     if len(totals.named) == MAX_NAMES:
         click.echo("execledger: more files with trouble are counted, but not named", err=True)
+    if totals.repeated:
+        click.echo(f"execledger: {totals.repeated:,} copies of runs that were already counted are left out", err=True)
+    hint = "`execledger replay PATH...` reads the recorded runs of agents" if totals.foreign else ""
     if not totals.runs and (paths or totals.unread):
-        raise LedgerError(f"no journal was read at {', '.join(given)}")
+        raise LedgerError(f"no journal was read at {', '.join(given)}", hint=hint)
+    if hint:
+        click.echo(f"execledger: `stats` adds up journals of Ledger; {hint}", err=True)
     if as_json:
         click.echo(msgspec.json.encode(totals).decode())
     elif totals.runs:
@@ -47,11 +52,13 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
 def add_up(sources: Iterator[Source]) -> Totals:
     """The totals over these sources, one in memory at a time."""
     totals = Totals()
+    counted: set[tuple[str, float]] = set()
     for source in sources:
         run, trouble = RunSummary(), Trouble()
         try:
             data = source.read()
             if not is_journal(data):
+                totals.foreign += 1
                 raise UnreadableRun(source.name, "found something else, expected a journal")
             for event in read_events(source.name, data, trouble):
                 run.add(event)
@@ -60,6 +67,11 @@ def add_up(sources: Iterator[Source]) -> Totals:
         except MemoryError:
             totals.skip(f"{source.name}: {TOO_LARGE}")
         else:
+            if run.identity in counted:
+                totals.repeated += 1
+                continue
+            if run.identity is not None:
+                counted.add(run.identity)
             totals.add(source.name, run, trouble)
     return totals
 
@@ -81,8 +93,8 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
     yield "model calls", f"{totals.model_calls:,}", ""
     yield "commands proposed", f"{counts.proposed:,}", ""
     yield "run", f"{counts.ran:,}", ""
-    yield "suppressed", f"{counts.suppressed:,}", "answered with a reference, not run"
-    yield "elided", f"{counts.elided:,}", "run, the output replaced by a reference"
+    yield "reused before running", f"{counts.suppressed:,}", "answered with a reference, without running"
+    yield "reused after running", f"{counts.elided:,}", "run, the output replaced by a reference"
     yield "nudged", f"{counts.nudged:,}", "run, a remark added"
     if counts.measured:
         yield "redundant re-reads", f"{counts.rereads:,}", f"{counts.exact_rereads:,} of the very same range"
@@ -92,9 +104,9 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
     if totals.shadow_runs:
         yield "shadow runs", f"{totals.shadow_runs:,}", "nothing was changed in these"
         judged = f"right {counts.shadow_right:,}, wrong {counts.shadow_wrong:,}"
-        yield "would not have run", f"{counts.shadow_reuses:,}", judged
-        yield "would have been elided", f"{counts.shadow_elided:,}", "run, the output replaced by a reference"
-        yield "would have been nudged", f"{counts.shadow_nudges:,}", "run, a remark added"
+        yield "would be reused before", f"{counts.shadow_reuses:,}", judged
+        yield "would be reused after", f"{counts.shadow_elided:,}", "run, the output replaced by a reference"
+        yield "would be nudged", f"{counts.shadow_nudges:,}", "run, a remark added"
 
 
 def _usage(totals: Totals) -> Iterator[tuple[str, str, str]]:

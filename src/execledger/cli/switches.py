@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 
 from execledger.core.policy import Policy, Preset
-from execledger.errors import LedgerError
+from execledger.extras import needing
 from execledger.journal.folder import journal_folder
 
 if TYPE_CHECKING:
@@ -81,10 +81,8 @@ def switches(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
     """What a proxy does with conversations, under these switches."""
-    try:
+    with needing("codex"):
         import_module("execledger.proxy.serve")
-    except ModuleNotFoundError as error:
-        raise LedgerError(f"{error.name}: not installed", hint="pip install 'execledger[codex]'") from error
     from execledger.proxy.book import Rules
 
     return Rules(

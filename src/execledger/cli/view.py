@@ -15,6 +15,7 @@ import click
 from execledger.cli.runs import chosen_policy, policy_options, shim_resolver
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
+from execledger.extras import needing
 from execledger.journal.folder import journal_folder, private_folder, require_readable, state_folder
 
 
@@ -86,7 +87,5 @@ def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: 
 
 def require_server() -> None:
     """See that what the server needs is installed; the error says how to."""
-    try:
+    with needing("view"):
         import_module("execledger.viewer.server")
-    except ModuleNotFoundError as error:
-        raise LedgerError(f"{error.name}: not installed", hint="pip install 'execledger[view]'") from error

@@ -149,7 +149,7 @@ def explanation(run: Run, index: int, told: Told) -> Iterator[str]:
     for step in dict.fromkeys((*decision.refers_to, *shown.compared_to)):
         yield f"refers to: call {step}: {run.steps[step].action.command[:100]}"
     suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
-    yield f"compared:  {shown.compared or ('it did not run' if suppressed else 'not eligible')}"
+    yield f"compared:  {shown.compared or ('no, it was reused before running' if suppressed else 'not eligible')}"
     yield f"shown:     {_showing(shown)}"
     if told.today:
         yield f"today:     {told.today}"

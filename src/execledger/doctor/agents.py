@@ -7,7 +7,6 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 from execledger.agents.mini_launch import PRESENT, TOO_OLD, interpreter_of, remedy
@@ -15,6 +14,7 @@ from execledger.agents.supported import AGENTS, BROKEN_LITELLM, CODEX, MINI, Sup
 from execledger.doctor.asking import ask
 from execledger.doctor.findings import Finding
 from execledger.errors import LedgerError
+from execledger.extras import install_command, missing
 
 VERSIONS = """
 import sys
@@ -32,7 +32,7 @@ def agent(one: Supported) -> Iterator[Finding]:
     """Every copy of an agent."""
     places = programs(one)
     if not places:
-        yield Finding(one.name, "ok", "not found here")
+        yield Finding(one.name, "none", "not found here")
     for place in places:
         yield from _packaged(one, place) if one.package else _program(one, place)
 
@@ -40,7 +40,7 @@ def agent(one: Supported) -> Iterator[Finding]:
 def nothing_to_run() -> Iterator[Finding]:
     """No agent that Ledger can be around."""
     if not any(programs(one) for one in AGENTS if one.use == "run"):
-        fix = "pip install 'execledger[mini]', or npm install -g @openai/codex"
+        fix = f"{install_command('mini')}, or npm install -g @openai/codex"
         yield Finding("agents", "note", "none that Ledger can run", fix)
 
 
@@ -106,8 +106,8 @@ def _program(one: Supported, place: str) -> Iterator[Finding]:
         )
         return
     yield _judged(one, number[0], place)
-    if one is CODEX and (lacks := [name for name in ("aiohttp", "zstandard") if find_spec(name) is None]):
-        yield Finding(one.name, "fix", f"needs {' and '.join(lacks)}", "pip install 'execledger[codex]'")
+    if one is CODEX and (lacks := missing("codex")):
+        yield Finding(one.name, "fix", f"needs {' and '.join(lacks)}", install_command("codex"))
 
 
 def _judged(one: Supported, version: str, place: str) -> Finding:

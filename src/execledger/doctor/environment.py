@@ -10,7 +10,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from execledger.doctor.findings import Finding
 from execledger.loopback import HOST
-from execledger.off import is_off
+from execledger.off import explained, is_off, unknown_word
 from execledger.redact import redact
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL")
@@ -21,7 +21,9 @@ CONNECT_SECONDS = 3.0
 
 def switches() -> Iterator[Finding]:
     """Our own variables."""
-    if is_off():
+    if word := unknown_word():
+        yield Finding("EXECLEDGER", "fix", explained(word), "unset EXECLEDGER, or set it to one of these")
+    elif is_off():
         found = f"EXECLEDGER={os.environ['EXECLEDGER']}: every entry point passes through"
         yield Finding("EXECLEDGER", "note", found, "unset EXECLEDGER, to have Ledger back")
     if chosen := os.environ.get("EXECLEDGER_JOURNAL"):

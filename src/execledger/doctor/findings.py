@@ -19,8 +19,8 @@ class Finding(Struct, frozen=True):
 
     check: str
     """What was looked at."""
-    status: Literal["ok", "note", "fix"]
-    """``ok``, ``note``: good to know, ``fix``: something does not work."""
+    status: Literal["ok", "none", "note", "fix"]
+    """``ok``, ``none``: it is not here and need not be, ``note``: good to know, ``fix``: something does not work."""
     found: str
     """What was found."""
     fix: str = ""

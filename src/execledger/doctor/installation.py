@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import stat
@@ -13,18 +12,9 @@ from pathlib import Path
 
 from execledger import __version__
 from execledger.doctor.findings import Finding
+from execledger.extras import EXTRAS, install_command, missing
 from execledger.journal.folder import edits_file, journal_folder, require_readable, state_folder
 
-EXTRAS = {
-    "codex": ("aiohttp", "zstandard"),
-    "eval": ("duckdb", "matplotlib", "numpy", "scipy"),
-    "mini": ("minisweagent", "litellm"),
-    "ray": ("ray",),
-    "swebench": ("swebench",),
-    "symbols": ("tree_sitter_javascript", "tree_sitter_go", "tree_sitter_rust", "tree_sitter_java"),
-    "view": ("aiohttp",),
-}
-"""The modules by which each extra is known."""
 OLDEST_PYTHON = (3, 11)
 ROOM = 100_000_000
 """Bytes that should be free: many long runs."""
@@ -40,20 +30,13 @@ def package() -> Iterator[Finding]:
 
 def extras() -> Iterator[Finding]:
     """Which extras are installed; none of them is needed by itself."""
-    missing = {name: [one for one in modules if not _there(one)] for name, modules in EXTRAS.items()}
-    here = [name for name, lacks in missing.items() if not lacks]
+    lacking = {name: missing(name) for name in EXTRAS}
+    here = [name for name, lacks in lacking.items() if not lacks]
     yield Finding("extras", "ok", f"installed: {', '.join(here) or 'none'}")
-    for name, lacks in missing.items():
+    for name, lacks in lacking.items():
         if lacks and len(lacks) < len(EXTRAS[name]):
             found = f"{name} is half installed, without {', '.join(lacks)}"
-            yield Finding("extras", "note", found, f"pip install 'execledger[{name}]'")
-
-
-def _there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+            yield Finding("extras", "note", found, install_command(name))
 
 
 def folders() -> Iterator[Finding]:

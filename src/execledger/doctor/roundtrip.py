@@ -7,11 +7,11 @@ import http.client
 import json
 import tempfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from execledger.doctor.environment import passes_by
 from execledger.doctor.findings import Finding
+from execledger.extras import install_command, missing
 from execledger.loopback import HOST
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ SECONDS = 60.0
 
 def proxy() -> Iterator[Finding]:
     """One streamed request through the proxy and back."""
-    if find_spec("aiohttp") is None or find_spec("zstandard") is None:
-        yield Finding("proxy", "note", "not installed", "pip install 'execledger[codex]'")
+    if missing("codex"):
+        yield Finding("proxy", "note", "not installed", install_command("codex"))
         return
     if not passes_by():
         # The proxy would ask the same web proxy for the upstream that we are about to start.
@@ -50,8 +50,8 @@ def proxy() -> Iterator[Finding]:
 
 def viewer() -> Iterator[Finding]:
     """The page."""
-    if find_spec("aiohttp") is None:
-        yield Finding("viewer", "note", "not installed", "pip install 'execledger[view]'")
+    if missing("view"):
+        yield Finding("viewer", "note", "not installed", install_command("view"))
         return
     from execledger.viewer.server import Settings, Viewer
 

@@ -11,8 +11,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from execledger.errors import LedgerError
 from execledger.evaluate.plan import EngineName, Plan
+from execledger.extras import needing
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -78,8 +78,6 @@ def engine_of(plan: Plan) -> Engine:
 
 
 def _ray() -> Any:
-    try:
+    with needing("ray"):
         import ray
-    except ImportError:
-        raise LedgerError("ray: not installed", hint="pip install 'execledger[ray]'") from None
     return ray

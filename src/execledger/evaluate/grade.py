@@ -18,6 +18,7 @@ from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.results import PREDICTIONS
 from execledger.evaluate.study import Trial
 from execledger.evaluate.verdicts import Verdicts, keep, read_report
+from execledger.extras import install_command
 
 HARNESS = "swebench.harness.run_evaluation"
 """The official harness."""
@@ -67,7 +68,7 @@ def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
 def need_harness(docker: str = "docker", package: str = "swebench") -> None:
     """Say so where nothing here can grade."""
     if missing := harness_missing(docker, package):
-        hint = f"pip install 'execledger[swebench]' where Docker runs, {_ELSEWHERE}"
+        hint = f"{install_command('swebench')} where Docker runs, {_ELSEWHERE}"
         raise LedgerError(f"{missing}: which instances are resolved stays unknown", hint=hint)
 
 

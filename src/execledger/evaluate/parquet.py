@@ -22,6 +22,7 @@ from execledger.evaluate.metrics import Read
 from execledger.evaluate.prices import Prices, load_prices
 from execledger.evaluate.records import RunRow, Tokens
 from execledger.evaluate.redundancy import Redundancies
+from execledger.extras import needing
 from execledger.journal.clean import clean
 from execledger.replay import Replayed, new_ledger, replay
 from execledger.trajectories.formats import read_run
@@ -30,7 +31,6 @@ from execledger.trajectories.recording import Run
 if TYPE_CHECKING:
     import duckdb
 
-_HINT = "install execledger[eval]"
 _MEMORY = "512MB"
 _LONGEST_TEXT = 100_000
 """Characters of a text that are kept: a command may carry a whole file, and a row has to fit into memory."""
@@ -106,10 +106,8 @@ def export(
     read: Read = read_run,
 ) -> Exported:
     """Write ``runs.parquet`` and ``calls.parquet`` for all runs under ``paths`` into ``folder``."""
-    try:
+    with needing("eval"):
         import duckdb
-    except ImportError:
-        raise LedgerError("duckdb is not installed, expected it for writing Parquet", hint=_HINT) from None
     exported = Exported()
     found = collect(paths, prices or load_prices(), exported.unreadable, read)
     try:

@@ -11,6 +11,7 @@ from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.rendering import WIDTH, Table, latex_document, to_json, to_latex, to_markdown, to_terminal
 from execledger.evaluate.tables import tables
+from execledger.extras import needing
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -58,7 +59,8 @@ def _figures(rows: tuple[RunRow, ...], formats: Collection[str], folder: Path) -
     kinds = [kind for kind in FIGURE_FORMATS if kind in formats]
     if not kinds:
         return ()
-    from execledger.evaluate.figures import write_figures  # Drawing is the slowest import of all.
+    with needing("eval"):
+        from execledger.evaluate.figures import write_figures  # Drawing is the slowest import of all.
 
     return write_figures(settings(rows), folder, kinds)
 

@@ -29,9 +29,9 @@ class Counts(Struct, kw_only=True):
     ran: int = 0
     """Those that ran."""
     suppressed: int = 0
-    """Those that did not run: a reference answered them."""
+    """Those that were reused before running: a reference answered them."""
     elided: int = 0
-    """Those that ran and whose output was replaced by a reference."""
+    """Those that were reused after running: a reference replaced their output."""
     nudged: int = 0
     """Those whose result got a remark."""
     measured: int = 0
@@ -47,13 +47,13 @@ class Counts(Struct, kw_only=True):
     faults: int = 0
     """Faults of ours that were caught."""
     shadow_reuses: int = 0
-    """In shadow mode: commands that would not have run."""
+    """In shadow mode: commands that would have been reused before running."""
     shadow_right: int = 0
     """Those of them whose real output bore the decision out."""
     shadow_wrong: int = 0
     """Those whose real output was a different one: false reuses."""
     shadow_elided: int = 0
-    """In shadow mode: commands that would have run, with a reference in place of their output."""
+    """In shadow mode: commands that would have been reused after running."""
     shadow_nudges: int = 0
     """In shadow mode: remarks that would have been added."""
 

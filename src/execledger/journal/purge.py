@@ -18,10 +18,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from execledger.errors import LedgerError
 from execledger.journal.writer import SUFFIX
 
 FRESH_SECONDS = 3600.0
 """A journal without an end that was written to within this time may belong to a run that goes on."""
+MAX_LISTED = 10
+"""Runs that are named where a name could mean several."""
 _FIRST_LINE = 1_000_000
 _LAST_LINES = 100_000
 
@@ -41,6 +44,11 @@ class Found(Struct, frozen=True):
     """The file itself, whatever its name: device and number."""
     busy: str = ""
     """Why it is left alone; "" if it is not."""
+
+    @property
+    def name(self) -> str:
+        """The file's name without the suffix that every journal has."""
+        return self.path.name.removesuffix(SUFFIX)
 
 
 class Left(Struct, frozen=True):
@@ -203,14 +211,33 @@ class Chosen(Struct, frozen=True):
     older_than: float | None = None
     """Those that were last written to longer ago than this many seconds."""
     runs: tuple[str, ...] = ()
-    """Those of these runs: the run's name, or the file's."""
+    """Those of these runs, each by its name or path, or by how its name begins; every run if empty."""
 
-    def takes(self, found: Found, now: float) -> bool:
-        """Whether a journal is meant."""
-        if self.older_than is not None and now - found.changed <= self.older_than:
-            return False
-        names = (found.run, found.path.name, found.path.name.removesuffix(SUFFIX))
-        return not self.runs or any(run in names for run in self.runs)
+    def among(self, journals: Sequence[Found], now: float) -> list[Found]:
+        """The journals that are meant; raises ``LedgerError`` where a run is not found, or could be several."""
+        old = [one for one in journals if self.older_than is None or now - one.changed > self.older_than]
+        if not self.runs:
+            return old
+        meant = {one.path for run in self.runs for one in _named(run, old)}
+        return [one for one in old if one.path in meant]
+
+
+def _named(run: str, journals: Sequence[Found]) -> list[Found]:
+    """The journals of the run that a user calls ``run``, as lists and pages show it, with or without the suffix."""
+    if os.sep in run:
+        whole = [
+            one for one in journals if one.path.absolute() in (Path(run).absolute(), Path(run + SUFFIX).absolute())
+        ]
+    else:
+        whole = [one for one in journals if run.removesuffix(SUFFIX) in (one.run, one.name)]
+    found = whole or [one for one in journals if one.run.startswith(run) or one.name.startswith(run)]
+    if not found:
+        raise LedgerError(f"--run {run}: found no journal of this run")
+    if not whole and len(found) > 1:
+        listed = ", ".join(one.name for one in found[:MAX_LISTED])
+        more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
+        raise LedgerError(f"--run {run}: {len(found)} runs begin like this", hint=f"name one of: {listed}{more}")
+    return found
 
 
 class Purged(Struct):

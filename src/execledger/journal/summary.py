@@ -25,6 +25,8 @@ class RunSummary(Struct):
     """What happened."""
     shadow: bool = False
     """It ran in shadow mode: everything was shown as it came."""
+    identity: tuple[str, float] | None = None
+    """The run's name and the time of its start, which a copy of its journal shares; None without a time."""
     turns: int = 0
     """Model calls that proposed a command."""
     end: Ended | None = None
@@ -39,6 +41,7 @@ class RunSummary(Struct):
         match event:
             case Started():
                 self.shadow = bool(event.policy.get("shadow"))
+                self.identity = None if event.at is None else (event.run, event.at)
             case ViewRendered():
                 self.counts.views += 1
                 self.counts.view_bytes += len(event.text.encode("utf-8", "replace"))
@@ -64,9 +67,10 @@ class RunSummary(Struct):
     def sentence(self) -> str:
         """The run in one line, for its end."""
         counts = self.counts
-        done = f"{counts.suppressed} not run, {counts.elided} elided, {counts.nudged} nudged"
+        done = f"{counts.suppressed} reused before running, {counts.elided} after, {counts.nudged} nudged"
         if self.shadow:
-            done = f"shadow: {counts.shadow_reuses} would not have run, {counts.shadow_wrong} of them wrongly"
+            would = f"{counts.shadow_reuses} would have been reused before running"
+            done = f"shadow: {would}, {counts.shadow_wrong} of them wrongly"
         faults = f"; {_many(counts.faults, 'fault')}" if counts.faults else ""
         return f"Ledger: {_many(counts.proposed, 'command')}, {done}{faults}"
 
@@ -102,7 +106,7 @@ def sentences(runs: Sequence[RunSummary]) -> list[str]:
     counts = [run.counts for run in runs]
     many = (
         f"Ledger: {len(runs)} runs, {_many(sum(one.proposed for one in counts), 'command')}, "
-        f"{sum(one.suppressed for one in counts)} not run, {sum(one.elided for one in counts)} elided, "
+        f"{sum(one.suppressed for one in counts)} reused before running, {sum(one.elided for one in counts)} after, "
         f"{sum(one.nudged for one in counts)} nudged; {_many(sum(one.faults for one in counts), 'fault')}"
     )
     told = [runs[0].sentence() if len(runs) == 1 else many]
@@ -150,6 +154,10 @@ class Totals(Struct):
     """Journals in which lines are damaged or missing."""
     unread: int = 0
     """Files that are no journals, or of a newer version."""
+    foreign: int = 0
+    """Those of them that are no journals at all: runs that an agent recorded, perhaps."""
+    repeated: int = 0
+    """Journals of runs that another journal already told of: copies, which are not counted again."""
     named: list[str] = field(default_factory=list)
     """The files with trouble, with what it is; at most 50."""
 

@@ -42,9 +42,9 @@ def _verdict(decision: Decision, shown: Shown) -> str:
     if isinstance(decision, Reuse):
         earlier = _steps(decision.refers_to)
         if shown.kind == "reference":
-            return f"Not run, {earlier} answers it"
+            return f"Reused before running, {earlier} answers it"
         though = f"though {earlier} answers it"
-        return f"Run in shadow mode, {though} and it would not have run" if shown.instead else f"Run, {though}"
+        return f"Run in shadow mode, {though} and it would have been reused" if shown.instead else f"Run, {though}"
     return f"Run, a repeat of {_steps(decision.refers_to)}" if isinstance(decision, Nudge) else "Run"
 
 

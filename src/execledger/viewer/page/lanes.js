@@ -5,10 +5,14 @@ export const CATEGORIES = ["inspect", "search", "test", "modify", "setup", "othe
 
 /** What Ledger did with a step, if it did something: the mark, and what it stands for. */
 export const MARKS = {
-  reuse: { sign: "◆", short: "reused", words: "not run: an earlier result still holds" },
+  reuse: {
+    sign: "◆",
+    short: "reused before running",
+    words: "not executed: an earlier result still holds, and a reference to it is the answer",
+  },
   reference: {
     sign: "◇",
-    short: "elided",
+    short: "reused after running",
     words: "run, with a reference in place of an output that already stands there",
   },
   remark: { sign: "▲", short: "nudged", words: "run, and shown with a remark" },
@@ -19,12 +23,12 @@ export const MARKS = {
 export const SHADOW_MARKS = {
   "would-reuse": {
     sign: "(◆)",
-    short: "would be reused",
-    words: "run; it would not have run, an earlier result still holds",
+    short: "would be reused before running",
+    words: "run and shown; an earlier result still holds, and a reference to it would have been the answer",
   },
   "would-reference": {
     sign: "(◇)",
-    short: "would be elided",
+    short: "would be reused after running",
     words: "run and shown; a reference would have stood in place of its output",
   },
   "would-remark": { sign: "(▲)", short: "would be nudged", words: "run and shown; a remark would have been added" },

@@ -1,0 +1,87 @@
+"""Optional extras: the modules that each of them brings, and how to install one from where this package came.
+
+The package is on no index, so a hint names the source that this copy was installed from.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from execledger.errors import LedgerError
+
+NAME = "execledger"
+EXTRAS = {
+    "codex": ("aiohttp", "zstandard"),
+    "eval": ("duckdb", "matplotlib", "numpy", "scipy"),
+    "mini": ("minisweagent", "litellm"),
+    "ray": ("ray",),
+    "swebench": ("swebench",),
+    "symbols": ("tree_sitter_javascript", "tree_sitter_go", "tree_sitter_rust", "tree_sitter_java"),
+    "view": ("aiohttp",),
+}
+"""The modules by which each extra is known."""
+
+
+def missing(extra: str) -> list[str]:
+    """The modules of an extra that can't be found; they are looked for, not imported."""
+    return [module for module in EXTRAS[extra] if not _present(module)]
+
+
+def _present(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Import modules of an extra inside this; where one is not installed, the error says how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRAS[extra]:
+            raise
+        raise LedgerError(
+            f"{module}: not installed, it comes with the extra `{extra}`", hint=install_command(extra)
+        ) from error
+
+
+def install_command(*extras: str) -> str:
+    """The command that installs these extras."""
+    source, editable = _source()
+    wanted = f"[{','.join(extras)}]"
+    if source is None:
+        return f"in a clone of the repository: pip install -e '.{wanted}'"
+    # Quoted in any case, since a shell may take the brackets for a pattern.
+    quoted = shlex.quote(f"{source}{wanted}")
+    return f"pip install -e {quoted}" if editable else f"pip install {quoted}"
+
+
+def requirement() -> str:
+    """What an installer is given to install this package into another environment."""
+    source, _ = _source()
+    return "PATH-OF-A-CLONE" if source is None else shlex.quote(source)
+
+
+def _source() -> tuple[str | None, bool]:
+    """The folder or file that this copy was installed from, if it is still there, and whether it is run in place."""
+    clone = Path(__file__).resolve().parents[2]
+    if (clone / "src" / NAME / Path(__file__).name).is_file() and (clone / "pyproject.toml").is_file():
+        return str(clone), True
+    try:
+        told = json.loads(distribution(NAME).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return None, False
+    url = urlsplit(told.get("url", ""))
+    path = url2pathname(url.path)
+    return (path, False) if url.scheme == "file" and Path(path).exists() else (None, False)
