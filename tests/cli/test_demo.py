@@ -40,8 +40,8 @@ OutOfStock, although there is exactly one left.\
             "</execution_state>",
             "",
             """\
-14 commands: 1 not run, because their result was proven to stand above; 2 run and found to stand
-above; 1 remarked on.\
+14 commands: 1 reused before running, because an earlier result still holds; 2 reused after running,
+because the output was shown before; 1 nudged.\
 """,
             "3 references, 0 of them false by what was recorded.",
             "A scripted agent does not react: this shows what is decided, not what a model makes of it.",

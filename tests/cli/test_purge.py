@@ -121,7 +121,7 @@ def test_redact_deletes_nothing(execledger: Execledger, state: Path) -> None:
         (["--all", "--run", "x"], "--all: found with --older-than or --run"),
         (["nowhere", "--all"], "nowhere: found nothing there"),
         (["--run", "old", "--run", "typo", "--yes"], "--run typo: found no journal of this run in "),
-        (["--run", "new", "--older-than", "1d", "--yes"], "--run new: found no journal of this run in "),
+        (["--run", "new", "--older-than", "1d", "--yes"], "older than 1d"),
     ],
 )
 def test_what_makes_no_sense_is_said(execledger: Execledger, state: Path, arguments: list[str], words: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from execledger.cli.main import group
 from execledger.cli.stats import add_up
@@ -69,7 +70,32 @@ def test_torn_and_foreign_files_are_named_and_counted(tmp_path: Path) -> None:
         f"execledger: {tmp_path}/later.jsonl: found a journal of version 2, expected at most 1",
         "hint: a newer execledger reads it",
         f"execledger: {tmp_path}/torn.ledger.jsonl: the last line is torn",
+        "execledger: `stats` adds up journals of Ledger; `execledger replay PATH...` reads the recorded runs of agents",
     ]
+
+
+def test_recorded_runs_of_agents_are_pointed_to_replay(tmp_path: Path) -> None:
+    """Where there are only those, and where they stand beside journals."""
+    (tmp_path / "run.traj.json").write_text('{"trajectory_format": "mini-swe-agent-1.1", "messages": []}')
+    with pytest.raises(LedgerError) as caught:
+        CliRunner().invoke(group, ["stats", str(tmp_path)], catch_exceptions=False)
+    assert caught.value.hint == "`execledger replay PATH...` reads the recorded runs of agents"
+    written(tmp_path, RUN)
+    assert stats(str(tmp_path)).stderr.splitlines()[-1] == (
+        f"execledger: `stats` adds up journals of Ledger; {caught.value.hint}"
+    )
+
+
+def test_a_run_and_its_copy_are_one_run(tmp_path: Path) -> None:
+    """Known by its name and start; runs of one name that began at other times are others."""
+    journal = written(tmp_path, [replace(RUN[0], at=100.25), *RUN[1:]])
+    (tmp_path / "copy.jsonl").write_bytes(journal.read_bytes())
+    (tmp_path / "earlier-copy.jsonl").write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:2]))
+    written(tmp_path, [replace(RUN[0], at=100.5), *RUN[1:]], "another")
+    result = stats(str(tmp_path), "--json")
+    found = msgspec.json.decode(result.stdout)
+    assert (found["runs"], found["repeated"], found["input_tokens"], found["unended"]) == (2, 2, 2 * 1234, 0)
+    assert result.stderr == "execledger: 2 copies of runs that were already counted are left out\n"
 
 
 def test_people_get_a_table(tmp_path: Path) -> None:

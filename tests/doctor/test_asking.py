@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from execledger.doctor.asking import Said, ask
 from execledger.doctor.findings import Finding, guarded
@@ -28,26 +30,32 @@ def test_a_program_that_can_t_be_started_is_trouble(tmp_path: Path) -> None:
     assert ask([str(tmp_path / "text")]).trouble.startswith("can't be started: ")
 
 
-def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_program_that_hangs_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its child, too, which has its output open."""
-    script = f"sleep 600 & echo $! > {tmp_path / 'child'}; sleep 600"
-    said = ask(["sh", "-c", f"trap '' TERM; {script}"], seconds=2.0)
+    ready, alive = tmp_path / "ready", tmp_path / "alive"
+    os.mkfifo(ready)
+    os.mkfifo(alive)
+    # Both have one end of a pipe open for as long as they live; the program says when its child was started.
+    script = f"trap '' TERM; exec 3>{alive}; sleep 600 & echo started > {ready}; sleep 600"
+    reading = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+
+    class Patient(subprocess.Popen[bytes]):
+        """Its time is over once the child was started, however long that takes."""
+
+        def wait(self, timeout: float | None = None) -> int:
+            if timeout is not None:
+                assert ready.read_text() == "started\n"
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            return super().wait()
+
+    monkeypatch.setattr(subprocess, "Popen", Patient)
+    said = ask(["sh", "-c", script], seconds=2.0)
     assert said.trouble == "did not answer within 2 seconds"
-    child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 60
-    while _lives(child):
-        assert time.monotonic() < deadline, "the child outlived its end"
-        time.sleep(0.02)
-
-
-def _lives(process: int) -> bool:
-    """A process that nobody has asked after yet is dead all the same."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{process}/stat")
-    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+    os.set_blocking(reading, True)
+    assert os.read(reading, 1) == b"", "reading ends when nobody has the other end open any more"
+    os.close(reading)
 
 
 def test_a_check_that_fails_is_a_finding() -> None:

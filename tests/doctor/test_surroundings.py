@@ -151,6 +151,9 @@ def test_a_ledger_that_is_switched_off_is_noted(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("EXECLEDGER", "off")
     (finding,) = environment.switches()
     assert (finding.status, finding.fix) == ("note", "unset EXECLEDGER, to have Ledger back")
+    monkeypatch.setenv("EXECLEDGER", "banana")
+    (finding,) = environment.switches()
+    assert (finding.status, finding.fix) == ("fix", "unset EXECLEDGER, or set it to one of these")
 
 
 def test_a_streamed_request_comes_back_whole() -> None:

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from execledger.core.ledger import Ledger
+from execledger.errors import LedgerError
 from execledger.journal import Ended, Journal, read_journal, rebuild
 from execledger.journal.codec import _ENCODER
 from execledger.journal.events import Counts
@@ -133,10 +134,36 @@ def test_journals_are_chosen_by_age_and_by_run(tmp_path: Path) -> None:
     path = ended(tmp_path, "file-name", run="run-name")
     (found,), _ = found_in(tmp_path)
     now = path.stat().st_mtime + 100
-    assert Chosen().takes(found, now)
-    assert (Chosen(99).takes(found, now), Chosen(100).takes(found, now)) == (True, False)
-    for name, meant in {"run-name": True, "file-name": True, "file-name.ledger.jsonl": True, "name": False}.items():
-        assert Chosen(runs=(name,)).takes(found, now) == meant
+    assert Chosen().among([found], now) == [found]
+    assert (Chosen(99).among([found], now), Chosen(100).among([found], now)) == ([found], [])
+    for name in (
+        "run-name",
+        "file-name",
+        "file-name.ledger.jsonl",
+        "run",
+        "file-n",
+        str(path),
+        f"{tmp_path}/file-name",
+    ):
+        assert Chosen(runs=(name,)).among([found], now) == [found]
+    for name in ("name", "un-name", str(tmp_path / "other"), "file-name.ledger.jsonl.gz"):
+        with pytest.raises(LedgerError, match=f"--run {name}: found no journal of this run"):
+            Chosen(runs=(name,)).among([found], now)
+
+
+def test_the_beginning_of_a_name_must_mean_one_run(tmp_path: Path) -> None:
+    """Several are listed, so that one can be named; a whole name means its run, whatever else begins like it."""
+    for name in ("mini-1", "mini-10", "mini-2"):
+        ended(tmp_path, name, run=name)
+    found, _ = found_in(tmp_path)
+    assert [one.name for one in Chosen(runs=("mini-1",)).among(found, 0.0)] == ["mini-1"]
+    assert [one.name for one in Chosen(runs=("mini-10", "mini-2")).among(found, 0.0)] == ["mini-10", "mini-2"]
+    with pytest.raises(LedgerError) as caught:
+        Chosen(runs=("mini",)).among(found, 0.0)
+    assert str(caught.value) == "--run mini: 3 runs begin like this\nhint: name one of: mini-1, mini-10, mini-2"
+    many = [Found(tmp_path / f"{n:02}", f"x{n}", 0, 0.0, (0, n)) for n in range(13)]
+    with pytest.raises(LedgerError, match=r"13 runs begin like this\nhint: name one of: 00, .*, 09 and 3 more"):
+        Chosen(runs=("x",)).among(many, 0.0)
 
 
 def test_edits_go_only_where_they_are_ours_and_unused(tmp_path: Path) -> None:

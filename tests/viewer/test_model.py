@@ -83,8 +83,8 @@ def test_a_step_in_full() -> None:
             },
             "mark": "reuse",
             "words": (
-                "Not run, step 1 answers it: every line that it asks for stands in earlier results, and the file has "
-                "not changed since."
+                "Reused before running, step 1 answers it: every line that it asks for stands in earlier results, "
+                "and the file has not changed since."
             ),
             "compared": "covered",
             "compared_to": (1,),
@@ -204,7 +204,7 @@ def test_a_conversation_that_begins_late_is_no_compaction() -> None:
 
 
 def test_what_shadow_mode_would_have_done_is_told_as_that() -> None:
-    """Commands that ran are not called suppressed, neither on the timeline nor in the sums nor in words."""
+    """Commands that ran are not called reused, neither on the timeline nor in the sums nor in words."""
     read = shown("cat a.py", "x\n" * 400)
     policy = Policy(shadow=True)
     steps = [
@@ -218,7 +218,9 @@ def test_what_shadow_mode_would_have_done_is_told_as_that() -> None:
     assert answer.steps.mark == ["", "would-reuse", "would-reference", "would-remark"]
     line = answer.line
     assert (line.shadow, line.reuses, line.elided, line.nudges, line.saved_bytes) == (True, 1, 1, 1, 0)
-    assert reading.step(1).words.startswith("Run in shadow mode, though step 0 answers it and it would not have run")
+    assert reading.step(1).words.startswith(
+        "Run in shadow mode, though step 0 answers it and it would have been reused"
+    )
 
 
 def test_what_is_wrong_in_a_journal_is_said() -> None:
@@ -313,15 +315,15 @@ def test_every_rule_has_words() -> None:
         (
             Reuse("repeat", (), ()),
             Shown("full", instead="reference", compared="same"),
-            "Run in shadow mode, though an earlier step answers it and it would not have run: the very same command "
-            "has a result above, and nothing has changed since. In shadow mode nothing was changed; otherwise a "
-            "reference would have stood in place of its output.",
+            "Run in shadow mode, though an earlier step answers it and it would have been reused: the very same "
+            "command has a result above, and nothing has changed since. In shadow mode nothing was changed; otherwise "
+            "a reference would have stood in place of its output.",
         ),
         (
             Reuse("repeat", (), (1,)),
             Shown("reference", compared="different"),
-            "Not run, step 1 answers it: the very same command has a result above, and nothing has changed since. "
-            "By the recorded output that is wrong: a false reuse.",
+            "Reused before running, step 1 answers it: the very same command has a result above, and nothing has "
+            "changed since. By the recorded output that is wrong: a false reuse.",
         ),
     ],
 )

@@ -89,8 +89,9 @@ def _replayed(full: bool) -> None:
     click.echo(ledger.inform(sealed=run.container).text)
     references = tally.reuses.total() + tally.elided.total()
     click.echo(
-        f"\n{tally.calls} commands: {tally.reuses.total()} reused before running, because an earlier result was proven"
-        f" to still hold; {tally.elided.total()} reused after running, because it was the same; {tally.remarks} nudged."
+        f"\n{tally.calls} commands: {tally.reuses.total()} reused before running, because an earlier result still"
+        f" holds; {tally.elided.total()} reused after running, because the output was shown before;"
+        f" {tally.remarks} nudged."
     )
     click.echo(f"{references} references, {len(tally.false)} of them false by what was recorded.")
     click.echo("A scripted agent does not react: this shows what is decided, not what a model makes of it.")
