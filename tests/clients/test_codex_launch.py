@@ -278,7 +278,7 @@ def test_an_old_version_is_told_by_its_environment(home: CodexHome) -> None:
     [
         (["--no-inform"], False, RAN, "2 commands, 0 reused before running, 1 after, 0 nudged"),
         (["--no-govern"], True, "", "2 commands, 0 reused before running, 0 after, 0 nudged"),
-        (["--shadow"], False, "", "2 commands, shadow: 0 would not have run, 0 of them wrongly"),
+        (["--shadow"], False, "", "2 commands, shadow: 0 would have been reused before running, 0 of them wrongly"),
         (["--preset", "paper"], True, NOT_RUN, "2 commands, 1 reused before running, 0 after, 0 nudged"),
         (["--sealed"], True, NOT_RUN, "2 commands, 1 reused before running, 0 after, 0 nudged"),
     ],
