@@ -1,0 +1,206 @@
+"""Every form of a read that a user of a shell has: the command, and what it asks for."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tests.support.believer.displays import COMPLETED, PLAIN, Chosen, Echo, Last, Part, Selection, Span, Style
+
+TRUE = Style("true")
+TRUE_COMPLETED = Style("true", completes=True)
+POSITION = Style("position")
+POSITION_COMPLETED = Style("position", completes=True)
+NL = Style("nonblank", unnumbered="       {text}", completes=True)
+CAT_B = Style("nonblank")
+GREP = Style("true", "{number}:{text}", completes=True)
+AWK = Style("true", "{number}: {text}", completes=True)
+AWK_WIDE = Style("true", "{number:5}  {text}", completes=True)
+
+WHOLE: tuple[tuple[str, Style], ...] = (
+    *((form, PLAIN) for form in ("cat {f}", "cat {f}", "cat < {f}", "cat -- {f}", "cat {f} 2>&1", "cat {f} | cat")),
+    *((form, PLAIN) for form in ("tail -n +1 {f}", "sed -n p {f}", "sed '' {f}", "less {f}", "perl -pe '' {f}")),
+    *(
+        (form, PLAIN)
+        for form in ("sed -n '1,$p' {f}", "cat {f} 2>/dev/null", "cat {f} || echo none", "head -c 99999 {f}")
+    ),
+    *((form, COMPLETED) for form in ("awk 1 {f}", "awk '{{print}}' {f}", "grep '' {f}")),
+    *((form, TRUE) for form in ("cat -n {f}", "cat -n {f}", "cat {f} | cat -n", "cat --number {f}")),
+    *((form, TRUE_COMPLETED) for form in ("nl -ba {f}", "nl -b a {f}", "cat {f} | nl -ba")),
+    ("grep -n '' {f}", GREP),
+    ("awk '{{print NR\": \"$0}}' {f}", AWK),
+    ("nl {f}", NL),
+    ("cat -b {f}", CAT_B),
+)
+RANGE: tuple[tuple[str, Style], ...] = (
+    *((form, PLAIN) for form in ("sed -n '{a},{b}p' {f}",) * 5),
+    *((form, PLAIN) for form in ("sed -n {a},{b}p {f}", "sed -n '{a},{b}p;{b}q' {f}", 'sed -n "{a},{b}p" {f} 2>&1')),
+    *(
+        (form, PLAIN)
+        for form in ("cat {f} | sed -n '{a},{b}p'", "head -n {b} {f} | tail -n +{a}", "sed '{a},{b}!d' {f}")
+    ),
+    *(
+        (form, PLAIN)
+        for form in ("tail -n +{a} {f} | head -n {k}", "sed -n -e '{a},{b}p' {f}", "sed -n '{a},+{j}p' {f}")
+    ),
+    ("perl -ne 'print if $. >= {a} && $. <= {b}' {f}", PLAIN),
+    *((form, COMPLETED) for form in ("awk 'NR>={a} && NR<={b}' {f}", "awk 'NR=={a},NR=={b}' {f}")),
+    ("awk 'NR>={a} && NR<={b} {{print}}' {f}", COMPLETED),
+    *((form, TRUE) for form in ("cat -n {f} | sed -n '{a},{b}p'", "cat -n {f} | head -n {b} | tail -n +{a}")),
+    *((form, TRUE_COMPLETED) for form in ("nl -ba {f} | sed -n '{a},{b}p'", "nl -ba {f} | sed -n '{a},{b}p'")),
+    ("grep -n '' {f} | sed -n '{a},{b}p'", GREP),
+    ("awk 'NR>={a} && NR<={b} {{print NR\": \"$0}}' {f}", AWK),
+    ("awk 'NR>={a}&&NR<={b}{{printf \"%5d  %s\\n\", NR, $0}}' {f}", AWK_WIDE),
+    ("sed -n '{a},{b}p' {f} | cat -n", POSITION),
+    ("sed -n '{a},{b}p' {f} | nl -ba", POSITION_COMPLETED),
+)
+HEAD: tuple[tuple[str, Style], ...] = (
+    *((form, PLAIN) for form in ("head -n {b} {f}", "head -n {b} {f}", "head -{b} {f}", "cat {f} | head -n {b}")),
+    *((form, PLAIN) for form in ("sed '{b}q' {f}", "head -n{b} {f}", "sed -n '1,{b}p' {f}", "cat {f} | head -{b}")),
+    *((form, TRUE) for form in ("head -n {b} {f} | cat -n", "cat -n {f} | head -n {b}")),
+    ("nl -ba {f} | head -n {b}", TRUE_COMPLETED),
+)
+TAIL: tuple[tuple[str, Style], ...] = (
+    *((form, PLAIN) for form in ("tail -n {k} {f}", "tail -n {k} {f}", "tail -{k} {f}", "cat {f} | tail -n {k}")),
+    ("cat -n {f} | tail -n {k}", TRUE),
+    ("tail -n {k} {f} | cat -n", POSITION),
+    ("tail -n {k} {f} | nl -ba", POSITION_COMPLETED),
+)
+REST: tuple[tuple[str, Style], ...] = (
+    *((form, PLAIN) for form in ("tail -n +{a} {f}", "tail -n +{a} {f}", "sed -n '{a},$p' {f}", "sed '1,{i}d' {f}")),
+    ("awk 'NR>={a}' {f}", COMPLETED),
+    ("cat -n {f} | tail -n +{a}", TRUE),
+    ("tail -n +{a} {f} | cat -n", POSITION),
+)
+TEXT = (
+    *("cat -s {f}", "tac {f}", "sort {f}", "cut -c1-40 {f}", "sed -n '{a},{b}p' {f} | cut -c1-30", "sed 's/e/E/' {f}"),
+    *("cat -A {f}", "sort {f} | uniq -c", "wc -l {f}", "ls -a", "find . -name '*.py'"),
+    *(
+        "grep -c '' {f}",
+        "cat {f} missing.txt",
+        "cat {f}; false",
+        "grep -rn value .",
+        "rev {f}",
+        "sed -n '{a},{b}p' {f} | tac",
+    ),
+    *(
+        "sed -n '{a},{b}p' {f} | grep -v '^$'",
+        "cat {f} | tr a-z A-Z",
+        "expand {f}",
+        "fold -w 30 {f}",
+        "head -c 300 {f}",
+        "tail -c 400 {f}",
+    ),
+)
+"""Commands that show more, less or something other than lines of a file in their order: only their text is judged."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A command, and what whoever typed it asks for."""
+
+    command: str
+    parts: tuple[Part | Echo, ...] = ()
+    """In the order of the output; none if only the text of the output can be judged."""
+    harmless: bool = True
+    """Whether it only looks."""
+
+
+def fill(form: str, word: str, first: int, last: int) -> str:
+    """A form of a command with its blanks filled in."""
+    count = last - first + 1
+    return form.format(f=word, a=first, b=last, k=count, i=first - 1, j=count - 1)
+
+
+def containing(word: str) -> Chosen:
+    """The lines that hold a word."""
+    return Chosen(lambda lines: [number for number, line in enumerate(lines, 1) if word in line])
+
+
+def odd(random: Random, word: str, first: int, last: int) -> tuple[str, Selection, Style]:
+    """A read whose lines depend on the file in a way of their own."""
+    count = last - first + 1
+    search = random.choice(("value", "return", "}", "item"))
+    forms: tuple[tuple[str, Callable[[int], list[int]] | Selection, Style], ...] = (
+        (f"grep -n '{search}' {word}", containing(search), GREP),
+        (f"grep '{search}' {word}", containing(search), COMPLETED),
+        (f"head -n -{count} {word}", lambda total: list(range(1, total - count + 1)), PLAIN),
+        (
+            f"head -n {last} {word} | tail -n {count}",
+            lambda total: list(range(1, min(last, total) + 1))[-count:],
+            PLAIN,
+        ),
+        (f"sed -n '{first}p;{last + 1}p' {word}", lambda total: [n for n in (first, last + 1) if n <= total], PLAIN),
+        (
+            f"sed '{first},{last}d' {word}",
+            lambda total: [n for n in range(1, total + 1) if not first <= n <= last],
+            PLAIN,
+        ),
+        (f"awk 'NR%2' {word}", lambda total: list(range(1, total + 1, 2)), COMPLETED),
+        (f"sed -n '$p' {word}", Last(1), PLAIN),
+    )
+    command, choice, style = random.choice(forms)
+    if isinstance(choice, Span | Last | Chosen):
+        return command, choice, style
+    return command, Chosen(lambda lines: choice(len(lines))), style
+
+
+def read(random: Random, path: Path, word: str, first: int, last: int) -> Ask:
+    """A read of about these lines, in one of all forms."""
+    kind = random.random()
+    selection: Selection
+    if kind < 0.24:
+        (form, style), selection = random.choice(WHOLE), Span()
+    elif kind < 0.66:
+        (form, style), selection = random.choice(RANGE), Span(first, last)
+    elif kind < 0.76:
+        (form, style), selection = random.choice(HEAD), Span(1, last)
+        first = 1
+    elif kind < 0.85:
+        (form, style), selection = random.choice(TAIL), Last(last - first + 1)
+    elif kind < 0.92 and first > 1:
+        (form, style), selection = random.choice(REST), Span(first)
+    elif kind < 0.97:
+        command, selection, style = odd(random, word, first, last)
+        return Ask(command, (Part(path, selection, style),))
+    else:
+        return Ask(fill(random.choice(TEXT), word, first, last))
+    return Ask(fill(form, word, first, last), (Part(path, selection, style),))
+
+
+def words(random: Random, folder: Path, path: Path) -> tuple[str, str]:
+    """What stands before the read, and the word for the file: relative, absolute, or from within its folder."""
+    relative = path.relative_to(folder)
+    kind = random.random()
+    if kind < 0.6:
+        return "", shlex.quote(str(relative))
+    if kind < 0.7:
+        return "", shlex.quote(f"./{relative}")
+    if kind < 0.85:
+        return "", shlex.quote(str(path))
+    if kind < 0.93:
+        return f"cd {shlex.quote(str(path.parent))} && ", shlex.quote(path.name)
+    if relative.parent == Path("."):
+        return f"cd {shlex.quote(str(folder))} && ", shlex.quote(path.name)
+    return f"cd {shlex.quote(str(relative.parent))} && ", shlex.quote(path.name)
+
+
+Range = tuple[int, int]
+
+
+def look(random: Random, folder: Path, path: Path, choose: Callable[[], Range]) -> Ask:
+    """One read, or two in one command."""
+    before, word = words(random, folder, path)
+    ask = read(random, path, word, *choose())
+    if random.random() < 0.1:
+        other = read(random, path, word, *choose())
+        between: Sequence[Echo] = ()
+        joint = random.choice((" && ", "; ", "; echo ---; ", " && echo '=====' && "))
+        if "echo" in joint:
+            between = (Echo("---\n" if "---" in joint else "=====\n"),)
+        parts = (*ask.parts, *between, *other.parts) if ask.parts and other.parts else ()
+        ask = Ask(f"{ask.command}{joint}{other.command}", parts)
+    return Ask(before + ask.command, ask.parts)

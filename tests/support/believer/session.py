@@ -1,0 +1,326 @@
+"""One seeded session: commands in a real shell and changes by others, with Ledger between them and a believer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from execledger.core.actions import Action, Observation
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy, Preset
+from execledger.core.step import take
+from tests.support.believer import edits
+from tests.support.believer.displays import PLAIN, Part, Piece, split
+from tests.support.believer.judge import Reader, Truth
+from tests.support.believer.reads import TEXT, TRUE, Ask, fill, look
+
+GIT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.com",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.com",
+    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
+    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+}
+
+
+@dataclass
+class Finding:
+    """Something that misleads."""
+
+    what: str
+    """The reference, or the claim of the view."""
+    kind: str
+    """In which way it misleads."""
+    why: str
+    step: int
+
+
+@dataclass
+class Report:
+    """What became of a session."""
+
+    seed: int
+    sealed: bool
+    commands: list[str] = field(default_factory=list)
+    """What was done, with what was shown of it, for a person to read."""
+    steps: int = 0
+    references: int = 0
+    suppressed: int = 0
+    partial: int = 0
+    superseded: int = 0
+    claims: int = 0
+    views: int = 0
+    unsure: list[str] = field(default_factory=list)
+    """Commands whose output is not what the generator takes it for: only their text was judged."""
+    misleading: list[Finding] = field(default_factory=list)
+    false_claims: list[Finding] = field(default_factory=list)
+
+
+def text_of(random: Random) -> str:
+    """A file of one of the kinds that make a place hard to tell by its text."""
+    count = random.randint(12, 70)
+    kind = random.randrange(6)
+    if kind <= 1:
+        lines = [f"value_{number} = compute(number={number})" for number in range(1, count + 1)]
+    elif kind == 2:
+        lines = []
+        while len(lines) < count:
+            lines += [f"int item_{len(lines)}(int value)", "{", "    return item;", "}", ""]
+    elif kind == 3:
+        cycle = [f"    item {random.randint(1, 9)} of a long list of values" for _ in range(random.randint(2, 6))]
+        lines = (cycle * count)[:count]
+    elif kind == 4:
+        lines = [
+            random.choice(("}", "", "    return item", "end", f"\tvalue {random.randint(1, 30)}")) for _ in range(count)
+        ]
+    else:
+        lines = ["the same line of text, over and over"] * count
+        lines[random.randrange(count)] = "but one is another"
+    end = "\r\n" if random.random() < 0.07 else "\n"
+    return end.join(lines) + ("" if random.random() < 0.1 else end)
+
+
+class World:
+    """A folder with files, and a shell in it."""
+
+    def __init__(self, folder: Path, random: Random) -> None:
+        self.folder, self.random = folder, random
+        names = ["a.py", "src/a.py", "src/deep/c.txt", "my file.txt", "notes.md"]
+        self.files = [folder / name for name in random.sample(names, random.randint(1, 3))]
+        self.past: dict[Path, list[str]] = {}
+        for path in self.files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.put(path, text_of(random))
+        if len(self.files) > 1 and random.random() < 0.2:
+            self.put(self.files[1], self.text(self.files[0]))
+        self.repository = random.random() < 0.2
+        if self.repository:
+            self.run("git init -q && git add -A && git commit -q -m first")
+        if random.random() < 0.2:
+            (folder / "link.py").symlink_to(self.files[0])
+            self.files.append(folder / "link.py")
+
+    def put(self, path: Path, text: str) -> None:
+        path.write_bytes(text.encode())
+
+    def text(self, path: Path) -> str:
+        try:
+            return path.read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def run(self, command: str) -> tuple[str, int]:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C.UTF-8", **GIT}
+        done = subprocess.run(
+            ("bash", "--noprofile", "--norc", "-c", command),
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+            check=False,
+        )
+        return done.stdout.decode("utf-8", "replace"), done.returncode
+
+    def remember(self) -> None:
+        """Keep what stands in the files, for an undo."""
+        for path in self.files:
+            text, past = self.text(path), self.past.setdefault(path, [])
+            if text and text not in past[-1:]:
+                past.append(text)
+
+
+class Author:
+    """Decides what is done next, from what really stands in the files."""
+
+    def __init__(self, world: World, random: Random, sealed: bool) -> None:
+        self.world, self.random, self.sealed = world, random, sealed
+        self.main = world.files[0]
+        self.range: tuple[int, int] = (1, 20)
+        self.edited: Path | None = None
+
+    def file(self) -> Path:
+        return self.main if self.random.random() < 0.7 else self.random.choice(self.world.files)
+
+    def bounds(self, total: int) -> tuple[int, int]:
+        """The lines to look at: often about those of the last look, sometimes beyond the end of the file."""
+        random = self.random
+        first, last = self.range
+        kind = random.random()
+        if kind < 0.35:
+            pass
+        elif kind < 0.6:
+            first, last = first + random.randint(-4, 4), last + random.randint(-6, 6)
+        elif kind < 0.7:
+            last = total + random.choice((0, 0, 1, 5))
+            first = last - random.randint(8, 25)
+        elif kind < 0.8:
+            first, last = 1, random.randint(8, max(9, total))
+        else:
+            first = random.randint(1, max(1, total - 8))
+            last = first + random.randint(8, 30)
+        first = max(1, min(first, max(1, total)))
+        self.range = first, max(first, last)
+        return self.range
+
+    def open(self) -> list[Ask]:
+        """How a session begins: a look at the whole file."""
+        word = shlex.quote(str(self.main.relative_to(self.world.folder)))
+        form, style = self.random.choice((("cat", PLAIN), ("cat", PLAIN), ("cat -n", TRUE)))
+        return (
+            [self.look(self.main)]
+            if self.random.random() < 0.3
+            else [Ask(f"{form} {word}", (Part(self.main, style=style),))]
+        )
+
+    def look(self, path: Path) -> Ask:
+        total = len(split(self.world.text(path)))
+        return look(self.random, self.world.folder, path, lambda: self.bounds(total))
+
+    def next(self) -> Ask:
+        """The next command: after an edit mostly a look at what was edited."""
+        random = self.random
+        edited, self.edited = self.edited, None
+        if edited is not None and random.random() < 0.75:
+            return self.look(edited)
+        kind = random.random()
+        if kind < 0.56:
+            return self.look(self.file())
+        if kind < 0.62:
+            word = shlex.quote(str(self.file().relative_to(self.world.folder)))
+            return Ask(fill(random.choice(TEXT), word, *self.bounds(40)))
+        path = self.file()
+        self.edited = path
+        return Ask(self.edit(path), harmless=False)
+
+    def edit(self, path: Path) -> str:
+        """A command that changes a file."""
+        random, world = self.random, self.world
+        world.remember()
+        old = world.text(path)
+        word = shlex.quote(str(path.relative_to(world.folder) if random.random() < 0.9 else path))
+        kind = random.random()
+        others = [one for one in world.files if one != path and one.exists()]
+        if old and kind < 0.5:
+            return edits.native(random, word, split(old))
+        if kind < 0.62:
+            return edits.among_files(random, world.folder, path, others, world.repository)
+        channel = random.choice(edits.SEALED_CHANNELS if self.sealed else edits.CHANNELS)
+        return channel(word, old, self.new(path, old))
+
+    def new(self, path: Path, old: str) -> str:
+        """Another text: an earlier one, that of another file, or a changed one."""
+        random, past = self.random, self.world.past.get(path) or [""]
+        kind = random.random()
+        if kind < 0.25:
+            return random.choice(past[-3:])
+        if kind < 0.3:
+            return self.world.text(random.choice(self.world.files)) or old
+        return edits.changed(random, old)
+
+    def meddle(self) -> Iterator[str]:
+        """Changes by others, between two commands."""
+        if self.sealed or self.random.random() > 0.12:
+            return
+        path = self.file()
+        self.world.remember()
+        old = self.world.text(path)
+        if path.parent.exists():
+            self.world.put(path, self.new(path, old))
+            self.edited = path
+            yield f"(somebody else changes {path.name})"
+
+
+def policy_of(random: Random, preset: str) -> Policy:
+    """The defaults; sometimes with references for short outputs too, so that more of them are judged."""
+    bold: dict[str, float] = {"min_output": 40, "max_share": 1.0, "second_look": 1} if random.random() < 0.4 else {}
+    known = {name: value for name, value in bold.items() if name in Policy.__struct_fields__}
+    return Policy(preset=Preset(preset), **known)  # type: ignore[arg-type]
+
+
+def play(seed: int, preset: str = "verified") -> Report:
+    """Play one session; the same seed gives the same session."""
+    random = Random(seed)
+    sealed = random.random() < 0.4
+    report = Report(seed, sealed)
+    with tempfile.TemporaryDirectory(prefix="believer-") as place:
+        folder = Path(place).resolve() / "repo"
+        folder.mkdir()
+        world = World(folder, random)
+        author = Author(world, random, sealed)
+        ledger = Ledger("<issue>Mend it.</issue>", policy_of(random, preset))
+        reader = Reader(folder)
+        hidden = 0
+        pending = author.open()
+        length = random.randint(8, 25)
+        for step in range(length):
+            report.commands += author.meddle()
+            if step > 5 and random.random() < 0.02:
+                hidden = random.randint(1, step)
+                reader.hide(hidden)
+                report.commands.append(f"(compaction: the first {hidden} results are gone)")
+            ask = pending.pop() if pending else author.next()
+            _step(world, ledger, reader, ask, report, range(hidden, 10_000) if hidden else None)
+        report.steps, report.superseded = length, reader.superseded
+    return report
+
+
+def _step(world: World, ledger: Ledger, reader: Reader, ask: Ask, report: Report, visible: range | None) -> None:
+    """One command through Ledger, and what the reader makes of what he is shown."""
+    ran: list[Observation] = []
+
+    def run(action: Action) -> Observation:
+        output, status = world.run(action.command)
+        ran.append(Observation(output, exit_status=status))
+        return ran[-1]
+
+    step = take(ledger, Action(ask.command, str(world.folder)), run, visible, report.sealed)
+    if ran:
+        output, status = ran[-1].output, ran[-1].exit_status or 0
+    else:
+        output, status = world.run(ask.command) if ask.harmless else ("", 0)
+    truth = Truth(ask.command, output, status, _pieces(ask, output, report), ask.harmless, bool(ran))
+    number = len(reader.results)
+    report.commands.append(f"{number}$ {ask.command}")
+    if ran and step.shown.kind in ("full", "remark"):
+        reader.show(truth)
+    else:
+        report.references += 1
+        report.suppressed += not ran
+        report.partial += not step.shown.text.startswith("[Ledger:") or "\n" in step.shown.text.strip()
+        report.commands.append(f"  {step.shown.text}")
+        if why := reader.refer(truth, step.shown.text):
+            report.misleading.append(Finding(step.shown.text, why.kind, str(why), number))
+            report.commands.append(f"  MISLEADING ({why.kind}): {why}")
+    view = ledger.inform(visible, report.sealed, "").text
+    report.views += 1
+    for claim, why in reader.claims(view):
+        report.claims += 1
+        if why:
+            report.false_claims.append(Finding(claim.text, why.kind, str(why), number))
+            report.commands.append(f"  FALSE CLAIM ({why.kind}): {claim.text}: {why}")
+
+
+def _pieces(ask: Ask, output: str, report: Report) -> tuple[Piece, ...] | None:
+    """What the output shows of files, if it is what the command asks for."""
+    if not ask.harmless:
+        return ()
+    if not ask.parts:
+        return None
+    try:
+        pieces = tuple(part.display() for part in ask.parts)
+    except OSError:
+        return None
+    if "".join(line.printed for piece in pieces for line in piece.lines) != output:
+        report.unsure.append(ask.command)
+        return None
+    return pieces
