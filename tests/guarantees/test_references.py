@@ -92,7 +92,7 @@ def story(tmp_path: Path) -> Story:
         "output omitted. Lines 5-15 of f.py are as shown by `cat f.py`, 2 commands ago.",
         'output omitted. Lines 5-15 of f.py are as shown by "cat f.py", 2 commands ago.',
         "not run, f.py has not changed. Lines 5-15 of f.py are as shown by `cat f.py`, 2 commands ago.",
-        "Lines 5-8 of f.py are as in `cat f.py`, 2 commands ago, lines 9-15 as in `sed -n '5,20p' f.py`, 1 command ago.",
+        "Lines 5-8 of f.py are as in `cat f.py`, 2 commands ago, lines 9-15 in `sed -n '5,20p' f.py`, 1 command ago.",
         'ran; all 11 lines already stand above, unchanged: `cat f.py`, 2 commands ago, beginning "line 1 of the...".',
         "ran; all 11 lines already stand above: `cat f.py`, 2 commands ago and `sed -n '5...`, 1 command ago.",
     ],
