@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The one entry point for working on Ledger; it needs python3 and nothing else.
 
-It keeps a virtual environment in ``.venv``, refreshed when ``pyproject.toml`` changes, and runs every tool inside it.
+It keeps a virtual environment in ``.venv``, refreshed when ``pyproject.toml`` changes, and runs every tool inside it;
+the demo has one of its own in ``.venv-demo``, unless the other is there.
 """
 
 import sys
@@ -23,9 +24,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent
-VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
-STAMP = VENV / "execledger-stamp"
 REPORT = ROOT / "docs" / "long-check.md"
 VERSION = "{}.{}".format(*sys.version_info)
 
@@ -34,56 +32,106 @@ LINT = (
     ("ruff", "format", "--check", "."),
     ("mypy", "--strict"),
 )
-LONG_TESTS = ("pytest", "-q", "-n", "2", "-m", "", "--hypothesis-profile=long", "--color=no")
+LONG_TESTS = ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "-m", "", "--hypothesis-profile=long", "--color=no")
 
 
-def fits() -> bool:
-    """Whether ``.venv`` exists, starts, and belongs to the Python that runs this file."""
-    config = VENV / "pyvenv.cfg"
-    if not (config.is_file() and PYTHON.exists()):
-        return False
-    made_by = re.search(r"^version(?:_info)? *= *(\d+\.\d+)", config.read_text(), re.MULTILINE)
-    return made_by is not None and made_by[1] == VERSION
+class Environment(NamedTuple):
+    """A virtual environment beside this file, with Ledger and some of its extras."""
+
+    folder: Path
+    extras: str
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.folder / "bin" / "python"
+
+    @property
+    def stamp(self) -> Path:
+        """The file that says what was installed."""
+        return self.folder / "execledger-stamp"
+
+    @property
+    def wanted(self) -> str:
+        """What the stamp has to say."""
+        said = f"{VERSION}\n{ROOT}\n{self.extras}\n".encode() + (ROOT / "pyproject.toml").read_bytes()
+        return hashlib.sha256(said).hexdigest()
+
+    @property
+    def usable(self) -> bool:
+        """Whether it exists, starts, and belongs to the Python that runs this file."""
+        config = self.folder / "pyvenv.cfg"
+        if not (config.is_file() and self.python.exists()):
+            return False
+        made_by = re.search(r"^version(?:_info)? *= *(\d+\.\d+)", config.read_text(), re.MULTILINE)
+        return made_by is not None and made_by[1] == VERSION
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is left to install."""
+        return self.usable and self.stamp.is_file() and self.stamp.read_text() == self.wanted
+
+    def make(self, uv: str | None) -> None:
+        """Make it anew."""
+        if not (importlib.util.find_spec("venv") and (uv or importlib.util.find_spec("ensurepip"))):
+            sys.exit(f"dev.py: {sys.executable} cannot make virtual environments: on Debian, apt install python3-venv.")
+        import venv
+
+        try:
+            venv.create(self.folder, clear=True, symlinks=True, with_pip=not uv)
+        except (OSError, subprocess.CalledProcessError) as error:
+            sys.exit(f"dev.py: could not make {self.folder} ({error}): remove that folder, and run this again.")
+
+    def prepare(self) -> None:
+        """Bring it up to date; does nothing if its stamp says that it is."""
+        if self.ready:
+            return
+        print(f"dev.py: preparing {self.folder.name}, once; this can take a minute or two", file=sys.stderr)
+        uv = shutil.which("uv")
+        if not (self.usable and (uv or (self.folder / "bin" / "pip").exists())):
+            self.make(uv)
+        # Most of what is installed is never imported, and need not be compiled.
+        pip: list[str | Path] = [self.python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]
+        if uv:
+            pip = [uv, "pip", "install", "--python", self.python]
+        if told([*pip, "--editable", f".[{self.extras}]"]):
+            sys.exit("dev.py: could not install what is needed (reason above): check the network, and run this again.")
+        self.stamp.write_text(self.wanted)
+
+    def run(self, *module: str) -> int:
+        """Run a module inside it; its exit status."""
+        return subprocess.run([self.python, "-m", *module], cwd=ROOT).returncode
 
 
-def make(uv: str | None) -> None:
-    """Make ``.venv`` anew."""
-    if not (importlib.util.find_spec("venv") and (uv or importlib.util.find_spec("ensurepip"))):
-        sys.exit(f"dev.py: {sys.executable} cannot make virtual environments: on Debian, `apt install python3-venv`.")
-    import venv
-
-    try:
-        venv.create(VENV, clear=True, symlinks=True, with_pip=not uv)
-    except (OSError, subprocess.CalledProcessError) as error:
-        sys.exit(f"dev.py: could not make {VENV} ({error}): remove that folder, and run this again.")
+WORK = Environment(ROOT / ".venv", "dev")
+"""For everything that a contributor does."""
+DEMO = Environment(ROOT / ".venv-demo", "mini")
+"""For the demo alone, so that a first look does not wait for the tools of the tests."""
 
 
-def prepare() -> None:
-    """Bring ``.venv`` up to date; does nothing if its stamp says that it is."""
-    uv = shutil.which("uv")
-    stamp = hashlib.sha256(f"{VERSION}\n{ROOT}\n".encode() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    usable = fits()
-    if usable and STAMP.is_file() and STAMP.read_text() == stamp:
-        return
-    print("dev.py: preparing .venv, once; this can take a minute", file=sys.stderr)
-    if not (usable and (uv or (VENV / "bin" / "pip").exists())):
-        make(uv)
-    pip: list[str | Path] = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
-    if uv:
-        pip = [uv, "pip", "install", "--python", PYTHON]
-    if subprocess.run([*pip, "--quiet", "--editable", ".[dev]"], cwd=ROOT).returncode:
-        sys.exit("dev.py: could not install the dependencies (reason above): check the network, and run this again.")
-    STAMP.write_text(stamp)
+def told(command: list[str | Path]) -> int:
+    """Run an installer, and say every few seconds how far it is; its exit status."""
+    begun = said = time.monotonic()
+    packages = 0
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            packages += line.startswith("Collecting ")
+            now = time.monotonic()
+            if now - said > 5 or line.startswith("Installing collected"):
+                said = now
+                what = "installing them" if line.startswith("Installing") else "still fetching"
+                print(f"dev.py: {now - begun:3.0f} s, {packages} new packages, {what}", file=sys.stderr)
+    return process.returncode
 
 
 def run(*module: str) -> int:
-    """Run a module inside ``.venv``; its exit status."""
-    return subprocess.run([PYTHON, "-m", *module], cwd=ROOT).returncode
+    """Run a module for a contributor; its exit status."""
+    return WORK.run(*module)
 
 
 def test(arguments: list[str]) -> int:
     """Run the tests; arguments for pytest take the place of running everything on two processes."""
-    return run("pytest", *(arguments or ["-n", "2"]))
+    return run("pytest", *(arguments or ["-n", "2", "--dist", "loadgroup"]))
 
 
 def lint() -> int:
@@ -108,7 +156,7 @@ class Row(NamedTuple):
 def measure(*module: str) -> Row:
     """Run a module inside ``.venv``, pass its output on, and note how it ended."""
     start, last = time.monotonic(), ""
-    with subprocess.Popen([PYTHON, "-m", *module], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([WORK.python, "-m", *module], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
             print(line, end="", flush=True)
             last = line.strip() or last
@@ -180,9 +228,11 @@ def main() -> int:
     if rest and chosen.verb not in ("test", "audit", "guarantees"):
         parser.error(f"unknown arguments: {' '.join(rest)}")
     corpus = getattr(chosen, "corpus", None) and str(Path(chosen.corpus).resolve())
-    prepare()
     if chosen.verb == "demo":
-        return run("execledger", "demo")
+        environment = WORK if WORK.ready else DEMO
+        environment.prepare()
+        return environment.run("execledger", "demo")
+    WORK.prepare()
     if chosen.verb == "test":
         return test(rest)
     if chosen.verb == "lint":

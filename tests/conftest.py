@@ -6,10 +6,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Without it, litellm asks the network for a price list whenever it is imported, and may fail at that.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile(

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -175,18 +175,22 @@ threads = 3
 workers = 2
 """
 ARMS = ("base", "inform", "govern", "both")
+SMALL = 'arms = ["base", "both"]\nbatch = 2\nthreads = 3\nworkers = 2\n'
 
 
-def check_whole(bench: Bench, interruptions: int) -> None:
-    """Every task was run to its end once per arm and trial, and the report knows it all."""
+def check_whole(bench: Bench, interruptions: int, *, arms: Sequence[str] = ARMS, trials: int = 2) -> None:
+    """Every one of six tasks was run to its end once per arm and trial, and the report knows it all."""
     assert {trial.name: sorted(trial.results()) for trial in bench.trials} == {
-        f"{arm}-{number}": [f"ledger__warehouse-{one}" for one in range(1, 7)] for arm in ARMS for number in (1, 2)
+        f"{arm}-{number + 1}": [f"ledger__warehouse-{one}" for one in range(1, 7)]
+        for arm in arms
+        for number in range(trials)
     }
     assert all(len(json.loads((trial.folder / "preds.json").read_text())) == 6 for trial in bench.trials)
     assert not [*bench.study.root.glob("*/*/.work/*")]
     # Besides these, only what was under way when something was killed was begun: two processes of three threads.
     begun = len([*bench.docker.containers.iterdir()])
-    assert 48 <= begun <= 48 + interruptions * 6
+    runs = 6 * len(arms) * trials
+    assert runs <= begun <= runs + interruptions * 6
     bench.grade(lambda trial, number: trial.arm is ArmName.BOTH or number > 3)
     report = bench.call("report", "out", "-o", "report", "--format", "json", "--format", "md")
     assert report.status == 0, report.err
@@ -194,16 +198,23 @@ def check_whole(bench: Bench, interruptions: int) -> None:
 
 
 @needs_mini
-def test_a_killed_evaluation_goes_on_and_runs_everything_once(tmp_path: Path) -> None:
-    """Four arms, two trials, six tasks: killed three times at a random moment, and nothing that is finished is lost."""
+@pytest.mark.parametrize(
+    ("plan", "arms", "trials", "kills"),
+    [(SMALL, ("base", "both"), 1, 1), pytest.param(WHOLE, ARMS, 2, 3, marks=pytest.mark.long)],
+    ids=["small", "whole"],
+)
+def test_a_killed_evaluation_goes_on_and_runs_everything_once(
+    tmp_path: Path, plan: str, arms: Sequence[str], trials: int, kills: int
+) -> None:
+    """Killed at a random moment, or three times: nothing that is finished is lost."""
     bell = Bell(tmp_path / "bell")
     ring = f"echo >> {bell.path}"
-    bench = Bench(tmp_path, instances=6, plan=WHOLE, script=[f"{ring}; {READ}", UNIQUE, READ, f"{ring}; {SUBMIT}"])
+    bench = Bench(tmp_path, instances=6, plan=plan, script=[f"{ring}; {READ}", UNIQUE, READ, f"{ring}; {SUBMIT}"])
     chance = random.Random(20261)
     kept: dict[str, str] = {}
-    for _ in range(3):
+    for _ in range(kills):
         running = bench.start("run", "plan.toml", "-o", "out")
-        for _ in range(chance.randrange(2, 12)):
+        for _ in range(chance.randrange(8, 14)):
             bell.wait()
         # The moment is the subject of this test: anywhere between one command and the next.
         time.sleep(chance.random() * 0.3)
@@ -216,9 +227,12 @@ def test_a_killed_evaluation_goes_on_and_runs_everything_once(tmp_path: Path) ->
     ended = bench.call("run", "plan.toml", "-o", "out")
     bell.close()
     assert ended.status == 0, ended.err
-    assert ended.err.splitlines()[-1] == "execledger: 48 of 48 runs finished, $48.00; ended: Submitted 48"
+    runs = 6 * len(arms) * trials
+    assert ended.err.splitlines()[-1] == (
+        f"execledger: {runs} of {runs} runs finished, ${runs}.00; ended: Submitted {runs}"
+    )
     assert kept and kept.items() <= bench.finished().items()
-    check_whole(bench, interruptions=3)
+    check_whole(bench, interruptions=kills, arms=arms, trials=trials)
     begun = len([*bench.docker.containers.iterdir()])
     again = bench.call("run", "-o", "out")
     assert (again.status, len([*bench.docker.containers.iterdir()])) == (0, begun)

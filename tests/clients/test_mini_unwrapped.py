@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from execledger.testing.workshop import TASK, make_repository
 
 pytestmark = [
     pytest.mark.clients,
+    pytest.mark.xdist_group("mini unwrapped"),
     pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install mini-swe-agent"),
 ]
 
@@ -55,12 +58,26 @@ def outcome(run: MiniRun, name: str) -> tuple[int, str, list[str], bool]:
     return run.status, last["exit_status"], proposed(trajectory), REPAIR in last["submission"].splitlines()
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], MiniRun]:
+    """The script in a message format, run once; a process of the agent takes seconds to start."""
+
+    @cache
+    def once(message_format: str) -> MiniRun:
+        home = tmp_path_factory.mktemp("run")
+        with ModelServer(SCRIPT) as server:
+            run = run_mini(server, TASK, repository(home / "repo"), home, message_format=message_format)
+        assert server.faults == [], run.output
+        return run
+
+    return once
+
+
 @pytest.mark.parametrize("message_format", FORMATS)
-def test_every_format_runs_to_its_end(message_format: str, tmp_path: Path) -> None:
+def test_every_format_runs_to_its_end(message_format: str, runs: Callable[[str], MiniRun]) -> None:
     """In each format the agent runs the commands in order, and each request is a prefix of the next."""
-    with ModelServer(SCRIPT) as server:
-        run = run_mini(server, TASK, repository(tmp_path / "repo"), tmp_path, message_format=message_format)
-    assert (server.faults, outcome(run, "mini")) == ([], (0, "Submitted", COMMANDS, True)), run.output
+    run = runs(message_format)
+    assert outcome(run, "mini") == (0, "Submitted", COMMANDS, True), run.output
     # An agent that takes one command at a time has the first turn's two in two turns.
     assert [request.turn for request in run.requests] == list(range(6 if message_format == "text" else 5))
     for before, after in pairwise(run.requests):
@@ -69,19 +86,17 @@ def test_every_format_runs_to_its_end(message_format: str, tmp_path: Path) -> No
         assert 0 < before.usage.prompt <= after.usage.cached + 1 < after.usage.prompt
 
 
-def test_the_agent_is_shown_what_its_commands_printed(tmp_path: Path) -> None:
+def test_the_agent_is_shown_what_its_commands_printed(runs: Callable[[str], MiniRun]) -> None:
     """The results of several calls of one turn come back as tool results, each to its own call."""
-    with ModelServer(SCRIPT) as server:
-        run = run_mini(server, TASK, repository(tmp_path / "repo"), tmp_path)
+    run = runs("chat")
     results = {item.call: item.text for item in run.requests[-1].items if item.speaker == "tool"}
     assert list(results) == ["call_0_0", "call_0_1", "call_2_0", "call_3_0"]
     assert ("class Inventory" in results["call_0_0"], "test_inventory.py" in results["call_0_1"]) == (True, True)
 
 
-def test_anthropic_marks_the_last_item_only(tmp_path: Path) -> None:
+def test_anthropic_marks_the_last_item_only(runs: Callable[[str], MiniRun]) -> None:
     """Unwrapped, the only cache marker sits at the very end, and the saved usage is the server's."""
-    with ModelServer(SCRIPT) as server:
-        run = run_mini(server, TASK, repository(tmp_path / "repo"), tmp_path, message_format="anthropic")
+    run = runs("anthropic")
     assert [[n for n, item in enumerate(request.items) if item.marked] for request in run.requests] == [
         [len(request.items) - 1] for request in run.requests
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from execledger.testing.workshop import TASK, make_repository
 
 pytestmark = [
     pytest.mark.clients,
+    pytest.mark.xdist_group("mini wrapped"),
     pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'"),
 ]
 
@@ -70,32 +73,42 @@ def run(tmp_path: Path, message_format: str, *options: str, wrapped: bool = True
         return done
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., MiniRun]:
+    """``run``, which runs the same but once; a process of the agent takes seconds to start."""
+
+    @cache
+    def once(message_format: str, *options: str, wrapped: bool = True) -> MiniRun:
+        return run(tmp_path_factory.mktemp("run") / "same", message_format, *options, wrapped=wrapped)
+
+    return once
+
+
 @pytest.mark.parametrize("message_format", FORMATS)
-def test_the_view_is_last_and_the_prefix_is_append_only(tmp_path: Path, message_format: str) -> None:
+def test_the_view_is_last_and_the_prefix_is_append_only(runs: Callable[..., MiniRun], message_format: str) -> None:
     """In every message format."""
-    done = run(tmp_path, message_format)
+    done = runs(message_format)
     check_wire(done.requests)
     assert "<execution_state>" not in json.dumps(done.trajectories)
     assert f"Ledger: {READ}: reused after running, its output stands above" in done.output
 
 
-def test_cache_markers_sit_where_they_sit_without_us(tmp_path: Path) -> None:
+def test_cache_markers_sit_where_they_sit_without_us(runs: Callable[..., MiniRun]) -> None:
     """On the wire of an Anthropic model, marker by marker."""
-    places = []
-    for wrapped in (True, False):
-        done = run(tmp_path / str(wrapped), "anthropic", wrapped=wrapped)
-        places.append([[at for at, item in enumerate(one.items) if item.marked] for one in done.requests])
+    places = [
+        [[at for at, item in enumerate(one.items) if item.marked] for one in done.requests]
+        for done in (runs("anthropic"), runs("anthropic", wrapped=False))
+    ]
     assert places[0] == places[1]
 
 
 @pytest.mark.parametrize("switch", ["--shadow", "--no-govern"])
-def test_without_govern_the_trajectory_is_the_agents_own(tmp_path: Path, switch: str) -> None:
-    """Shadow and inform-only change no message."""
-    texts = []
-    for name, options in (("ledger", (switch,)), ("plain", None)):
-        done = run(tmp_path / name, "chat", *(options or ()), wrapped=options is not None)
-        messages = done.trajectories["mini"]["messages"]
-        texts.append([str(message.get("content")).replace(str(tmp_path / name), "") for message in messages])
+def test_without_govern_the_trajectory_is_the_agents_own(runs: Callable[..., MiniRun], switch: str) -> None:
+    """Shadow and inform-only change no message; no folder is named in them."""
+    texts = [
+        [str(message.get("content")) for message in done.trajectories["mini"]["messages"]]
+        for done in (runs("chat", switch), runs("chat", wrapped=False))
+    ]
     assert texts[0] == texts[1]
 
 

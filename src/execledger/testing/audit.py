@@ -26,8 +26,8 @@ SECONDS = 120.0
 MAX_BYTES = 2_000_000
 """Files above this size are data."""
 LEFT_OUT = frozenset(
-    ".git .hg .venv venv env node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis .tox .cache "
-    "artifacts build dist htmlcov site-packages .eggs".split()
+    ".git .hg .venv .venv-demo venv env node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis "
+    ".tox .cache artifacts build dist htmlcov site-packages .eggs".split()
 )
 """Folders with files that are made or fetched, where the tree is no git checkout that tells them apart."""
 PLANTED = {
