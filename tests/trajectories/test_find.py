@@ -93,7 +93,7 @@ def test_a_broken_archive_does_not_hide_what_comes_after(tmp_path: Path) -> None
     after.write_bytes(b"3")
     first, bad, last = find_runs([str(broken), str(after)])
     assert (first.read(), last.read()) == (b"1", b"3")
-    with pytest.raises(UnreadableRun, match=r"broken\.tar: expected an archive"):
+    with pytest.raises(UnreadableRun, match=r"broken\.tar: expected an archive, folder or file"):
         bad.read()
 
 

@@ -5,10 +5,12 @@ A file may hold many runs, one to a line, and a folder may hold one, an event to
 
 from __future__ import annotations
 
+import errno
 import io
 import lzma
 import os
 import re
+import stat
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +36,8 @@ _COPIES = "event_cache"
 _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 """The name of a file that holds one event."""
 
+_KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+"""What may stand in a folder beside files and other folders."""
 _HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
 
 
@@ -122,10 +126,27 @@ def _in_folder(folder: str, wanted: Callable[[str], bool]) -> Iterator[Source]:
     for entry in entries:
         if entry.name.startswith(".") or entry.name == _COPIES:
             continue
-        if entry.name.endswith(_ARCHIVES) and entry.is_file() and not wanted(entry.path):
-            continue
-        if entry.is_dir(follow_symlinks=False) or (entry.is_file() and _is_wanted(entry.name)):
+        if entry.is_dir(follow_symlinks=False):
             yield from _sources(entry.path, wanted)
+        elif reason := _no_file(entry):
+            yield _broken(entry.path, OSError(reason))
+        elif entry.is_file() and _is_wanted(entry.name):
+            if wanted(entry.path) or not entry.name.endswith(_ARCHIVES):
+                yield from _sources(entry.path, wanted)
+
+
+def _no_file(entry: os.DirEntry[str]) -> str:
+    """Why an entry of a folder can't be read although it may be meant as a run; "" if it can, or is not meant so."""
+    try:
+        mode = entry.stat().st_mode
+    except FileNotFoundError:
+        return "a symbolic link that leads nowhere" if _is_wanted(entry.name) else ""
+    except OSError as error:
+        loop = error.errno == errno.ELOOP
+        return "a symbolic link that leads back to itself" if loop else error.strerror or str(error)
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or not _is_wanted(entry.name):
+        return ""
+    return _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
 def _in_archive(path: str) -> Iterator[Source]:
@@ -190,6 +211,6 @@ def _broken(path: str, error: Exception) -> Source:
 
     def load() -> bytes:
         found = TOO_LARGE if isinstance(error, MemoryError) else str(error)
-        raise UnreadableRun(path, f"expected an archive or folder that can be read, found: {found}") from error
+        raise UnreadableRun(path, f"expected an archive, folder or file that can be read, found: {found}") from error
 
     return Source(path, load)
