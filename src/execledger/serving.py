@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import signal
 import socket
@@ -28,6 +29,24 @@ class _Faults(logging.Filter):
 LOGGER = logging.getLogger("execledger.serving")
 """Where faults of the server are told."""
 LOGGER.addFilter(_Faults())
+
+
+class _Accepting:
+    """Handles errors of the event loop: that no connection can be accepted is reported once, not for every attempt."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Called by the event loop."""
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)):
+            loop.default_exception_handler(context)
+        elif not self._said:
+            self._said = True
+            LOGGER.warning(
+                "execledger: no more files can be opened (ulimit -n): new connections wait for old ones to end"
+            )
 
 
 class Serving:
@@ -75,6 +94,7 @@ class Serving:
     def _run(self) -> None:
         # Signals are the main thread's: one that was delivered here would not wake it.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        self._loop.set_exception_handler(_Accepting())
         try:
             self._loop.run_until_complete(self._serve())
         except Exception as error:

@@ -9,6 +9,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,12 +83,17 @@ def said(session: str) -> list[bytes]:
 
 
 @contextmanager
-def proxy_process(upstream: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """A proxy in a process of its own: its address and number."""
+def proxy_process(upstream: str, folder: Path, files: int | None = None) -> Iterator[tuple[str, int]]:
+    """A proxy in a process of its own, with at most so many open ``files``: its address and number."""
     command = [sys.executable, "-m", "execledger", "proxy", "--upstream", upstream, "--port", "0"]
     command += ["--journal", str(folder / "journals")]
     own = {**os.environ, "XDG_STATE_HOME": str(folder), "HOME": str(folder), "EXECLEDGER": "", "no_proxy": "*"}
-    with subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    limit = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"] if files is not None else []
+    errors = (folder / "stderr").open("w")
+    with (
+        errors,
+        subprocess.Popen([*limit, *command], env=own, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
         assert process.stdout is not None
         try:
             yield process.stdout.readline().split()[-1], process.pid
@@ -138,6 +144,37 @@ def test_many_streams_at_once_all_complete(full: bool, figure: Figure, tmp_path:
     assert len(list((tmp_path / "journals").iterdir())) == many
     figure(f"{many} streams open at once: all complete, byte for byte, {grown / many:,.0f} KB of memory each")
     assert grown / many < 2_000
+
+
+async def one_after_the_other(many: int, folder: Path) -> None:
+    """So many sessions, on a few connections of one proxy that may open 256 files."""
+    app = web.Application()
+    app.router.add_post("/responses", Crowd(0).answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        with proxy_process(f"http://127.0.0.1:{runner.addresses[0][1]}", folder, files=256) as (url, _):
+            async with ClientSession(connector=TCPConnector(limit=8)) as client:
+                await asyncio.gather(*(ask(client, url, f"s{number}") for number in range(many)))
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.guarantee("bounded", "step-in-flight")
+def test_more_sessions_than_files_have_every_event_in_their_journals(figure: Figure, tmp_path: Path) -> None:
+    """Journals of idle sessions are closed and opened again; nothing is lost, and there is at most one warning."""
+    many = 320
+    asyncio.run(one_after_the_other(many, tmp_path))
+    kinds = Counter(tuple(events_of(path)) for path in (tmp_path / "journals").iterdir())
+    assert kinds == {("start", "step", "view", "end"): many}
+    assert len([line for line in (tmp_path / "stderr").read_text().splitlines() if "file" in line]) <= 1
+    figure(f"{many} sessions with 256 files: every journal complete")
+
+
+def events_of(path: Path) -> Iterator[str]:
+    """The kinds of events in a journal, in order."""
+    return (json.loads(line)["event"] for line in path.read_text().splitlines())
 
 
 # Many writers of one journal

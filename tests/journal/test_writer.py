@@ -16,6 +16,7 @@ import pytest
 
 from execledger.errors import LedgerError
 from execledger.journal import Event, FaultCaught, Journal, JournalError, ViewRendered, read_journal
+from execledger.journal.open_files import MAX_OPEN
 from execledger.journal.reader import Trouble
 from tests.journal.runs import digits, plain_step, start, written
 
@@ -218,3 +219,45 @@ def test_what_comes_after_the_end_is_counted(tmp_path: Path) -> None:
     journal.close()
     journal.append(start())
     assert (journal.dropped, journal.path.read_bytes()) == (1, b"")
+
+
+def test_more_journals_than_files_lose_nothing(tmp_path: Path) -> None:
+    """Of many journals only some are open at once; each has every one of its events, in order."""
+    journals = [Journal.create(tmp_path, f"run-{number}") for number in range(MAX_OPEN + 20)]
+    for index in range(3):
+        for journal in journals:
+            journal.append(start() if index == 0 else plain_step(index - 1, "true", f"{journal.path.name}\n"))
+    assert sum(journal._descriptor is not None for journal in journals) <= MAX_OPEN
+    for journal in journals:
+        journal.close()
+        run = read_journal("x", journal.path.read_bytes())
+        assert [step.step.observation.output for step in run.steps] == [f"{journal.path.name}\n"] * 2
+        assert run.trouble == Trouble()
+
+
+def test_a_journal_that_was_replaced_while_closed_is_left_alone(tmp_path: Path) -> None:
+    """A file that has taken its name is not written to, and one that was deleted is not made again."""
+    for meddle in (Path.unlink, lambda path: shutil.copy(path, f"{path}.x") and os.replace(f"{path}.x", path)):
+        journal = Journal.create(tmp_path, "one")
+        journal.append(start())
+        assert journal._rest()
+        meddle(journal.path)
+        before = journal.path.read_bytes() if journal.path.exists() else None
+        with pytest.raises(JournalError, match="can't be written"):
+            journal.append(plain_step(0, "true", ""))
+        assert (journal.path.read_bytes() if journal.path.exists() else None) == before
+
+
+def test_a_forked_child_writes_nothing_to_the_journal_of_its_parent(tmp_path: Path) -> None:
+    """Its events are counted and dropped; the parent writes on."""
+    journal = Journal.create(tmp_path, "one")
+    journal.append(start())
+    child = os.fork()
+    if child == 0:
+        journal.append(plain_step(0, "true", "child\n"))
+        os._exit(journal.dropped)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    journal.append(plain_step(0, "true", "parent\n"))
+    journal.close()
+    (step,) = read_journal("x", journal.path.read_bytes()).steps
+    assert step.step.observation.output == "parent\n"

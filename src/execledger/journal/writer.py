@@ -11,15 +11,17 @@ import fcntl
 import itertools
 import os
 import re
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from execledger.errors import LedgerError
 from execledger.journal.codec import encode
 from execledger.journal.events import Event
 from execledger.journal.folder import private_folder
+from execledger.journal.open_files import OpenFiles, exhausted
 from execledger.redact import redact
 
 SUFFIX = ".ledger.jsonl"
@@ -33,8 +35,15 @@ class JournalError(LedgerError):
     """The journal can't be written; the agent's run goes on without it."""
 
 
+_FILES = OpenFiles()
+"""The open journals of this process."""
+
+
 class Journal:
-    """One run's journal. The first failure raises ``JournalError``; what comes after it is counted, and not written."""
+    """One run's journal. The first failure raises ``JournalError``; what comes after it is counted, and not written.
+
+    It belongs to the process that opened it: a forked child writes nothing to it.
+    """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         """Writes at ``descriptor``, which is open for appending at ``path``."""
@@ -43,6 +52,14 @@ class Journal:
         self.dropped = 0
         """Events that were not written."""
         self._descriptor: int | None = descriptor
+        """None while the file is closed because others were used since."""
+        self._closed = False
+        state = os.fstat(descriptor)
+        self._identity = (state.st_dev, state.st_ino)
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        """Protects the descriptor: it is not closed while it is written to."""
+        _FILES.used(self, self._rest)
 
     @classmethod
     def create(cls, folder: Path, name: str) -> Journal:
@@ -54,7 +71,7 @@ class Journal:
             for number in itertools.count(1):
                 path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
                 try:
-                    return cls(path, os.open(path, flags, 0o600))
+                    return cls(path, _FILES.open(path, flags))
                 except FileExistsError:
                     continue
         except OSError as error:
@@ -65,7 +82,7 @@ class Journal:
     def resume(cls, path: Path) -> Journal:
         """The journal at ``path``, to be written on; a torn last line is ended, so that none is joined to it."""
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+            descriptor = _FILES.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
             with _locked(descriptor):
                 size = os.fstat(descriptor).st_size
                 if size and os.pread(descriptor, 1, size - 1) != b"\n":
@@ -76,31 +93,59 @@ class Journal:
 
     @property
     def broken(self) -> bool:
-        """It is closed or has failed: nothing more is written."""
-        return self._descriptor is None
+        """It is closed or has failed, or belongs to another process: nothing more is written."""
+        return self._closed or self._process != os.getpid()
 
     def append(self, event: Event) -> None:
         """Write one event; raises ``JournalError`` the first time that this fails, and never anything else."""
-        if self._descriptor is None:
+        if self.broken:
             self.dropped += 1
             return
         try:
-            _write(self._descriptor, encode(event))
+            line = encode(event)
+            with self._lock:
+                _write(self._opened(), line)
+            _FILES.used(self, self._rest)
         # Whatever goes wrong here must not reach the agent as anything but the one error that is expected.
         except Exception as error:
             self.dropped += 1
             self.close()
-            raise _failure(self.path, error) from error
+            raise _failure(self.path.parent if exhausted(error) else self.path, error) from error
 
     def close(self) -> None:
         """Write no more; may be called twice."""
+        self._closed = True
+        _FILES.closed(self)
+        with self._lock:
+            self._let_go()
+
+    def _opened(self) -> int:
+        """The descriptor; the file is opened again where it was closed for others, if it is still the same file."""
+        if self._descriptor is None:
+            descriptor = _FILES.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            state = os.fstat(descriptor)
+            if (state.st_dev, state.st_ino) != self._identity:
+                os.close(descriptor)
+                raise OSError(errno.ENOENT, "the file was replaced while it was written")
+            self._descriptor = descriptor
+        return self._descriptor
+
+    def _rest(self) -> bool:
+        """Close the file until the next event, unless one is being written; whether that was done."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._let_go()
+            return True
+        finally:
+            self._lock.release()
+
+    def _let_go(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            try:
+            # Network file systems report late; what was written was written.
+            with suppress(OSError):
                 os.close(descriptor)
-            except OSError:
-                # Network file systems report late; what was written was written.
-                return
 
 
 def _write(descriptor: int, line: bytes) -> None:

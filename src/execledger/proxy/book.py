@@ -76,6 +76,7 @@ class Book:
         self._at_work: dict[str, None] = {}
         """Sessions that were let go while one of their calls may have been writing."""
         self._taken = 0
+        self._told: set[str] = set()
 
     def __len__(self) -> int:
         """How many sessions are kept in memory."""
@@ -144,6 +145,12 @@ class Book:
                 _end(session)
         self._sessions.clear()
 
+    def _tell_once(self, words: str) -> None:
+        """Say what went wrong with a journal, unless the same was said of another: all have one folder."""
+        if words not in self._told:
+            self._told.add(words)
+            self._rules.tell(words)
+
     def _task(self, request: Request) -> str:
         """What a conversation is about: the first words of the user that are not the agent's own."""
         said = (self._dialect.item(raw) for raw in request.items)
@@ -155,7 +162,7 @@ class Book:
         agent = asked.agent.partition(" ")[0] or "agent"
         name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
         rules = self._rules
-        chronicle = LateChronicle(rules.journals, name, rules.tell, self._later)
+        chronicle = LateChronicle(rules.journals, name, self._tell_once, self._later)
         session = Session(rules.policy, task, chronicle, rules.tell)
         self.summaries.append(chronicle.summary)
         chronicle.note(

@@ -130,9 +130,10 @@ def _in_folder(folder: str, wanted: Callable[[str], bool]) -> Iterator[Source]:
             yield from _sources(entry.path, wanted)
         elif reason := _no_file(entry):
             yield _broken(entry.path, OSError(reason))
+        elif entry.name.endswith(_ARCHIVES) and entry.is_file() and not wanted(entry.path):
+            continue
         elif entry.is_file() and _is_wanted(entry.name):
-            if wanted(entry.path) or not entry.name.endswith(_ARCHIVES):
-                yield from _sources(entry.path, wanted)
+            yield from _sources(entry.path, wanted)
 
 
 def _no_file(entry: os.DirEntry[str]) -> str:
