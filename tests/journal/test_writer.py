@@ -18,6 +18,7 @@ from execledger.errors import LedgerError
 from execledger.journal import Event, FaultCaught, Journal, JournalError, ViewRendered, read_journal
 from execledger.journal.open_files import MAX_OPEN
 from execledger.journal.reader import Trouble
+from execledger.testing.faults import deleted, replaced
 from tests.journal.runs import digits, plain_step, start, written
 
 WRITER = """
@@ -237,7 +238,7 @@ def test_more_journals_than_files_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_journal_that_was_replaced_while_closed_is_left_alone(tmp_path: Path) -> None:
     """A file that has taken its name is not written to, and one that was deleted is not made again."""
-    for meddle in (Path.unlink, lambda path: shutil.copy(path, f"{path}.x") and os.replace(f"{path}.x", path)):
+    for meddle in (deleted, replaced):
         journal = Journal.create(tmp_path, "one")
         journal.append(start())
         assert journal._rest()

@@ -10,12 +10,14 @@ Name it in the configuration as ``model.model_class``, the one place where every
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import sys
 import time
 import weakref
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -51,6 +53,14 @@ logger = logging.getLogger("minisweagent.ledger")
 
 RUNS: list[RunSummary] = []
 """The summaries of this process's runs, for whoever started it."""
+_FORKS: list[None] = []
+"""One entry for every time that this process was forked."""
+_OF_A_RUN = frozenset(
+    "_begun _summary _end _follower _messages _variables _cache _turn _visible _since _note _before _process"
+    " _forks".split()
+)
+"""What belongs to one run, and is no part of a copy."""
+os.register_at_fork(before=partial(_FORKS.append, None), after_in_child=RUNS.clear)
 
 
 class LedgerModel:
@@ -58,6 +68,9 @@ class LedgerModel:
 
     Whatever the agent calls here catches, in its own frame, what our code raises; from then on Ledger is off, and the
     inner model does everything. Nothing of ours is called before the first request.
+
+    A run belongs to one object in one process: a model that was copied, unpickled or forked goes on as a run of its
+    own, with a journal of its own, and takes in the history that it is sent.
     """
 
     _on = True
@@ -82,6 +95,10 @@ class LedgerModel:
     """Something may have written that this run has not seen: before it began, or still at work."""
     _before: tuple[Message, ...] = ()
     """What was noted beside the commands that a person ran before the first request."""
+    _process = 0
+    """The process in which the run began."""
+    _forks = 0
+    """How often that process had been forked by then."""
 
     def __init__(self, *, ledger: dict[str, Any] | None = None, **model_config: Any) -> None:
         """Wrap the model that ``model_config`` describes; ``ledger`` holds the options."""
@@ -104,12 +121,42 @@ class LedgerModel:
         wrapped.inner = model.inner if isinstance(model, LedgerModel) else model
         return wrapped
 
+    # Copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: the inner model, the options, and nothing of the run.
+
+        Both may write to the same files from now on, each without the other's knowing.
+        """
+        self._unseen = True
+        return {name: value for name, value in self.__dict__.items() if name not in _OF_A_RUN}
+
+    def __copy__(self) -> LedgerModel:
+        """A copy around a copy of the inner model."""
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__getstate__(), inner=copy.copy(self.inner))
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LedgerModel:
+        """A deep copy around a deep copy of the inner model."""
+        copied = memo[id(self)] = type(self).__new__(type(self))
+        copied.__dict__.update(copy.deepcopy(self.__getstate__(), memo))
+        return copied
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child, the run that was under way is the parent's."""
+        if self._process != os.getpid():
+            if self._end is not None:
+                self._end.detach()
+            self.__dict__ = {**self.__getstate__(), "_variables": self._variables}
+
     def _begin(self, task: str) -> None:
         """Start a run; the one before it, if any, has ended."""
         self._unseen = self._unseen or self._leaves()
         self._begun, self._note, self._turn, self._visible, self._since = None, None, -1, frozenset(), 0
         if self._end is not None:
             self._end()
+        self._process, self._forks = os.getpid(), len(_FORKS)
         name = f"mini-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         chronicle = Chronicle(self._options.folder(), name, logger.warning)
         self._begun = session = Session(self._options.policy(), task, chronicle, logger.warning)
@@ -224,7 +271,7 @@ class LedgerModel:
         told: dict[str, Any] = {}
         if self._begun is not None:
             try:
-                told = self._told(self._begun)
+                told = self._told()
             except BaseException as error:
                 self._fault("serialize", error)
         if self._summary is None:
@@ -232,8 +279,12 @@ class LedgerModel:
         ledger = {**told, "active": self._on, "counts": msgspec.to_builtins(self._summary.counts)}
         return {**data, "info": {**data.get("info", {}), "ledger": ledger}}
 
-    def _told(self, session: Session) -> dict[str, Any]:
+    def _told(self) -> dict[str, Any]:
         """What a run is known by."""
+        self._leave_to_parent()
+        session = self._begun
+        if session is None:
+            return {}
         if self._on:
             # The end of a run, or a person's own command, may be in the messages without another call of the model.
             self._follower.follow(self._messages)
@@ -247,7 +298,8 @@ class LedgerModel:
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else the inner model has."""
-        if name == "inner":
+        if name == "inner" or (name.startswith("__") and name.endswith("__")):
+            # What Python asks of any object is answered by this one: a copy of the inner model is no copy of it.
             raise AttributeError(name)
         return getattr(self.inner, name)
 
@@ -255,6 +307,8 @@ class LedgerModel:
 
     def _informed(self, messages: list[Message]) -> list[Message]:
         """The request with the state view at its end; the agent's own list is left alone."""
+        if self._begun is not None:
+            self._leave_to_parent()
         if self._begun is None or not self._follower.continues(messages):
             if is_off():
                 self._on = False
@@ -314,6 +368,8 @@ class LedgerModel:
         self, message: Message, outputs: list[Message], template_vars: dict[str, Any] | None
     ) -> list[Message]:
         """Every proposed action's observation, in order."""
+        if self._begun is not None:
+            self._leave_to_parent()
         note = self._placed(message)
         if "proposed" not in note:
             plain: list[Message] = self.inner.format_observation_messages(message, outputs, template_vars)
@@ -426,7 +482,7 @@ class LedgerModel:
     @property
     def _sealed(self) -> bool:
         """Commands run in a container of the agent's own that shares no files, once an observation has told."""
-        return sealed(self._variables) and not self._unseen
+        return sealed(self._variables) and not self._unseen and self._forks == len(_FORKS)
 
 
 wrap = LedgerModel.wrap
