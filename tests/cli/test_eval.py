@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     runner = tmp_path / "mini-extra"
     runner.write_text(RUNNER)
     runner.chmod(runner.stat().st_mode | stat.S_IXUSR)
-    plan = f'program = "{runner}"\nsubset = "dataset"\narms = ["base"]\nmodel = "m"\nstep_limit = 9\n'
+    plan = f'program = "{runner}"\nsubset = "dataset"\narms = ["base"]\ncache = "shared"\nmodel = "m"\nstep_limit = 9\n'
     (tmp_path / "plan.toml").write_text(plan)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("EXECLEDGER", raising=False)
@@ -128,7 +128,12 @@ def test_a_runner_that_finishes_nothing_is_told(
         (["none.toml"], "none.toml: the plan can't be read"),
         (["plan.toml", "--trials", "0"], "plan.toml: `trials` is 0, expected at least 1"),
         (["plan.toml", "--set", "a"], "--set a: expected KEY=VALUE"),
-        (["plan.toml", "--subset", "nowhere", "--program", "/bin/true"], "`program` is /bin/true, expected a program"),
+        (
+            ["plan.toml", "--subset", "verifed"],
+            "`verifed`: found no such subset\nhint: known are full, lite, multilingual",
+        ),
+        (["plan.toml", "--subset", "./no/such/folder"], "`./no/such/folder`: found no such subset"),
+        (["plan.toml", "--program", "/bin/true"], "`program` is /bin/true, expected a program"),
     ],
 )
 def test_a_plan_that_cannot_be_followed_is_refused(

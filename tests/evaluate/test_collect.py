@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from execledger.core.policy import Policy
-from execledger.evaluate.collect import collect, unfinished
-from execledger.evaluate.plan import ArmName, Plan
+from execledger.evaluate.collect import collect, conditions, unfinished
+from execledger.evaluate.plan import Agent, ArmName, Cache, Plan
 from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study
@@ -50,6 +50,29 @@ def rows(unreadable: list[str], *paths: Path) -> list[RunRow]:
 
 def arms(found: list[RunRow]) -> list[tuple[str, int, str]]:
     return [(row.arm, row.trial, row.instance) for row in found]
+
+
+def test_how_arms_ran_beside_each_other_is_told(tmp_path: Path) -> None:
+    """Isolated by salts or keys, or on one cache, where the order is a part of the result."""
+    plans = {
+        "salts": Plan(seed=1),
+        "keys": Plan(seed=2, agent=Agent.CODEX),
+        "shared": Plan(seed=3, cache=Cache.SHARED),
+    }
+    for name, plan in plans.items():
+        Study(tmp_path / name).claim(plan, {"execledger": "1"})
+    old = json.loads((tmp_path / "salts" / "plan.json").read_text())
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "plan.json").write_text(json.dumps({**old, "seed": None, "salt": ""}))
+    apart = "each run was isolated from the others in the provider's prompt cache by"
+    shared = "the arms share the provider's prompt cache and ran in"
+    behind = "a run finds cached what an earlier one sent, so that tokens and cost depend on the order"
+    assert conditions(tmp_path) == [
+        f"{tmp_path}/keys: {apart} a cache key of its own; the arms ran in rotated order (seed 2)",
+        f"{tmp_path}/old: {shared} the order of the plan: {behind}",
+        f"{tmp_path}/salts: {apart} a salt at the start of its prompt; the arms ran in rotated order (seed 1)",
+        f"{tmp_path}/shared: {shared} rotated order (seed 3): {behind}",
+    ]
 
 
 def test_a_folder_may_hold_evaluations(tmp_path: Path) -> None:

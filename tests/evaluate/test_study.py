@@ -55,20 +55,20 @@ def test_adopting_goes_on_where_it_was_cut_off(study: Study) -> None:
 
 
 def test_only_what_is_not_finished_is_still_to_do(study: Study) -> None:
-    """Trial by trial, and within one the arms take turns."""
+    """Trial by trial, and within one the arms take turns, in an order that what is finished does not change."""
     plan = Plan(arms=(ArmName.BASE, ArmName.BOTH), trials=2, batch=2)
     for arm, number, name in ((ArmName.BASE, 1, "b"), (ArmName.BOTH, 2, "a")):
         leave(study.trial(arm, number).folder, name, trajectory(name))
-    jobs = still_to_do(study, plan, "mini-extra", ["a", "b", "c", "d"], study.root)
+    jobs = still_to_do(study, plan, "mini-extra", ["a", "b", "c", "d"], study.root, seed=2)
     assert [(job.trial, str(job.arm), job.instances) for job in jobs] == [
-        (1, "base", ("a", "c")),
+        (1, "base", ("a",)),
         (1, "both", ("a", "b")),
-        (1, "base", ("d",)),
         (1, "both", ("c", "d")),
+        (1, "base", ("c", "d")),
+        (2, "both", ("b",)),
         (2, "base", ("a", "b")),
-        (2, "both", ("b", "c")),
         (2, "base", ("c", "d")),
-        (2, "both", ("d",)),
+        (2, "both", ("c", "d")),
     ]
 
 
@@ -104,6 +104,33 @@ def test_other_versions_are_refused_unless_asked_for(study: Study) -> None:
     recorded = study.recorded()
     assert recorded is not None
     assert (recorded.plan, recorded.digest, recorded.versions) == (Plan(), Plan().digest(), (VERSIONS, newer))
+
+
+def test_the_order_and_the_salt_are_drawn_once(study: Study) -> None:
+    """Going on keeps both; a plan that names a seed has it, and another evaluation another salt."""
+    study.claim(Plan(), VERSIONS)
+    first = study.recorded()
+    study.claim(Plan(workers=3), VERSIONS)
+    study.claim(Plan(), {**VERSIONS, "mini-swe-agent": "3"}, mixed=True)
+    second, other = study.recorded(), Study(study.root / "other")
+    other.claim(Plan(seed=7), VERSIONS)
+    named = other.recorded()
+    assert first is not None and second is not None and named is not None
+    assert (first.seed, first.salt, first.isolated) == (second.seed, second.salt, True)
+    assert (first.seed is None, named.seed, named.salt != first.salt) == (False, 7, True)
+
+
+def test_an_evaluation_from_before_arms_were_rotated_is_read_and_not_gone_on_with(study: Study) -> None:
+    """Half of its runs shared a cache: whatever ran now would not be comparable."""
+    study.claim(Plan(), VERSIONS)
+    saved = json.loads((study.root / "plan.json").read_text())
+    old = {name: saved[name] for name in ("digest", "versions")}
+    plan = {name: value for name, value in saved["plan"].items() if name not in ("cache", "seed")}
+    (study.root / "plan.json").write_text(json.dumps({**old, "plan": plan}))
+    recorded = study.recorded()
+    assert recorded is not None and (recorded.seed, recorded.isolated) == (None, False)
+    with pytest.raises(LedgerError, match="was begun when arms shared the provider's cache"):
+        study.claim(Plan(), VERSIONS)
 
 
 def test_a_broken_record_of_the_plan_is_told(study: Study) -> None:

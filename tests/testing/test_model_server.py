@@ -76,16 +76,16 @@ def test_what_has_no_answer_is_turned_away(path: str, body: dict[str, Any], reas
         assert (refused.value.code, len(server.faults), reason in server.faults[0]) == (404, 1, True)
 
 
-def test_a_prefix_is_cached_to_the_byte_without_markers() -> None:
-    """What a request begins with in common with an earlier one of its conversation is cached, and no other's."""
-    said = [("system", "s" * 400), ("user", "task"), ("user", "view" * 100)]
+def test_a_prefix_is_cached_in_blocks_for_every_conversation() -> None:
+    """What a request begins with in common with any earlier one is cached, under the same key and model alone."""
+    said = [("system", "s" * 1000), ("user", "task" * 300)]
     with ModelServer(["Hello."]) as server:
-        for tail in ("", "x"):
-            ask(server, "/v1/chat/completions", chat(*said[:2], ("user", "view" * 100 + tail)))
-        ask(server, "/v1/chat/completions", chat(("system", "s" * 400), ("user", "another")))
-    first, second, other = (request.usage for request in server.requests)
-    assert (first.cached, other.cached) == (0, 0)
-    assert first.prompt - 1 <= second.cached <= first.prompt
+        for task in ("task" * 300, "task" * 300 + "x", "another"):
+            ask(server, "/v1/chat/completions", chat(said[0], ("user", task)))
+        for own in ({"prompt_cache_key": "k"}, {"prompt_cache_key": "k"}, {"model": "other"}):
+            ask(server, "/v1/chat/completions", chat(*said) | own)
+    cached = [request.usage.cached for request in server.requests]
+    assert cached == [0, 512, 256, 0, 512, 0]
 
 
 def test_anthropic_caches_what_a_marker_covers() -> None:

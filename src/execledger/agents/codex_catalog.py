@@ -11,6 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from execledger.errors import LedgerError
 
 
@@ -20,12 +22,12 @@ def direct_tools(program: str, folder: Path) -> Path:
     found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     try:
         catalog = json.loads(found.stdout)
-        models: list[dict[str, Any]] = catalog["models"]
+        entries = msgspec.convert(catalog["models"], list[Any])
     except (ValueError, KeyError, TypeError):
         said = found.stderr.strip().splitlines()[-1:] or ["nothing"]
         hint = "leave --direct-tools out: versions without the catalog offer their tools directly"
         raise LedgerError(f"codex debug models --bundled: found {said[0]!r}, expected a catalog", hint=hint) from None
-    for model in models:
+    for model in (entry for entry in entries if isinstance(entry, dict)):
         model |= {name: value for name, value in (("tool_mode", None), ("use_responses_lite", False)) if name in model}
     path = folder / "models.json"
     path.write_text(json.dumps(catalog), encoding="utf-8")

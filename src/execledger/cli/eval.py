@@ -46,7 +46,9 @@ _OPTIONS = (
     click.option("--split", help="The split."),
     click.option("--instance", "instances", multiple=True, metavar="ID", help="One of the instances to run."),
     click.option("--slice", metavar="A:B", help="Which of them."),
-    click.option("--arm", "arms", multiple=True, type=click.Choice(["base", "inform", "govern", "both"])),
+    click.option("--arm", "arms", multiple=True, type=click.Choice(["base", "inform", "govern", "both", "shadow"])),
+    click.option("--cache", type=click.Choice(["isolated", "shared"]), help="Whether runs share a prompt cache."),
+    click.option("--seed", type=int, help="What the order of the arms is drawn from."),
     click.option("--preset", type=click.Choice([one.value for one in Preset]), help="The proof that a reuse needs."),
     click.option("--trials", type=int, help="How often each arm runs each instance."),
     click.option("--program", help="The agent's program."),
@@ -74,7 +76,7 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @_plan_options
 def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool, **options: Any) -> int:
     """Carry PLAN.toml out, or what the options say over it; the same command goes on where an earlier one stopped."""
-    from execledger.evaluate.dataset import freeze
+    from execledger.evaluate.dataset import freeze, need_subset
     from execledger.evaluate.experiment import carry_out
     from execledger.evaluate.study import Study
     from execledger.evaluate.versions import program_of, versions
@@ -83,6 +85,8 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
         raise LedgerError("EXECLEDGER is off, expected it not to be: every arm would be the arm base")
     study, cwd = Study(Path(output).absolute()), Path.cwd()
     plan = _plan(plan_file, options, study)
+    if study.recorded() is None:
+        need_subset(plan)
     with study.alone():
         found = versions(plan, cwd)
         study.admit(plan, found, mixed=mixed)
@@ -190,7 +194,7 @@ def report(
     """Print the paper's tables for outputs of `eval run`, and for any recorded runs."""
     from rich.console import Console
 
-    from execledger.evaluate.collect import collect, unfinished
+    from execledger.evaluate.collect import collect, conditions, unfinished
     from execledger.evaluate.prices import load_prices
 
     with needing("eval"):
@@ -206,7 +210,10 @@ def report(
     _tell_unreadable(unreadable)
     for sentence in missing:
         tell(sentence)
-    notes, console = [f"Prices are of {prices.date}", *missing], Console(highlight=False)
+    held = list(dict.fromkeys(sentence for path in paths for sentence in conditions(Path(path))))
+    for sentence in held:
+        tell(sentence)
+    notes, console = [f"Prices are of {prices.date}", *held, *missing], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)
         wanted = {*(formats or FORMATS)} if output else set()

@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from execledger.evaluate.records import RunRow
 
-TITLES = {"base": "base", "inform": "inform only", "govern": "govern only", "both": "inform + govern"}
+TITLES = {
+    "base": "base",
+    "inform": "inform only",
+    "govern": "govern only",
+    "both": "inform + govern",
+    "shadow": "shadow",
+}
 ORDER = tuple(TITLES)
 FIRST_SCAFFOLD = "mini-swe-agent"
 
@@ -19,7 +25,7 @@ class Arm(Struct, frozen=True, kw_only=True):
     """The runs of one arm, under one preset."""
 
     name: str
-    """base, inform, govern or both."""
+    """base, inform, govern, both or shadow."""
     preset: str = ""
     """Ledger's preset; empty in the arm base."""
     title: str
@@ -91,9 +97,9 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> tuple[Arm, ...]:
-        """What the base is compared with: the full system, or else whatever arms with Ledger there are."""
-        full = tuple(arm for arm in self.ledger if arm.name == "both")
-        return full or self.ledger
+        """What the base is compared with: the full system, or else whatever arms with Ledger there are; and shadow."""
+        full = tuple(arm for arm in self.ledger if arm.name in ("both", "shadow"))
+        return full if any(arm.name == "both" for arm in full) else self.ledger
 
     @property
     def scaffold(self) -> str:

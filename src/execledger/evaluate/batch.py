@@ -7,12 +7,14 @@ predictions are never read: ours are made from the trajectories.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
 from collections.abc import Sequence
 
 from execledger.evaluate import children
+from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.jobs import Job, Outcome, last_words, launcher, settings
 from execledger.evaluate.results import PREDICTIONS, finished
 from execledger.evaluate.study import Study, held
@@ -54,5 +56,21 @@ def command(job: Job, names: Sequence[str]) -> list[str]:
         *("-o", str(job.work), "-w", str(plan.threads)),
         *(word for name in plan.config for word in ("-c", name)),
         *settings({**given, **plan.dotted()}),
+        *_salted(job, names),
         *(("-m", plan.model) if plan.model else ()),
     ]
+
+
+def _salted(job: Job, names: Sequence[str]) -> list[str]:
+    """The setting that begins the prompt of each task with its salt, behind all others; nothing without salts."""
+    if job.salted is None:
+        return []
+    tasks = {task.instance_id: task for task in read_instances(Study(job.root).dataset / f"{job.plan.split}.jsonl")}
+    salts = {tasks[name].problem_statement: job.salted.salt(job.arm, name, job.trial) for name in names}
+    template = job.salted.system_template(salts)
+    if len(salts) == 1:
+        return settings({"agent.system_template": template})
+    # The texts of many tasks are too long for a command line.
+    file = job.work / "prompt.yaml"
+    file.write_text(json.dumps({"agent": {"system_template": template}}), encoding="utf-8")
+    return ["-c", str(file)]

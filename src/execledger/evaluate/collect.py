@@ -14,11 +14,11 @@ from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.journals import Journals
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
-from execledger.evaluate.plan import ArmName, Plan
+from execledger.evaluate.plan import Agent, ArmName, Plan
 from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.results import Result
-from execledger.evaluate.study import PLAN, Study, Trial
+from execledger.evaluate.study import PLAN, Recorded, Study, Trial
 from execledger.evaluate.verdicts import Grade, read_grades, resolved
 from execledger.trajectories.find import Source, find_runs
 from execledger.trajectories.formats import read_run
@@ -122,8 +122,36 @@ def _unfinished(path: Path, study: Study) -> str:
     counts = {trial.name: len(trial.results()) for trial in trials_under(path, study, recorded.plan)}
     missing = {name: tasks - count for name, count in counts.items() if count < tasks}
     named = ", ".join(f"{name} {count}" for name, count in missing.items())
-    shown = path / study.root.relative_to(path.resolve()) if study.root.is_relative_to(path.resolve()) else path
-    return f"{shown}: not finished yet: {named} of {tasks} instances" if missing else ""
+    return f"{_shown(path, study)}: not finished yet: {named} of {tasks} instances" if missing else ""
+
+
+def conditions(path: Path) -> list[str]:
+    """How the arms of the studies at a path ran beside each other, in words: what their figures rest on."""
+    said = []
+    for study in studies_at(path, []):
+        try:
+            recorded = study.recorded()
+        except LedgerError:
+            continue
+        assert recorded is not None, "a study's folder has a plan"
+        said.append(f"{_shown(path, study)}: {_condition(recorded)}")
+    return said
+
+
+def _condition(recorded: Recorded) -> str:
+    order = "in the order of the plan" if recorded.seed is None else f"in rotated order (seed {recorded.seed})"
+    if not recorded.isolated:
+        return (
+            f"the arms share the provider's prompt cache and ran {order}:"
+            " a run finds cached what an earlier one sent, so that tokens and cost depend on the order"
+        )
+    how = "a salt at the start of its prompt" if recorded.plan.agent is Agent.MINI else "a cache key of its own"
+    return f"each run was isolated from the others in the provider's prompt cache by {how}; the arms ran {order}"
+
+
+def _shown(path: Path, study: Study) -> Path:
+    """A study as the user named it, or the path in it that was named."""
+    return path / study.root.relative_to(path.resolve()) if study.root.is_relative_to(path.resolve()) else path
 
 
 def _of_trial(

@@ -83,7 +83,7 @@ EFFICIENCY = (
         name="view_cost",
         title="  of this, state views",
         unit=Unit.MONEY,
-        of=lambda row: 0.0 if row.arm == "base" else row.view_cost,
+        of=lambda row: 0.0 if row.arm in ("base", "shadow") else row.view_cost,
         from_tokens=True,
         optional=True,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,14 @@ class Instance(Struct, frozen=True, kw_only=True):
         # An image's name can't hold two underscores in a row, so the benchmark writes them in another way.
         usual = self.instance_id.replace("__", "_1776_").lower()
         return self.image_name or self.docker_image or f"docker.io/swebench/sweb.eval.x86_64.{usual}:latest"
+
+
+def need_subset(plan: Plan) -> None:
+    """Refuse a subset that can be nothing: no short name, no name on the hub, no folder; the hub is not asked."""
+    if plan.subset in HUB or Path(plan.subset).exists() or re.fullmatch(r"[\w.-]+/[\w.-]+", plan.subset):
+        return
+    hint = f"known are {', '.join(sorted(HUB))}; a name on the hub (OWNER/NAME); and a folder that holds SPLIT.jsonl"
+    raise LedgerError(f"`{plan.subset}`: found no such subset", hint=hint)
 
 
 def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, ...]:

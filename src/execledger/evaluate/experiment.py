@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from execledger.evaluate import batch, children, codex_batch
 from execledger.evaluate.codex_place import clear
 from execledger.evaluate.engine import engine_of
+from execledger.evaluate.isolation import Salted, mini_template
 from execledger.evaluate.jobs import Job, Outcome, still_to_do
 from execledger.evaluate.plan import Agent, Plan
 from execledger.evaluate.progress import Bar
@@ -69,7 +70,12 @@ class Course(Struct, kw_only=True):
 def carry_out(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path, tell: Tell) -> Course:
     """Run whatever is not finished; the caller has the folder to itself."""
     salvage(study, plan, tell)
-    jobs = still_to_do(study, plan, program, names, cwd)
+    recorded = study.recorded()
+    assert recorded is not None and recorded.seed is not None, "the folder was claimed for this plan"
+    salted = None
+    if recorded.isolated and plan.agent is Agent.MINI:
+        salted = Salted(study=recorded.salt, template=mini_template(plan, program, cwd))
+    jobs = still_to_do(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
     course = Course(total=len(names) * len(plan.arms) * plan.trials)
     work = batch.work if plan.agent is Agent.MINI else codex_batch.work
     before = [result for trial in study.trials(plan) for result in trial.results().values()]

@@ -22,7 +22,13 @@ from execledger.evaluate.records import Tokens
 from execledger.evaluate.statistics import Floats, Paired
 
 # Okabe and Ito's colours, which also readers with a colour deficiency tell apart; lines differ in their marks as well.
-LOOKS = {"base": ("#555555", "o"), "inform": ("#0072B2", "s"), "govern": ("#E69F00", "^"), "both": ("#009E73", "D")}
+LOOKS = {
+    "base": ("#555555", "o"),
+    "inform": ("#0072B2", "s"),
+    "govern": ("#E69F00", "^"),
+    "both": ("#009E73", "D"),
+    "shadow": ("#AAAAAA", "."),
+}
 PAPER_LOOKS = {"inform": ("#56B4E9", "P"), "govern": ("#D55E00", "X"), "both": ("#CC79A7", "v")}
 OTHER_LOOK = ("#000000", "*")
 KINDS = {"uncached input": "#D55E00", "written input": "#E69F00", "cached input": "#56B4E9", "output": "#555555"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from execledger.evaluate.isolation import Salted
 from execledger.evaluate.plan import SWITCHES, ArmName, Plan
+from execledger.evaluate.rotation import rotated
 from execledger.evaluate.study import Study, Trial
 
 TAIL = 2000
@@ -34,6 +35,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """Which trial."""
     instances: tuple[str, ...]
     """The tasks."""
+    salted: Salted | None = None
+    """What keeps the prompts of runs apart; None where nothing has to."""
 
     @property
     def name(self) -> str:
@@ -60,21 +63,38 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Why some of its tasks are not finished, as far as is known."""
 
 
-def still_to_do(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path) -> list[Job]:
-    """The jobs for whatever is not finished: trial by trial, and within one all arms together.
+def still_to_do(
+    study: Study,
+    plan: Plan,
+    program: str,
+    names: Sequence[str],
+    cwd: Path,
+    *,
+    seed: int,
+    salted: Salted | None = None,
+) -> list[Job]:
+    """The jobs for whatever is not finished: trial by trial, and within one all arms together, in rotated order.
 
     So an evaluation that is stopped early has its arms side by side, and all of them see the same moods of a provider.
+    An instance has its place in the rotation whether or not others are finished, so that going on changes no order.
     """
-    todo = [
-        (trial.number, place // plan.batch, order, trial.arm, name)
-        for order, trial in enumerate(study.trials(plan))
-        for done in [trial.results()]
-        for place, name in enumerate(name for name in names if name not in done)
-    ]
     jobs = []
-    for (number, _, _, arm), group in groupby(sorted(todo, key=lambda one: one[:3]), key=lambda one: one[:4]):
-        tasks = tuple(name for *_, name in group)
-        jobs.append(Job(plan=plan, program=program, root=study.root, cwd=cwd, arm=arm, trial=number, instances=tasks))
+    done = {(trial.arm, trial.number): trial.results() for trial in study.trials(plan)}
+    for number in range(1, plan.trials + 1):
+        for row, first in enumerate(range(0, len(names), plan.batch)):
+            for arm in rotated(plan.arms, seed, row, number):
+                tasks = tuple(name for name in names[first : first + plan.batch] if name not in done[arm, number])
+                job = Job(
+                    plan=plan,
+                    program=program,
+                    root=study.root,
+                    cwd=cwd,
+                    arm=arm,
+                    trial=number,
+                    instances=tasks,
+                    salted=salted,
+                )
+                jobs += [job] if tasks else []
     return jobs
 
 

@@ -25,6 +25,7 @@ SWITCHES: dict[str, tuple[str, ...] | None] = {
     "inform": ("--no-govern",),
     "govern": ("--no-inform",),
     "both": (),
+    "shadow": ("--shadow",),
 }
 """What each arm adds to ``execledger run``; the arm base is the agent without Ledger at all."""
 PLACE = "{problem_statement}"
@@ -58,8 +59,17 @@ class EngineName(StrEnum):
     """A Ray cluster whose machines share the output folder."""
 
 
+class Cache(StrEnum):
+    """Whether a run may find in the provider's prompt cache what another run has sent."""
+
+    ISOLATED = "isolated"
+    """It can't: every run of every arm begins in another way, or has a cache key of its own."""
+    SHARED = "shared"
+    """It can, so that the order of runs is a part of the result."""
+
+
 class ArmName(StrEnum):
-    """The arms of the paper."""
+    """The arms of the paper, and one that observes."""
 
     BASE = "base"
     """The agent without Ledger."""
@@ -69,6 +79,12 @@ class ArmName(StrEnum):
     """The governing policy alone."""
     BOTH = "both"
     """Both paths: the full system."""
+    SHADOW = "shadow"
+    """Ledger observes and changes nothing: what differs from base is chance, or a fault of the evaluation."""
+
+
+PAPER = (ArmName.BASE, ArmName.INFORM, ArmName.GOVERN, ArmName.BOTH)
+"""The arms of the paper."""
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -102,8 +118,12 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The tasks by name; none named means all."""
     slice: str = ""
     """Which of them, as in ``0:50``."""
-    arms: tuple[ArmName, ...] = tuple(ArmName)
+    arms: tuple[ArmName, ...] = PAPER
     """The arms."""
+    cache: Cache = Cache.ISOLATED
+    """Whether runs share the provider's prompt cache."""
+    seed: int | None = None
+    """What the order of the arms is drawn from; None draws one when the evaluation begins."""
     preset: Preset = Preset.VERIFIED
     """The proof that a reuse needs, in every arm with Ledger."""
     trials: int = 1

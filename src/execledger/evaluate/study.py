@@ -1,6 +1,6 @@
 """The output folder of an evaluation: what is where, which plan it belongs to, and who may write to it.
 
-    plan.json                      the plan, its digest, and the versions of everything that matters
+    plan.json                      the plan, its digest, the versions of everything that matters, and the seed
     dataset/SPLIT.jsonl            the tasks
     ARM/TRIAL/INSTANCE/            one finished task: its trajectory or rollout
     ARM/TRIAL/journals/            Ledger's journals
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 import socket
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from msgspec import Struct
 
 from execledger.errors import LedgerError
 from execledger.evaluate.journals import JOURNALS
-from execledger.evaluate.plan import ArmName, Plan, difference
+from execledger.evaluate.plan import ArmName, Cache, Plan, difference
 from execledger.evaluate.results import Result, finished, store, write_predictions, write_whole
 
 PLAN = "plan.json"
@@ -44,6 +45,15 @@ class Recorded(Struct, frozen=True, kw_only=True):
     """Its digest."""
     versions: tuple[dict[str, str], ...]
     """The versions that results came about with; more than one set only where the user asked for that."""
+    seed: int | None = None
+    """What the order of the arms is drawn from; None in evaluations from before arms were rotated."""
+    salt: str = ""
+    """Drawn once: what tells the prompts of this evaluation from those of any other."""
+
+    @property
+    def isolated(self) -> bool:
+        """No run finds in the provider's cache what another one has sent."""
+        return self.plan.cache is Cache.ISOLATED and self.seed is not None
 
 
 class Trial(NamedTuple):
@@ -143,16 +153,20 @@ class Study(NamedTuple):
         """What ``plan.json`` is to hold; refuses what ``claim`` does, and writes nothing."""
         before = self.recorded()
         if before is None:
-            return Recorded(plan=plan, digest=plan.digest(), versions=(versions,))
+            seed = secrets.randbits(32) if plan.seed is None else plan.seed
+            return Recorded(plan=plan, digest=plan.digest(), versions=(versions,), seed=seed, salt=secrets.token_hex(8))
         self._refuse_other(before, plan)
         if versions in before.versions:
             return before
         if not mixed:
             hint = "--mixed goes on all the same and records both; a new folder keeps them apart"
             raise LedgerError(f"{self.root}: other versions: {difference(before.versions[-1], versions)}", hint=hint)
-        return Recorded(plan=before.plan, digest=plan.digest(), versions=(*before.versions, versions))
+        return msgspec.structs.replace(before, versions=(*before.versions, versions))
 
     def _refuse_other(self, before: Recorded, plan: Plan) -> None:
+        if before.seed is None:
+            hint = "it can still be graded and reported; give another folder to run it anew"
+            raise LedgerError(f"{self.root}: was begun when arms shared the provider's cache in one order", hint=hint)
         if before.digest == plan.digest():
             return
         # A digest of another version of ours may differ although the values do not.

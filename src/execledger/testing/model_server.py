@@ -110,8 +110,8 @@ class ModelServer:
         self.faults: list[str] = []
         """Why requests were turned away."""
         self._script = script
-        self._caches: list[tuple[str, str, PrefixCache]] = []
-        # Guards the three lists: requests are answered by a thread each.
+        self._caches: dict[tuple[str, str, str], PrefixCache] = {}
+        # Guards the lists and the caches: requests are answered by a thread each.
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Exchange, self))
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -182,12 +182,9 @@ class ModelServer:
         return Usage(*(count // BYTES_PER_TOKEN for count in counts))
 
     def _cache_for(self, request: Request) -> PrefixCache:
-        """The cache of a conversation; text behind an opening, as a view may be, does not make it another one."""
-        for path, opening, cache in self._caches:
-            if path == request.path and (opening.startswith(request.opening) or request.opening.startswith(opening)):
-                return cache
-        self._caches.append((request.path, request.opening, PrefixCache()))
-        return self._caches[-1][2]
+        """The cache of a model, shared by all conversations; where a request has a cache key, by those of that key."""
+        shared = (request.path, str(request.body.get("model")), str(request.body.get("prompt_cache_key") or ""))
+        return self._caches.setdefault(shared, PrefixCache())
 
 
 class _Exchange(BaseHTTPRequestHandler):

@@ -1,29 +1,29 @@
-"""What a provider's prompt cache would have spared: the longest prefix of a request that was sent before."""
+"""A provider's prompt cache: what of a request begins as an earlier one did, whichever conversation that was of."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 
+BLOCK = 512
+"""Bytes that are cached together: 128 tokens, the step in which OpenAI's cache grows. There is no least length."""
+
 
 class PrefixCache:
-    """The prompts of one conversation, as a tree of their parts, so that looking one up takes no longer with more."""
+    """The prompts of all conversations that share a cache; looking one up takes no longer with more of them."""
 
     def __init__(self) -> None:
-        self._behind: dict[bytes, list[bytes]] = {}
+        self._blocks: set[bytes] = set()
         self._written: set[bytes] = set()
 
     def shared(self, parts: Sequence[bytes]) -> int:
-        """Bytes that these parts begin with in common with an earlier prompt, to the byte; the prompt is kept."""
-        node, common, parted = b"", 0, False
-        for part in parts:
-            seen = self._behind.setdefault(node, [])
-            if not parted:
-                common += max((_common(part, old) for old in seen), default=0)
-            if part not in seen:
-                seen.append(part)
-                parted = True
-            node = _below(node, part)
+        """Bytes that a prompt begins with in common with an earlier one, in whole blocks; the prompt is kept."""
+        prompt, node, common, parted = b"".join(parts), b"", 0, False
+        for start in range(0, len(prompt) - BLOCK + 1, BLOCK):
+            node = _below(node, prompt[start : start + BLOCK])
+            parted = parted or node not in self._blocks
+            common += 0 if parted else BLOCK
+            self._blocks.add(node)
         return common
 
     def marked(self, parts: Sequence[bytes], marks: Sequence[bool]) -> tuple[int, int]:
@@ -38,15 +38,6 @@ class PrefixCache:
                 self._written.add(node)
                 end = length
         return read, end - read
-
-
-def _common(one: bytes, other: bytes) -> int:
-    """How many bytes two parts begin with in common."""
-    if one == other:
-        return len(one)
-    return next(
-        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
 
 
 def _below(node: bytes, part: bytes) -> bytes:

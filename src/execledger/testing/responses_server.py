@@ -43,7 +43,7 @@ class ResponsesServer:
         """How many requests for an answer came."""
         self._script, self._record = script, record
         self._requests: list[Request] = []
-        self._caches: dict[str, PrefixCache] = {}
+        self._caches: dict[tuple[str, str], PrefixCache] = {}
         # Guards the counts and the list of requests, and tells those who wait for one.
         self._changed = threading.Condition()
         self._loop = asyncio.new_event_loop()
@@ -151,10 +151,11 @@ class ResponsesServer:
         return await _stream(asked, answer)
 
     def _usage(self, request: Request, items: Sequence[Json]) -> Usage:
-        """What a provider would count: all that was sent, and what of it the conversation had sent before."""
+        """What a provider would count: all that was sent, and what of it was sent before under the same cache key."""
         body = request.body
         parts = [msgspec.json.encode(part) for part in (body.get("instructions"), body.get("tools"), *request.input)]
-        cached = self._caches.setdefault(request.conversation, PrefixCache()).shared(parts)
+        shared = (str(body.get("model")), str(body.get("prompt_cache_key") or ""))
+        cached = self._caches.setdefault(shared, PrefixCache()).shared(parts)
         counts = (sum(map(len, parts)), cached, 0, len(msgspec.json.encode(items)))
         return Usage(*(count // BYTES_PER_TOKEN for count in counts))
 
