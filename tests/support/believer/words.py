@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 MARK = "[Ledger:"
 AGO = re.compile(r"(\d+) (?:commands?|steps?|calls?) ago|(?:the )?(?:previous|last) command")
-NAMED = re.compile(
-    r"(?<![\w`'\"])lines? (\d+(?:\s*(?:-|to|,|and)\s*\d+)*)(?: of (?:`([^`]+)`|\"([^\"]+)\"|(\S+)))?", re.IGNORECASE
+FILE = r" of (?:`([^`]+)`|\"([^\"]+)\"|(.+?))(?= (?:are|is|stand)\b|$)"
+NAMED = re.compile(rf"(?<![\w`'\"])lines? (\d+(?:\s*(?:-|to|,|and)\s*\d+)*)(?:{FILE})?", re.IGNORECASE)
+ALL_NAMED = re.compile(rf"\ball (\d+) lines{FILE}", re.IGNORECASE)
+WHOLE = re.compile(
+    r"\b(?:output|it) (?:is|was) (?:exactly )?(?:the same|identical|unchanged)|\bsame (?:output|result)", re.I
 )
-ALL_NAMED = re.compile(r"\ball (\d+) lines of (?:`([^`]+)`|\"([^\"]+)\"|(\S+))", re.IGNORECASE)
-WHOLE = re.compile(r"\boutput (?:is|was) (?:exactly )?(?:the same|identical|unchanged)|\bsame (?:output|result)", re.I)
 BEGINNING = re.compile(r'beginning "(.*?)"(?=[.\],;)]|$)')
 
 
