@@ -79,22 +79,22 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
     assert [line.rstrip() for line in called.out.splitlines()][:17] == snapshot(
         [
             "replay, preset verified",
-            "┌──────────────────────┬───────┬─────────────────────────────────────────────────────┐",
-            "│ runs                 │     1 │                                                     │",
-            "│ model calls          │     5 │                                                     │",
-            "│ calls                │     5 │ inspect 2, test 2, search 1                         │",
-            "│ opaque               │     0 │ 0.0%                                                │",
-            "│ unknown effects      │     2 │ 40.0%                                               │",
-            "│ simple commands      │     5 │ 100.00% are of known programs                       │",
-            "│ reuse before running │     1 │ whole-read 1                                        │",
-            "│ false reuses         │     0 │                                                     │",
-            "│ elided after running │     1 │ same 1                                              │",
-            "│ nudges               │     1 │ 1 with an equal result; repeated-test 1             │",
-            "│ redundant re-reads   │     1 │ 1 of the very same range                            │",
-            "│ output bytes         │ 4,686 │ each output counted once for every later model call │",
-            "│ saved by references  │ 1,726 │ 36.83% of these                                     │",
-            "│ state views          │   608 │ bytes, one view per model call                      │",
-            "└──────────────────────┴───────┴─────────────────────────────────────────────────────┘",
+            "┌───────────────────────┬───────┬─────────────────────────────────────────────────────┐",
+            "│ runs                  │     1 │                                                     │",
+            "│ model calls           │     5 │                                                     │",
+            "│ calls                 │     5 │ inspect 2, test 2, search 1                         │",
+            "│ opaque                │     0 │ 0.0%                                                │",
+            "│ unknown effects       │     2 │ 40.0%                                               │",
+            "│ simple commands       │     5 │ 100.00% are of known programs                       │",
+            "│ reused before running │     1 │ whole-read 1                                        │",
+            "│ false reuses          │     0 │                                                     │",
+            "│ reused after running  │     1 │ same 1                                              │",
+            "│ nudges                │     1 │ 1 with an equal result; repeated-test 1             │",
+            "│ redundant re-reads    │     1 │ 1 of the very same range                            │",
+            "│ output bytes          │ 4,686 │ each output counted once for every later model call │",
+            "│ saved by references   │ 1,726 │ 36.83% of these                                     │",
+            "│ state views           │   608 │ bytes, one view per model call                      │",
+            "└───────────────────────┴───────┴─────────────────────────────────────────────────────┘",
         ]
     )
 
@@ -324,3 +324,16 @@ def test_outputs_that_are_not_known_save_nothing(execledger: Execledger, tmp_pat
     summary = json.loads(execledger("replay", path, "--strict", "--json").out)
     assert summary["untold"] >= sum(summary["reuses"].values()) > 0
     assert f"not counted: {summary['untold']}" in " ".join(execledger("replay", path).out.split())
+
+
+def test_what_is_passed_over_in_a_folder_is_said(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """In one line, with the reason; a hidden folder of an agent is searched."""
+    hidden = tmp_path / ".claude" / "projects"
+    hidden.mkdir(parents=True)
+    good.rename(hidden / good.name)
+    (tmp_path / "notes.txt").write_text("notes")
+    (tmp_path / ".git").mkdir()
+    called = execledger("replay", tmp_path, "--json")
+    assert (called.status, json.loads(called.out)["runs"]) == (0, 1)
+    said = "1 files not named like a run, 1 folders of other programs, such as .git"
+    assert called.err == f"execledger: passed over in folders: {said}\n"

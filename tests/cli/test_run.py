@@ -76,8 +76,34 @@ def test_a_python_that_will_not_do_is_named(tmp_path: Path, answer: str | None, 
 
 def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
     """With those that are."""
-    called = execledger("run", "--", "vim", "file")
-    assert (called.status, called.err.splitlines()[0]) == (2, "execledger: vim: no agent that Ledger can run")
+    known = "Ledger can run: mini-swe-agent (mini, mini-extra), Codex (codex); "
+    for words, said in (
+        (["vim", "file"], "vim: no agent that Ledger can run\nhint: "),
+        (["claude"], "claude: Claude Code can't be run with Ledger yet\nhint: its recorded runs can be read: "),
+        ([], "run: found no agent to start\nhint: "),
+    ):
+        called = execledger("run", "--", *words)
+        assert (called.status, called.out, called.err.startswith(f"execledger: {said}")) == (2, "", True)
+        assert known in called.err
+
+
+@needs_mini
+@pytest.mark.parametrize(
+    ("option", "way"),
+    [
+        (["--sealed"], "mini-swe-agent's configuration says whether its commands run in a container"),
+        (["--upstream", "http://x"], "mini-swe-agent has the model's address in its configuration"),
+        (["--pass-through"], "EXECLEDGER=off starts the agent without Ledger"),
+        (["--direct-tools"], "execledger run --help"),
+    ],
+)
+def test_an_option_of_another_agent_is_named_with_the_way_that_there_is(
+    execledger: Execledger, option: list[str], way: str
+) -> None:
+    """Before anything starts."""
+    called = execledger("run", *option, "--", "mini", "-t", "x")
+    said = f"execledger: {option[0]}: found with mini, which has no such option\nhint: {way}"
+    assert (called.status, called.err.startswith(said)) == (2, True), called.err
 
 
 def test_a_program_that_is_not_there_is_named(execledger: Execledger, tmp_path: Path) -> None:

@@ -204,6 +204,10 @@ def test_without_a_grader_resolution_is_said_to_be_unknown(tmp_path: Path) -> No
     silent = tmp_path / "docker"
     silent.write_text("#!/bin/sh\nexit 1\n")
     silent.chmod(0o755)
-    assert harness_missing(str(silent), "json") == "Docker does not answer"
+    assert harness_missing(str(silent), "json") == f"{silent} does not answer: it says nothing"
+    silent.write_text("#!/bin/sh\necho 'Cannot connect to the daemon at unix:///d.sock' >&2\nexit 1\n")
+    assert harness_missing(str(silent), "json") == (
+        f"{silent} does not answer: Cannot connect to the daemon at unix:///d.sock"
+    )
     silent.write_text("#!/bin/sh\n")
     assert harness_missing(str(silent), "json") == ""

@@ -109,9 +109,12 @@ def test_the_closing_lines_say_where_journals_are(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("EXECLEDGER_JOURNAL", "/j")
     one = Counts(proposed=1, ran=1)
     usual, elsewhere = (RunSummary(counts=one, journal=f"{folder}/a.ledger.jsonl") for folder in ("/j", "/my j"))
-    lost, silent = RunSummary(counts=Counts(proposed=2), unwritten=True), RunSummary(counts=Counts(faults=1))
+    lost, silent = (
+        RunSummary(counts=Counts(proposed=2), unwritten="/j: the journal can't be written: it is full"),
+        RunSummary(counts=Counts(faults=1)),
+    )
     done = "0 reused before running, 0 after, 0 nudged"
-    unwritten = "Ledger: the journal of 1 run could not be written to its end"
+    unwritten = "Ledger: 1 run without a complete journal: /j: the journal can't be written: it is full"
     assert sentences([]) == []
     assert sentences([usual]) == [
         f"Ledger: 1 command, {done}",

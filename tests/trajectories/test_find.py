@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import tarfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_a_named_file_is_tried_whatever_its_name(tmp_path: Path) -> None:
 
 def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
     """Runs below a folder come in the order of their names; what is no run is left out."""
-    kept = ["a/a.traj.json", "a/z.traj", "b.json", "c/d/e.jsonl"]
+    kept = [".claude/projects/x/s.jsonl", ".codex/r.jsonl", "a/a.traj.json", "a/z.traj", "b.json", "c/d/e.jsonl"]
     left = [
         "a/preds.json",
         "a/agent-1.meta.json",
@@ -51,6 +52,10 @@ def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
         "exit_statuses_1.yaml",
         "notes.txt",
         ".git/x.json",
+        ".claude/.credentials.json",
+        ".venv/x.json",
+        "c/node_modules/x.json",
+        "out/base/1/.work/a/a.traj.json",
         "c/._e.json",
     ]
     for name in kept + left:
@@ -58,6 +63,14 @@ def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(name.encode())
     (tmp_path / "c" / "round").symlink_to(tmp_path)
     assert found(tmp_path) == [(str(tmp_path / name), name.encode()) for name in kept]
+    skipped: Counter[str] = Counter()
+    list(find_runs([str(tmp_path)], skipped=skipped))
+    assert skipped == {
+        "files not named like a run": 5,
+        "folders of other programs, such as .git": 4,
+        "hidden files": 2,
+        "links to folders": 1,
+    }
 
 
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.xz"])

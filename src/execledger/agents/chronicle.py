@@ -66,7 +66,7 @@ class Chronicle:
 
     def _unwritten(self, error: JournalError) -> None:
         """Say what went wrong with the journal: its writer does so once."""
-        self.summary.journal, self.summary.unwritten = None, True
+        self.summary.journal, self.summary.unwritten = None, error.message
         self._tell(str(error))
 
     def note(self, event: Event) -> None:

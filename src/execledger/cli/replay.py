@@ -91,13 +91,14 @@ def _replay_all(
 ) -> list[str]:
     """Replay and count every run; the presets that they were replayed under."""
     left_out: list[str] = []
+    skipped: Counter[str] = Counter()
     encoder = msgspec.json.Encoder()
     presets: set[str] = set()
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("", total=None)
-        for run in read_runs(paths, tally.unreadable, left_out):
+        for run in read_runs(paths, tally.unreadable, left_out, skipped):
             tally.start(run)
             ledger = new_ledger(run, policy)
             presets.add(ledger.policy.preset.value)
@@ -109,6 +110,9 @@ def _replay_all(
                     out.write(encoder.encode(call.line(run.name)) + b"\n")
             tally.counterfactual.add(account.close(prices))
             progress.advance(bar)
+    if skipped:
+        told = ", ".join(f"{count:,} {what}" for what, count in sorted(skipped.items()))
+        click.echo(f"execledger: passed over in folders: {told}", err=True)
     if left_out:
         click.echo(f"execledger: {len(left_out)} journals tell of runs that are there, and are left out", err=True)
     return sorted(presets)
@@ -147,7 +151,7 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each output counted once for every later model call"
-    untold = f"; outputs that are not known, and not counted: {tally.untold:,}" if tally.untold else ""
+    untold = f"; unknown outputs, not counted: {tally.untold:,}" if tally.untold else ""
     yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these{untold}"
     yield "state views", f"{tally.view_bytes:,}", "bytes, one view per model call"
 

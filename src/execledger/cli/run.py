@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from execledger.agents.programs import find_program
+from execledger.agents.supported import AGENTS as SUPPORTED
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.errors import LedgerError
 from execledger.extras import install_command, missing
@@ -34,7 +35,7 @@ AGENTS = {
 @click.option("--pass-through", is_flag=True, help="codex: change nothing, not a byte.")
 @click.option("--view", is_flag=True, help="Show the run in the browser while it goes on.")
 @click.option("--no-browser", is_flag=True, help="With --view: only say where the run is shown.")
-@click.argument("agent", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGUMENTS]...")
+@click.argument("agent", nargs=-1, type=click.UNPROCESSED, metavar="-- AGENT [ARGUMENTS]...")
 def command(
     switches: Switches,
     placement: str | None,
@@ -50,6 +51,8 @@ def command(
 
     Its options, its files and its exit status stay its own.
     """
+    if not agent:
+        raise LedgerError("run: found no agent to start", hint=known_agents())
     name, *arguments = agent
     if Path(name).name == "execledger":
         # It brings a Ledger of its own, and two would say everything twice.
@@ -57,7 +60,7 @@ def command(
         os.execv(program, [program, *arguments])
     kind = AGENTS.get(Path(name).name)
     if kind is None:
-        raise LedgerError(f"{name}: no agent that Ledger can run", hint=f"it can run: {', '.join(AGENTS)}")
+        raise unknown_agent(name)
     program = find_program(name, kind)
     if is_off():
         os.execv(program, [program, *arguments])
@@ -106,8 +109,32 @@ def show(folder: Path | None, *, browser: bool) -> None:
     click.echo(f"Ledger: {said}", err=True)
 
 
+def known_agents() -> str:
+    """The agents that can be run, with their programs."""
+    listed = ", ".join(f"{one.name} ({', '.join(one.programs)})" for one in SUPPORTED if one.use == "run")
+    return f"Ledger can run: {listed}; `execledger doctor` says which of them are here"
+
+
+def unknown_agent(name: str) -> LedgerError:
+    """What can be done with a program that Ledger can't run."""
+    read = next((one for one in SUPPORTED if one.use == "read" and Path(name).name in one.programs), None)
+    if read is None:
+        return LedgerError(f"{name}: no agent that Ledger can run", hint=known_agents())
+    hint = f"its recorded runs can be read: execledger replay PATH...; {known_agents()}"
+    return LedgerError(f"{name}: {read.name} can't be run with Ledger yet", hint=hint)
+
+
+OTHER_WAY = {
+    "--sealed": "mini-swe-agent's configuration says whether its commands run in a container; Ledger reads it there",
+    "--upstream": "mini-swe-agent has the model's address in its configuration: -c model.model_kwargs.api_base=URL",
+    "--pass-through": "EXECLEDGER=off starts the agent without Ledger",
+}
+"""What to do in place of an option that an agent does not have."""
+
+
 def refuse(kind: str, given: dict[str, object]) -> None:
     """An option that means nothing to this agent is a mistake."""
     for option, value in given.items():
         if value:
-            raise LedgerError(f"{option}: found with {kind}, expected with another agent", hint="execledger run --help")
+            hint = OTHER_WAY.get(option, "execledger run --help")
+            raise LedgerError(f"{option}: found with {kind}, which has no such option", hint=hint)

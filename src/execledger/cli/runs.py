@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,15 +66,22 @@ def shim_resolver() -> Callable[[str], ToolCall | None] | None:
     return original
 
 
-def read_runs(paths: tuple[str, ...], unreadable: list[str], left_out: list[str] | None = None) -> Iterator[Run]:
+def read_runs(
+    paths: tuple[str, ...],
+    unreadable: list[str],
+    left_out: list[str] | None = None,
+    skipped: Counter[str] | None = None,
+) -> Iterator[Run]:
     """Every run under ``paths``, each path once; what can't be read is noted and does not stop the others.
 
-    With ``left_out``, journals that belong to other runs that are read are noted there, and not read.
+    With ``left_out``, journals that belong to other runs that are read are noted there, and not read. What a search in
+    folders passes by is counted in ``skipped``.
     """
     there = [path for path in dict.fromkeys(paths) if os.path.exists(path)]
     unreadable += [f"{path}: found nothing there" for path in dict.fromkeys(paths) if path not in there]
     resolve, journals = shim_resolver(), Journals()
-    for source in find_runs(there) if left_out is None else runs_first(find_runs(there)):
+    sources = find_runs(there, skipped=skipped)
+    for source in sources if left_out is None else runs_first(sources):
         if left_out is not None and _is_part(source.name, there, journals):
             left_out.append(source.name)
             continue

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from execledger.errors import LedgerError
 from execledger.evaluate.dataset import Instance
+from execledger.evaluate.docker import complaint
 from execledger.evaluate.plan import Plan
 
 INSIDE = "/testbed"
@@ -143,8 +144,7 @@ def _start(command: Sequence[str], image: str) -> None:
     except OSError as error:
         raise LedgerError(f"{command[0]}: can't be started: {error.strerror}", hint=_NO_DOCKER) from None
     if done.returncode:
-        said = done.stderr.strip().splitlines()[-1:] or ["nothing"]
-        raise LedgerError(f"{image}: no container could be started: {said[0]}", hint=_NO_DOCKER)
+        raise LedgerError(f"{image}: no container could be started: {complaint(done.stderr)}", hint=_NO_DOCKER)
 
 
 def clear(scratch: Path, docker: str) -> None:

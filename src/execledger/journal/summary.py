@@ -33,8 +33,8 @@ class RunSummary(Struct):
     """How it ended, if that was recorded."""
     journal: str | None = None
     """While it happens: the file that its journal goes to; None if there is none, or it can't be written any more."""
-    unwritten: bool = False
-    """While it happens: its journal could not be written, or not to its end."""
+    unwritten: str = ""
+    """While it happens: where and why its journal could not be written, or not to its end."""
 
     def add(self, event: Event) -> None:
         """Take in one event."""
@@ -113,8 +113,8 @@ def sentences(runs: Sequence[RunSummary]) -> list[str]:
     for folder in sorted({os.path.dirname(run.journal) for run in runs if run.journal}):
         stats = shlex.join(["execledger", "stats", *([folder] if folder != str(journal_folder()) else [])])
         told.append(f"Ledger: journals are in {folder}; `{stats}` adds them up")
-    if unwritten := sum(run.unwritten for run in runs):
-        told.append(f"Ledger: the journal of {_many(unwritten, 'run')} could not be written to its end")
+    if unwritten := [run.unwritten for run in runs if run.unwritten]:
+        told.append(f"Ledger: {_many(len(unwritten), 'run')} without a complete journal: {unwritten[0]}")
     return told
 
 

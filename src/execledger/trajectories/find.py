@@ -13,6 +13,7 @@ import re
 import stat
 import tarfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,11 @@ _NOT_RUNS = frozenset(
 """What agents and batch runners leave beside their runs."""
 _COPIES = "event_cache"
 """A folder that repeats the events beside it."""
+_TOOLS = frozenset(
+    ".git .hg .svn .venv .tox .nox .cache .mypy_cache .pytest_cache .ruff_cache .npm node_modules __pycache__"
+    " site-packages .work .replaced .scratch .catalog".split()
+)
+"""Folders of other programs, and those in which an evaluation works: large, and without runs that are complete."""
 _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 """The name of a file that holds one event."""
 
@@ -59,22 +65,26 @@ class Source(Struct, frozen=True):
             raise UnreadableRun(self.name, TOO_LARGE) from error
 
 
-def find_runs(paths: Iterable[str], wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Source]:
+def find_runs(
+    paths: Iterable[str], wanted: Callable[[str], bool] = lambda _: True, skipped: Counter[str] | None = None
+) -> Iterator[Source]:
     """Every source at or under these paths; a path that does not exist is reported before anything is read.
 
-    Of the archives in a folder, those that are not ``wanted`` are passed by.
+    Of the archives in a folder, those that are not ``wanted`` are passed by. What else is passed by in a folder is
+    counted in ``skipped``, by reason.
     """
     given = list(paths)
+    counts: Counter[str] = Counter() if skipped is None else skipped
     for path in given:
         if not os.path.exists(path):
             raise LedgerError(f"{path}: found nothing there, expected recorded runs", hint=_HINT)
-    return (source for path in given for source in _sources(path, wanted))
+    return (source for path in given for source in _sources(path, wanted, counts))
 
 
-def _sources(path: str, wanted: Callable[[str], bool]) -> Iterator[Source]:
+def _sources(path: str, wanted: Callable[[str], bool], skipped: Counter[str]) -> Iterator[Source]:
     """The sources of one path. A file that was named is tried, whatever its name."""
     if os.path.isdir(path):
-        yield from _in_folder(path, wanted)
+        yield from _in_folder(path, wanted, skipped)
     elif path.endswith(_ARCHIVES):
         yield from _in_archive(path)
     elif not os.path.isfile(path):
@@ -112,8 +122,11 @@ def _in_lines(path: str) -> Iterator[Source]:
             yield Source(path, partial(_whole, path))
 
 
-def _in_folder(folder: str, wanted: Callable[[str], bool]) -> Iterator[Source]:
-    """Runs and archives in a folder and the folders in it, by name. Links to folders may go round: not followed."""
+def _in_folder(folder: str, wanted: Callable[[str], bool], skipped: Counter[str]) -> Iterator[Source]:
+    """Runs and archives in a folder and the folders in it, by name; hidden folders too, since agents keep runs there.
+
+    Links to folders may go round: not followed.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -124,16 +137,23 @@ def _in_folder(folder: str, wanted: Callable[[str], bool]) -> Iterator[Source]:
         yield Source(folder, partial(_events, folder, names))
         return
     for entry in entries:
-        if entry.name.startswith(".") or entry.name == _COPIES:
+        if entry.name == _COPIES:
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _sources(entry.path, wanted)
+            if entry.name in _TOOLS:
+                skipped["folders of other programs, such as .git"] += 1
+            else:
+                yield from _sources(entry.path, wanted, skipped)
+        elif entry.name.startswith("."):
+            skipped["hidden files"] += 1
         elif reason := _no_file(entry):
             yield _broken(entry.path, OSError(reason))
         elif entry.name.endswith(_ARCHIVES) and entry.is_file() and not wanted(entry.path):
             continue
         elif entry.is_file() and _is_wanted(entry.name):
-            yield from _sources(entry.path, wanted)
+            yield from _sources(entry.path, wanted, skipped)
+        else:
+            skipped["links to folders" if entry.is_dir() else "files not named like a run"] += 1
 
 
 def _no_file(entry: os.DirEntry[str]) -> str:
