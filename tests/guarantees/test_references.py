@@ -34,7 +34,7 @@ def attack(seeds: range, figure: Callable[[str], None]) -> None:
     reports = [play(seed) for seed in seeds]
     # The attack is worth its name: it meets what it judges, and knows what its commands show.
     assert count(reports, "references") > len(reports) // 2
-    assert sum(len(report.unsure) for report in reports) < len(reports) // 8
+    assert sum(len(report.unsure) for report in reports) < len(reports) // 4
     bad = {report.seed: [*report.misleading, *report.false_claims] for report in reports}
     assert {seed: found for seed, found in bad.items() if found} == {}, kinds(reports)
     figure(figures(reports))
@@ -115,6 +115,17 @@ def test_a_changed_line_is_noticed(story: Story, text: str, change: dict[str, st
     story.cat()
     story.write(20, **change)
     assert story.refer(story.sed(5, 15), text) == "content"
+
+
+def test_a_change_elsewhere_is_noticed(story: Story) -> None:
+    """The lines are the same, but the file is said not to have changed."""
+    story.cat()
+    story.write(20, l2="other")
+    assert (
+        story.refer(story.sed(5, 15), LINES.replace("output omitted.", "not run, f.py has not changed.")) == "changed"
+    )
+    assert story.reader.results.pop()
+    assert story.refer(story.sed(5, 15), LINES) is None
 
 
 @pytest.mark.parametrize("text", [LINES, STANDS])
@@ -201,7 +212,7 @@ def test_what_is_out_of_sight_is_noticed(story: Story) -> None:
     assert story.refer(story.truth("cat f.py"), again) is None
     assert story.refer(story.sed(5, 15), LINES) == "hidden"
     story.cat()
-    story.reader.hide(4)
+    story.reader.hide(range(4))
     assert story.refer(story.sed(5, 15), LINES) == "hidden"
 
 

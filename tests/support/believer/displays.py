@@ -79,6 +79,9 @@ class Style:
     """How a line without a number looks."""
     completes: bool = False
     """Whether a missing final newline is added."""
+    start: int = 1
+    """The first number, where positions are numbered."""
+    increment: int = 1
 
 
 PLAIN, COMPLETED = Style(), Style(completes=True)
@@ -94,21 +97,23 @@ class Part:
 
     def display(self) -> Piece:
         """What it shows of the file as it is now."""
-        lines = split(self.path.read_bytes().decode("utf-8", "replace"))
+        text = self.path.read_bytes().decode("utf-8", "replace")
+        lines = split(text)
         shown: list[Line] = []
         filled = 0
         for position, number in enumerate(self.selection.choose(lines), 1):
-            text = lines[number - 1]
-            if self.style.completes and not text.endswith("\n"):
-                text += "\n"
-            blank = text in ("", "\n")
+            said = lines[number - 1]
+            if self.style.completes and not said.endswith("\n"):
+                said += "\n"
+            blank = said in ("", "\n")
             filled += not blank
-            labels = {"none": None, "true": number, "position": position, "nonblank": None if blank else filled}
+            counted = self.style.start + (position - 1) * self.style.increment
+            labels = {"none": None, "true": number, "position": counted, "nonblank": None if blank else filled}
             label = labels[self.style.numbers]
             template = self.style.unnumbered if label is None else self.style.template
-            shown.append(Line(number, text, label, template.format(number=label, text=text)))
+            shown.append(Line(number, said, label, template.format(number=label, text=said)))
         path, ended = os.path.realpath(self.path), self.selection.ended(len(lines))
-        return Piece(path, tuple(shown), self.selection, ended, self.style.completes)
+        return Piece(path, tuple(shown), self.selection, ended, self.style.completes, text)
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ class Piece:
     """Whether the output shows that the file ends with its last line."""
     completes: bool = False
     """Whether the program adds a missing final newline."""
+    file: str = ""
+    """All that stood in the file at that moment."""
 
     @property
     def numbered(self) -> bool:

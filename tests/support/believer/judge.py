@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,10 +63,10 @@ class Reader:
     superseded: int = 0
     """References to an equal output, behind which a newer result shows one of its places differently."""
 
-    def hide(self, count: int) -> None:
-        """The first results leave the request, as compaction does."""
-        for result in self.results[:count]:
-            result.visible = False
+    def hide(self, gone: Container[int]) -> None:
+        """These results leave the request, as by compaction or blanking."""
+        for number, result in enumerate(self.results):
+            result.visible &= number not in gone
 
     def show(self, truth: Truth) -> None:
         """A result is shown as it came."""
@@ -164,7 +164,7 @@ class Reader:
                     )
                 (piece, line), *rest = rest
                 element = element.removeprefix(line.printed)
-                yield Piece(piece.path, (line,), piece.selection, False)
+                yield Piece(piece.path, (line,), piece.selection, False, piece.completes, piece.file)
         if rest:
             raise Misled("end", f"the output goes on: {rest[0][1].printed!r}")
 
@@ -231,6 +231,7 @@ class Reader:
         if wrong := files - {piece.path for piece, _ in lines}:
             raise Misled("file", f"names another file: {wrong.pop()}")
         self._ends(lines, belief)
+        self._unchanged(lines, belief, reference)
         if why := self._newer(Truth(truth.command, "", 0, _regrouped(lines)), [result for _, _, result in belief]):
             raise Misled("newer", why)
 
@@ -244,6 +245,14 @@ class Reader:
                 raise Misled(
                     "end", f"the file ends with line {line.number}, {result.command!r} shows line {max(beyond)}"
                 )
+
+    def _unchanged(self, lines: Sequence[tuple[Piece, Line]], belief: Belief, reference: Reference) -> None:
+        """A file that is said not to have changed reads as it did, also where nobody asked."""
+        if "not changed" not in reference.text:
+            return
+        for (piece, _), (_, _, result) in zip(lines, belief, strict=True):
+            if any(shown.path == piece.path and shown.file != piece.file for shown in result.pieces):
+                raise Misled("changed", f"the file has changed since {result.command!r}")
 
     def _newer(self, truth: Truth, sources: Sequence[Result]) -> str | None:
         """Whether a visible result newer than the one referred to shows a place differently."""

@@ -107,6 +107,8 @@ class Ask:
     """In the order of the output; none if only the text of the output can be judged."""
     harmless: bool = True
     """Whether it only looks."""
+    early: bool = False
+    """Whether it changes a file behind the last look."""
 
 
 def fill(form: str, word: str, first: int, last: int) -> str:
@@ -121,26 +123,57 @@ def containing(word: str) -> Chosen:
 
 
 def odd(random: Random, word: str, first: int, last: int) -> tuple[str, Selection, Style]:
-    """A read whose lines depend on the file in a way of their own."""
-    count = last - first + 1
+    """A read whose lines, or their numbers, are told in a way of their own."""
+    a, b = first, last
+    count = b - a + 1
+    small = random.randint(3, 9)
     search = random.choice(("value", "return", "}", "item"))
-    forms: tuple[tuple[str, Callable[[int], list[int]] | Selection, Style], ...] = (
+    offset = random.choice((a, a, 0, 1, 10))
+    nl_offset = Style("position", completes=True, start=offset)
+    forms: tuple[tuple[str, Choice | Selection, Style], ...] = (
         (f"grep -n '{search}' {word}", containing(search), GREP),
         (f"grep '{search}' {word}", containing(search), COMPLETED),
-        (f"head -n -{count} {word}", lambda total: list(range(1, total - count + 1)), PLAIN),
+        (f"head -n -{small} {word}", lambda n: span(1, n - small), PLAIN),
+        (f"head -n {b} {word} | tail -n {count}", lambda n: span(1, min(b, n))[-count:], PLAIN),
+        (f"tail -n {count} {word} | head -n {small}", lambda n: span(max(1, n - count + 1), n)[:small], PLAIN),
+        (f"tail -n {count} {word} | head -n {count - 1}", lambda n: span(max(1, n - count + 1), n)[: count - 1], PLAIN),
+        (f"tail -n +{a} {word} | tail -n +{small}", Span(a + small - 1), PLAIN),
+        (f"sed -n '{a},{b}p' {word} | sed -n '{small},{count}p'", Span(a + small - 1, b), PLAIN),
+        (f"sed -n '{a},{b}p' {word} | head -n {small}", Span(a, min(b, a + small - 1)), PLAIN),
+        (f"sed -n '{a},{b}p' {word} | tail -n {small}", lambda n: span(a, min(b, n))[-small:], PLAIN),
+        (f"nl -ba {word} | tail -n +{a} | head -n {count}", Span(a, b), TRUE_COMPLETED),
+        (f"sed -n '{a}p;{b + 1}p' {word}", lambda n: [one for one in (a, b + 1) if one <= n], PLAIN),
         (
-            f"head -n {last} {word} | tail -n {count}",
-            lambda total: list(range(1, min(last, total) + 1))[-count:],
+            f"sed -n '{a},{b}p;{b + 3},{b + 12}p' {word}",
+            lambda n: span(a, min(b, n)) + span(b + 3, min(b + 12, n)),
             PLAIN,
         ),
-        (f"sed -n '{first}p;{last + 1}p' {word}", lambda total: [n for n in (first, last + 1) if n <= total], PLAIN),
-        (
-            f"sed '{first},{last}d' {word}",
-            lambda total: [n for n in range(1, total + 1) if not first <= n <= last],
-            PLAIN,
-        ),
-        (f"awk 'NR%2' {word}", lambda total: list(range(1, total + 1, 2)), COMPLETED),
+        (f"sed -n '{a},{b}!p' {word}", lambda n: [one for one in span(1, n) if not a <= one <= b], PLAIN),
+        (f"sed '{a},{b}d' {word}", lambda n: [one for one in span(1, n) if not a <= one <= b], PLAIN),
+        (f"sed '{a},{b}p' {word}", lambda n: sorted(span(1, n) + span(a, min(b, n))), COMPLETED),
+        (f"awk 'NR%2' {word}", lambda n: list(range(1, n + 1, 2)), COMPLETED),
+        (f"awk 'NR<={b}' {word}", Span(1, b), COMPLETED),
+        (f"awk 'NR>{b}{{exit}} {{print}}' {word}", Span(1, b), COMPLETED),
         (f"sed -n '$p' {word}", Last(1), PLAIN),
+        (f"sed -n '{a}p' {word}", Span(a, a), PLAIN),
+        (f"tail -n +{a} {word} | nl -ba -v{offset}", Span(a), nl_offset),
+        (f"nl -ba -v{offset} {word}", Span(), nl_offset),
+        (f"nl -ba -i2 {word}", Span(), Style("position", completes=True, increment=2)),
+        (f"nl -ba -w3 -s': ' {word}", Span(), Style("true", "{number:3}: {text}", completes=True)),
+        (
+            f"awk '{{print NR+{a}\":\"$0}}' {word}",
+            Span(),
+            Style("position", "{number}:{text}", completes=True, start=a + 1),
+        ),
+        (f"sed -n '{a},{b}p' {word} | grep -n ''", Span(a, b), Style("position", "{number}:{text}", completes=True)),
+        (f"while IFS= read -r line; do printf '%s\\n' \"$line\"; done < {word}", Chosen(complete_lines), PLAIN),
+        (f"f={word}; sed -n '{a},{b}p' \"$f\"", Span(a, b), PLAIN),
+        (f'for f in {word}; do head -n {b} "$f"; done', Span(1, b), PLAIN),
+        (f"head --lines={b} {word}", Span(1, b), PLAIN),
+        (f"tail --lines=+{a} {word}", Span(a), PLAIN),
+        (f"tail --lines={count} {word}", Last(count), PLAIN),
+        (f"tac {word} | tac", Span(), PLAIN),
+        (f"echo {word} | xargs cat", Span(), PLAIN),
     )
     command, choice, style = random.choice(forms)
     if isinstance(choice, Span | Last | Chosen):
@@ -148,22 +181,62 @@ def odd(random: Random, word: str, first: int, last: int) -> tuple[str, Selectio
     return command, Chosen(lambda lines: choice(len(lines))), style
 
 
+Choice = Callable[[int], list[int]]
+"""Line numbers, by the number of lines of the file."""
+
+
+def span(first: int, last: int) -> list[int]:
+    return list(range(first, last + 1))
+
+
+def complete_lines(lines: Sequence[str]) -> list[int]:
+    """The lines that have an end."""
+    return [number for number, line in enumerate(lines, 1) if line.endswith("\n")]
+
+
+def several(random: Random, paths: Sequence[Path], words: Sequence[str], first: int, last: int) -> Ask:
+    """One command that reads two files."""
+    (one, other), (word, second) = paths, words
+    selection = Span(1, last)
+    titled = (Echo(f"==> {word} <==\n"), Part(one, selection), Echo(f"\n==> {second} <==\n"), Part(other, selection))
+    middle = Span(first, last)
+    forms: tuple[tuple[str, tuple[Part | Echo, ...]], ...] = (
+        (f"cat {word} {second}", (Part(one), Part(other))),
+        (f"cat {second} {word}", (Part(other), Part(one))),
+        (f"head -n {last} {word} {second}", titled),
+        (
+            f"sed -n '{first},{last}p' {word}; sed -n '{first},{last}p' {second}",
+            (Part(one, middle), Part(other, middle)),
+        ),
+        (f"sed -s -n '{first},{last}p' {word} {second}", (Part(one, middle), Part(other, middle))),
+        (f"cat -n {word}; cat -n {second}", (Part(one, style=TRUE), Part(other, style=TRUE))),
+        (f'for f in {word} {second}; do cat "$f"; done', (Part(one), Part(other))),
+        (f"cat -n {word} {second}", ()),
+        (f"sed -n '{first},{last}p' {word} {second}", ()),
+        (f"awk 'NR>={first} && NR<={last}' {word} {second}", ()),
+        (f"grep -n '' {word} {second}", ()),
+        (f"cat {word} {second} | sed -n '{first},{last}p'", ()),
+        (f"diff {word} {second}", ()),
+    )
+    return Ask(*random.choice(forms))
+
+
 def read(random: Random, path: Path, word: str, first: int, last: int) -> Ask:
     """A read of about these lines, in one of all forms."""
     kind = random.random()
     selection: Selection
-    if kind < 0.24:
+    if kind < 0.22:
         (form, style), selection = random.choice(WHOLE), Span()
-    elif kind < 0.66:
+    elif kind < 0.58:
         (form, style), selection = random.choice(RANGE), Span(first, last)
-    elif kind < 0.76:
+    elif kind < 0.66:
         (form, style), selection = random.choice(HEAD), Span(1, last)
         first = 1
-    elif kind < 0.85:
+    elif kind < 0.73:
         (form, style), selection = random.choice(TAIL), Last(last - first + 1)
-    elif kind < 0.92 and first > 1:
+    elif kind < 0.79 and first > 1:
         (form, style), selection = random.choice(REST), Span(first)
-    elif kind < 0.97:
+    elif kind < 0.985:
         command, selection, style = odd(random, word, first, last)
         return Ask(command, (Part(path, selection, style),))
     else:
@@ -179,13 +252,22 @@ def words(random: Random, folder: Path, path: Path) -> tuple[str, str]:
         return "", shlex.quote(str(relative))
     if kind < 0.7:
         return "", shlex.quote(f"./{relative}")
-    if kind < 0.85:
+    if kind < 0.73:
         return "", shlex.quote(str(path))
     if kind < 0.93:
         return f"cd {shlex.quote(str(path.parent))} && ", shlex.quote(path.name)
     if relative.parent == Path("."):
         return f"cd {shlex.quote(str(folder))} && ", shlex.quote(path.name)
-    return f"cd {shlex.quote(str(relative.parent))} && ", shlex.quote(path.name)
+    into = f"cd {shlex.quote(str(relative.parent))}"
+    up = "/".join([".."] * len(relative.parent.parts))
+    return random.choice(
+        (
+            (f"{into} && ", shlex.quote(path.name)),
+            (f"{into}; ", shlex.quote(path.name)),
+            (f"{into} && cd {up} && ", shlex.quote(str(relative))),
+            (f"{into} && ", shlex.quote(f"{up}/{relative}")),
+        )
+    )
 
 
 Range = tuple[int, int]

@@ -18,7 +18,7 @@ from execledger.core.step import take
 from tests.support.believer import edits
 from tests.support.believer.displays import PLAIN, Part, Piece, split
 from tests.support.believer.judge import Reader, Truth
-from tests.support.believer.reads import TEXT, TRUE, Ask, fill, look
+from tests.support.believer.reads import TEXT, TRUE, Ask, fill, look, several
 
 GIT = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -84,6 +84,23 @@ def text_of(random: Random) -> str:
     else:
         lines = ["the same line of text, over and over"] * count
         lines[random.randrange(count)] = "but one is another"
+    if random.random() < 0.15:
+        # What programs and parsers of their output may take for something else than text of a line.
+        hostile = (
+            "a\x0cb",
+            "a\x0bb",
+            "a\u2028b",
+            "a\x85b",
+            "a\rb",
+            "\x1cz",
+            "[Ledger: output omitted.]",
+            "     3\tvalue",
+            "7:x",
+        )
+        for _ in range(random.randint(1, 5)):
+            lines[random.randrange(len(lines))] = random.choice((*hostile, "\\:\\:", "x" * 300, "   ", "..."))
+    if random.random() < 0.05:
+        lines = [f"{number:6}\t{line}" for number, line in enumerate(lines, random.choice((1, 1, 5)))]
     end = "\r\n" if random.random() < 0.07 else "\n"
     return end.join(lines) + ("" if random.random() < 0.1 else end)
 
@@ -95,6 +112,8 @@ class World:
         self.folder, self.random = folder, random
         names = ["a.py", "src/a.py", "src/deep/c.txt", "my file.txt", "notes.md"]
         self.files = [folder / name for name in random.sample(names, random.randint(1, 3))]
+        if random.random() < 0.25:
+            self.files = [folder / "a.py", folder / "src/a.py"]
         self.past: dict[Path, list[str]] = {}
         for path in self.files:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -198,9 +217,19 @@ class Author:
         if kind < 0.62:
             word = shlex.quote(str(self.file().relative_to(self.world.folder)))
             return Ask(fill(random.choice(TEXT), word, *self.bounds(40)))
+        if kind < 0.65:
+            paths = random.sample(self.world.files, 2) if len(self.world.files) > 1 else [self.main, self.main]
+            words = [shlex.quote(str(path.relative_to(self.world.folder))) for path in paths]
+            return several(random, paths, words, *self.bounds(40))
         path = self.file()
         self.edited = path
-        return Ask(self.edit(path), harmless=False)
+        edit = self.edit(path)
+        if random.random() < 0.12 and "\n" not in edit:
+            read = self.look(path)
+            if random.random() < 0.7:
+                return Ask(f"{edit}; {read.command}", read.parts, harmless=False)
+            return Ask(f"{read.command}; {edit}", read.parts, harmless=False, early=True)
+        return Ask(edit, harmless=False)
 
     def edit(self, path: Path) -> str:
         """A command that changes a file."""
@@ -242,7 +271,14 @@ class Author:
 
 def policy_of(random: Random, preset: str) -> Policy:
     """The defaults; sometimes with references for short outputs too, so that more of them are judged."""
-    bold: dict[str, float] = {"min_output": 40, "max_share": 1.0, "second_look": 1} if random.random() < 0.4 else {}
+    bold: dict[str, float] = {}
+    if random.random() < 0.4:
+        bold = {
+            "min_output": 40,
+            "max_share": 1.0,
+            "second_look": random.choice((0, 1)),
+            "min_run": random.choice((1, 3)),
+        }
     known = {name: value for name, value in bold.items() if name in Policy.__struct_fields__}
     return Policy(preset=Preset(preset), **known)  # type: ignore[arg-type]
 
@@ -259,26 +295,31 @@ def play(seed: int, preset: str = "verified") -> Report:
         author = Author(world, random, sealed)
         ledger = Ledger("<issue>Mend it.</issue>", policy_of(random, preset))
         reader = Reader(folder)
-        hidden = 0
+        hidden: set[int] = set()
         pending = author.open()
         length = random.randint(8, 25)
         for step in range(length):
             report.commands += author.meddle()
             if step > 5 and random.random() < 0.02:
-                hidden = random.randint(1, step)
+                whole = random.random() < 0.7
+                hidden |= set(range(random.randint(1, step)) if whole else random.sample(range(step), 3))
                 reader.hide(hidden)
-                report.commands.append(f"(compaction: the first {hidden} results are gone)")
+                report.commands.append(f"(these results are gone: {sorted(hidden)})")
             ask = pending.pop() if pending else author.next()
-            _step(world, ledger, reader, ask, report, range(hidden, 10_000) if hidden else None)
+            visible = [number for number in range(step) if number not in hidden] if hidden else None
+            _step(world, ledger, reader, ask, report, visible)
         report.steps, report.superseded = length, reader.superseded
     return report
 
 
-def _step(world: World, ledger: Ledger, reader: Reader, ask: Ask, report: Report, visible: range | None) -> None:
+def _step(world: World, ledger: Ledger, reader: Reader, ask: Ask, report: Report, visible: list[int] | None) -> None:
     """One command through Ledger, and what the reader makes of what he is shown."""
     ran: list[Observation] = []
+    early: list[tuple[Piece, ...]] = []
 
     def run(action: Action) -> Observation:
+        if ask.early:
+            early.append(_displayed(ask))
         output, status = world.run(action.command)
         ran.append(Observation(output, exit_status=status))
         return ran[-1]
@@ -288,7 +329,8 @@ def _step(world: World, ledger: Ledger, reader: Reader, ask: Ask, report: Report
         output, status = ran[-1].output, ran[-1].exit_status or 0
     else:
         output, status = world.run(ask.command) if ask.harmless else ("", 0)
-    truth = Truth(ask.command, output, status, _pieces(ask, output, report), ask.harmless, bool(ran))
+    pieces = _judged(ask, early[0] if early else _displayed(ask), output, report)
+    truth = Truth(ask.command, output, status, pieces, ask.harmless, bool(ran))
     number = len(reader.results)
     report.commands.append(f"{number}$ {ask.command}")
     if ran and step.shown.kind in ("full", "remark"):
@@ -310,17 +352,19 @@ def _step(world: World, ledger: Ledger, reader: Reader, ask: Ask, report: Report
             report.commands.append(f"  FALSE CLAIM ({why.kind}): {claim.text}: {why}")
 
 
-def _pieces(ask: Ask, output: str, report: Report) -> tuple[Piece, ...] | None:
-    """What the output shows of files, if it is what the command asks for."""
-    if not ask.harmless:
-        return ()
-    if not ask.parts:
-        return None
+def _displayed(ask: Ask) -> tuple[Piece, ...]:
+    """What a command shows of files as they are."""
     try:
-        pieces = tuple(part.display() for part in ask.parts)
+        return tuple(part.display() for part in ask.parts)
     except OSError:
-        return None
-    if "".join(line.printed for piece in pieces for line in piece.lines) != output:
-        report.unsure.append(ask.command)
-        return None
-    return pieces
+        return ()
+
+
+def _judged(ask: Ask, pieces: tuple[Piece, ...], output: str, report: Report) -> tuple[Piece, ...] | None:
+    """What an output shows of files, if it is what the command asks for; otherwise only its text can be judged."""
+    if not pieces:
+        return None if ask.harmless else ()
+    if "".join(line.printed for piece in pieces for line in piece.lines) == output:
+        return pieces
+    report.unsure.append(ask.command)
+    return None

@@ -84,9 +84,10 @@ def names(target: Target, command: str, current: str) -> bool:
         return True
     if re.search(r"same command", said):
         return _bare(command) == _bare(current)
+    shortened = re.findall(r"`([^`]{4,}?)(?:\.\.\.|…)([^`]*)`|\"([^\"]{4,}?)(?:\.\.\.|…)([^\"]*)\"", said)
     return any(
-        whole.startswith(short[1].strip()) and whole.endswith(short[2].strip())
-        for short in re.finditer(r"[`\"](.{4,}?)(?:\.\.\.|…)(.*?)[`\"]", said)
+        whole.startswith((one or other).strip()) and whole.endswith((end or last).strip())
+        for one, end, other, last in shortened
     )
 
 
