@@ -16,7 +16,7 @@ export const COLUMNS = [
   column("model", "Model", "model", "the model", (run) => visible(run.model)),
   column("steps", "Steps", "number", "commands that were proposed"),
   column("reuses", "Reused before", "number", "reused before running: an earlier result still holds", done("reuses")),
-  column("elided", "Reused after", "number", "reused after running: a reference in place of the output", done("elided")),
+  column("elided", "Reused after", "number", "reused after running: a reference is shown instead", done("elided")),
   column("nudges", "Nudged", "number", "shown with a remark", done("nudges")),
   column("saved_tokens", "Saved", "number", SAVED, (run) => shortCount(run.saved_tokens)),
   column("view_tokens", "Views", "number spare", VIEWS, (run) => shortCount(run.view_tokens)),
