@@ -26,6 +26,7 @@ class Result:
     """The lines of files that were really shown."""
     believed: tuple[Piece, ...] = ()
     """The lines of files that a true reference stands for."""
+    cwd: str = ""
     visible: bool = True
 
 
@@ -40,6 +41,10 @@ class Truth:
     """What of it is which line of which file; nothing if only its text is known."""
     harmless: bool = True
     ran: bool = True
+    cwd: str = ""
+    """The folder in which it ran, if that is not the agent's own."""
+    cut: tuple[int, int] | None = None
+    """The characters of the output that were left out when it was shown."""
 
     @property
     def lines(self) -> list[tuple[Piece, Line]]:
@@ -62,6 +67,8 @@ class Reader:
     results: list[Result] = field(default_factory=list)
     superseded: int = 0
     """References to an equal output, behind which a newer result shows one of its places differently."""
+    elsewhere: int = 0
+    """References to an equal output that shows other lines, or another file."""
 
     def hide(self, gone: Container[int]) -> None:
         """These results leave the request, as by compaction or blanking."""
@@ -70,16 +77,20 @@ class Reader:
 
     def show(self, truth: Truth) -> None:
         """A result is shown as it came."""
-        self.results.append(Result(truth.command, truth.status, truth.output, truth.pieces or ()))
+        pieces, output = truth.pieces or (), truth.output
+        if truth.cut:
+            first, last = truth.cut
+            pieces, output = tuple(_clipped(pieces, first, last)), output[:first] + output[last:]
+        self.results.append(Result(truth.command, truth.status, output, pieces, cwd=truth.cwd))
 
     def refer(self, truth: Truth, text: str) -> Misled | None:
         """A result is shown as ``text``, with references in it; returns why that misleads, if it does."""
         try:
             shown = self._read(truth, text)
         except Misled as why:
-            self.results.append(Result(truth.command, truth.status, None))
+            self.results.append(Result(truth.command, truth.status, None, cwd=truth.cwd))
             return why
-        result = Result(truth.command, truth.status, None, tuple(shown), truth.pieces or ())
+        result = Result(truth.command, truth.status, None, tuple(shown), truth.pieces or (), truth.cwd)
         self.results.append(result)
         return None
 
@@ -92,26 +103,28 @@ class Reader:
         if not references:
             raise Misled("unreadable", "the reference cannot be read")
         if len(elements) == 1:
-            self._whole(truth, self._understood(text, truth.command))
+            self._whole(truth, self._understood(text, truth))
             return ()
         return tuple(self._partly(truth, elements))
 
-    def _understood(self, text: str, command: str) -> Reference:
+    def _understood(self, text: str, truth: Truth) -> Reference:
         """The reference, each of its targets found."""
         reference = read_reference(text)
         if not reference.targets:
             raise Misled("unreadable", "the reference cannot be read")
         for target in reference.targets:
-            self._result(target, command)
+            self._result(target, truth)
         return reference
 
-    def _result(self, target: Target, command: str) -> Result:
+    def _result(self, target: Target, truth: Truth) -> Result:
         """The result that a target means."""
         if not 1 <= target.ago <= len(self.results):
             raise Misled("distance", f"there was no command {target.ago} commands ago")
         result = self.results[-target.ago]
-        if not names(target, result.command, command):
+        if not names(target, result.command, truth.command):
             raise Misled("distance", f"{target.ago} commands ago stands another command: {result.command!r}")
+        if "same command" in target.name and result.cwd != truth.cwd:
+            raise Misled("distance", f"{target.ago} commands ago, the same command ran in another folder")
         if not result.visible:
             raise Misled("hidden", "what it refers to is no longer visible")
         if result.shown is None and not result.pieces:
@@ -122,9 +135,9 @@ class Reader:
 
     def _whole(self, truth: Truth, reference: Reference) -> None:
         """One reference stands for the whole output."""
-        first = self._result(reference.targets[0], truth.command)
+        first = self._result(reference.targets[0], truth)
         unnamed = not any(target.lines for target in reference.targets)
-        same = "same command" in reference.targets[0].name or first.command == truth.command
+        same = (first.command, first.cwd) == (truth.command, truth.cwd) or "same command" in reference.targets[0].name
         if unnamed and (reference.whole or same) and len(reference.targets) == 1:
             if first.shown is None:
                 raise Misled("hidden", "what it refers to was shown in part only")
@@ -133,10 +146,12 @@ class Reader:
                     "output", f"the output is not the same: {_differ(split(first.shown), split(truth.output))}"
                 )
             self.superseded += self._newer(truth, [first]) is not None
+            shown = {(piece.path, line.number) for piece in first.pieces for line in piece.lines}
+            self.elsewhere += not shown.issuperset((piece.path, line.number) for piece, line in truth.lines)
             return
         if truth.status and "status" not in reference.text and "exit" not in reference.text:
             raise Misled("status", f"it does not say that the command failed with status {truth.status}")
-        belief = self._named(reference) if not unnamed else self._asked(truth, reference)
+        belief = self._named(truth, reference) if not unnamed else self._asked(truth, reference)
         self._believe(truth, truth.lines, belief, reference)
         if truth.pieces is None:
             text = "".join(line.text for _, line, _ in belief)
@@ -150,8 +165,8 @@ class Reader:
             raise Misled("output", "only a part of an output that is no plain read is shown")
         for element in elements:
             if element.startswith(MARK):
-                reference = self._understood(element, truth.command)
-                belief = self._named(reference)
+                reference = self._understood(element, truth)
+                belief = self._named(truth, reference)
                 if not belief:
                     raise Misled("unreadable", "it does not say which lines are left out")
                 self._believe(truth, rest[: len(belief)], belief, reference)
@@ -168,13 +183,14 @@ class Reader:
         if rest:
             raise Misled("end", f"the output goes on: {rest[0][1].printed!r}")
 
-    def _named(self, reference: Reference) -> Belief:
+    def _named(self, truth: Truth, reference: Reference) -> Belief:
         """The lines that a reference names, as the named results show them."""
         belief = []
         for target in reference.targets:
             result = self.results[-target.ago]
+            path = self._meant(target.file, truth)
             for number in target.lines:
-                line = self._find(result, self._path(target.file), number)
+                line = self._find(result, path, number)
                 if line is None:
                     raise Misled("absent", f"line {number} is not in the result of {result.command!r}")
                 belief.append((number, line, result))
@@ -227,7 +243,7 @@ class Reader:
             raise Misled("absent", f"line {lines[len(belief)][1].number} is not in what it refers to")
         if len(lines) < len(belief):
             raise Misled("end", f"the output ends before line {belief[len(lines)][0]}, which the reader takes as there")
-        files = {name for target in reference.targets if (name := self._path(target.file))}
+        files = {self._meant(target.file, truth) for target in reference.targets if target.file}
         if wrong := files - {piece.path for piece, _ in lines}:
             raise Misled("file", f"names another file: {wrong.pop()}")
         self._ends(lines, belief)
@@ -289,29 +305,34 @@ class Reader:
                 return line
         return None
 
-    def _path(self, name: str) -> str:
-        """The file that a name means: relative to the agent's folder, or to whatever folder it was named in."""
-        if not name:
-            return ""
-        path = os.path.realpath(self.folder / name)
-        if os.path.exists(path):
-            return path
+    def _meant(self, name: str, truth: Truth) -> str:
+        """The file that a name in a reference means: one that the command reads, if that has such a name."""
+        paths = self._paths(name, truth.cwd) if name else []
+        read = [piece.path for piece in truth.pieces or () if piece.path in paths]
+        return (read or paths or [""])[0]
+
+    def _paths(self, name: str, cwd: str = "") -> list[str]:
+        """The files that a name can mean: in the command's folder, in the agent's, or one seen before."""
+        found = [os.path.realpath(os.path.join(folder, name)) for folder in (cwd, str(self.folder)) if folder]
         known = {piece.path for result in self.results for piece in (*result.pieces, *result.believed) if piece.path}
         ends = [one for one in sorted(known) if one.endswith(f"/{name.lstrip('./')}")]
-        return ends[0] if ends else path
+        return [*(path for path in found if os.path.exists(path)), *ends] or found
 
     def claims(self, view: str) -> Iterator[tuple[Claim, Misled | None]]:
         """Each claim of a state view that something is current, and why it is false, if it is."""
         for claim in read_claims(view):
-            try:
-                self._claim(claim)
-            except Misled as why:
-                yield claim, why
-            else:
-                yield claim, None
+            faults = [self._claim(claim, path) for path in self._paths(claim.file)]
+            yield claim, None if None in faults else faults[0]
 
-    def _claim(self, claim: Claim) -> None:
-        path = self._path(claim.file)
+    def _claim(self, claim: Claim, path: str) -> Misled | None:
+        try:
+            self._check(claim, path)
+        except Misled as why:
+            return why
+        return None
+
+    def _check(self, claim: Claim, path: str) -> None:
+        """Hold a claim against the file and against what was shown of it."""
         if not os.path.isfile(path):
             raise Misled("gone", "the file does not exist")
         lines = split(Path(path).read_bytes().decode("utf-8", "replace"))
@@ -362,6 +383,20 @@ def _agrees(line: Line, other: Line, piece: Piece, shown: Piece) -> bool:
 def _regrouped(lines: Sequence[tuple[Piece, Line]]) -> tuple[Piece, ...]:
     """Each line as a piece of its own."""
     return tuple(Piece(piece.path, (line,), piece.selection, False, piece.completes) for piece, line in lines)
+
+
+def _clipped(pieces: Sequence[Piece], first: int, last: int) -> Iterator[Piece]:
+    """Pieces without the lines that lose some of their characters."""
+    start = 0
+    for piece in pieces:
+        kept = []
+        for line in piece.lines:
+            end = start + len(line.printed)
+            if end <= first or start >= last:
+                kept.append(line)
+            start = end
+        ended = piece.ended and kept[-1:] == list(piece.lines[-1:])
+        yield Piece(piece.path, tuple(kept), piece.selection, ended, piece.completes, piece.file)
 
 
 def _differ(believed: Sequence[str], real: Sequence[str]) -> str:

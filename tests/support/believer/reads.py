@@ -109,6 +109,8 @@ class Ask:
     """Whether it only looks."""
     early: bool = False
     """Whether it changes a file behind the last look."""
+    cwd: Path | None = None
+    """Where it runs, if not in the agent's folder."""
 
 
 def fill(form: str, word: str, first: int, last: int) -> str:
@@ -273,9 +275,12 @@ def words(random: Random, folder: Path, path: Path) -> tuple[str, str]:
 Range = tuple[int, int]
 
 
-def look(random: Random, folder: Path, path: Path, choose: Callable[[], Range]) -> Ask:
-    """One read, or two in one command."""
+def look(random: Random, folder: Path, path: Path, choose: Callable[[], Range], roams: bool = False) -> Ask:
+    """One read, or two in one command; with ``roams`` it may run in the file's folder."""
     before, word = words(random, folder, path)
+    cwd = None
+    if roams and random.random() < 0.6:
+        before, word, cwd = "", shlex.quote(path.name), path.parent
     ask = read(random, path, word, *choose())
     if random.random() < 0.1:
         other = read(random, path, word, *choose())
@@ -285,4 +290,4 @@ def look(random: Random, folder: Path, path: Path, choose: Callable[[], Range]) 
             between = (Echo("---\n" if "---" in joint else "=====\n"),)
         parts = (*ask.parts, *between, *other.parts) if ask.parts and other.parts else ()
         ask = Ask(f"{ask.command}{joint}{other.command}", parts)
-    return Ask(before + ask.command, ask.parts)
+    return Ask(before + ask.command, ask.parts, cwd=cwd)

@@ -56,6 +56,7 @@ class Report:
     suppressed: int = 0
     partial: int = 0
     superseded: int = 0
+    elsewhere: int = 0
     claims: int = 0
     views: int = 0
     unsure: list[str] = field(default_factory=list)
@@ -136,11 +137,11 @@ class World:
         except OSError:
             return ""
 
-    def run(self, command: str) -> tuple[str, int]:
+    def run(self, command: str, cwd: Path | None = None) -> tuple[str, int]:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C.UTF-8", **GIT}
         done = subprocess.run(
             ("bash", "--noprofile", "--norc", "-c", command),
-            cwd=self.folder,
+            cwd=cwd or self.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -166,6 +167,7 @@ class Author:
         self.main = world.files[0]
         self.range: tuple[int, int] = (1, 20)
         self.edited: Path | None = None
+        self.roams = random.random() < 0.2
 
     def file(self) -> Path:
         return self.main if self.random.random() < 0.7 else self.random.choice(self.world.files)
@@ -203,7 +205,7 @@ class Author:
 
     def look(self, path: Path) -> Ask:
         total = len(split(self.world.text(path)))
-        return look(self.random, self.world.folder, path, lambda: self.bounds(total))
+        return look(self.random, self.world.folder, path, lambda: self.bounds(total), self.roams)
 
     def next(self) -> Ask:
         """The next command: after an edit mostly a look at what was edited."""
@@ -224,7 +226,7 @@ class Author:
         path = self.file()
         self.edited = path
         edit = self.edit(path)
-        if random.random() < 0.12 and "\n" not in edit:
+        if random.random() < 0.12 and "\n" not in edit and not self.roams:
             read = self.look(path)
             if random.random() < 0.7:
                 return Ask(f"{edit}; {read.command}", read.parts, harmless=False)
@@ -269,6 +271,16 @@ class Author:
             yield f"(somebody else changes {path.name})"
 
 
+class Remaining:
+    """The numbers of the results that are still part of the request."""
+
+    def __init__(self) -> None:
+        self.gone: set[int] = set()
+
+    def __contains__(self, number: object) -> bool:
+        return number not in self.gone
+
+
 def policy_of(random: Random, preset: str) -> Policy:
     """The defaults; sometimes with references for short outputs too, so that more of them are judged."""
     bold: dict[str, float] = {}
@@ -295,52 +307,59 @@ def play(seed: int, preset: str = "verified") -> Report:
         author = Author(world, random, sealed)
         ledger = Ledger("<issue>Mend it.</issue>", policy_of(random, preset))
         reader = Reader(folder)
-        hidden: set[int] = set()
+        remaining = Remaining()
+        limit = random.randint(300, 1500) if random.random() < 0.15 else None
         pending = author.open()
         length = random.randint(8, 25)
         for step in range(length):
             report.commands += author.meddle()
             if step > 5 and random.random() < 0.02:
                 whole = random.random() < 0.7
-                hidden |= set(range(random.randint(1, step)) if whole else random.sample(range(step), 3))
-                reader.hide(hidden)
-                report.commands.append(f"(these results are gone: {sorted(hidden)})")
+                gone = range(random.randint(1, step)) if whole else random.sample(range(step), 3)
+                remaining.gone.update(gone)
+                reader.hide(gone)
+                report.commands.append(f"(these results are gone: {sorted(remaining.gone)})")
             ask = pending.pop() if pending else author.next()
-            visible = [number for number in range(step) if number not in hidden] if hidden else None
-            _step(world, ledger, reader, ask, report, visible)
-        report.steps, report.superseded = length, reader.superseded
+            _step(world, ledger, reader, ask, report, remaining, limit)
+        report.steps, report.superseded, report.elsewhere = length, reader.superseded, reader.elsewhere
     return report
 
 
-def _step(world: World, ledger: Ledger, reader: Reader, ask: Ask, report: Report, visible: list[int] | None) -> None:
+def _step(
+    world: World, ledger: Ledger, reader: Reader, ask: Ask, report: Report, visible: Remaining, limit: int | None
+) -> None:
     """One command through Ledger, and what the reader makes of what he is shown."""
-    ran: list[Observation] = []
-    early: list[tuple[Piece, ...]] = []
+    truths: list[Truth] = []
+    cwd = str(ask.cwd or world.folder)
+
+    def truth(ran: bool) -> Truth:
+        early = _displayed(ask) if ask.early else ()
+        output, status = world.run(ask.command, ask.cwd) if ran or ask.harmless else ("", 0)
+        pieces = _judged(ask, early or _displayed(ask), output, report)
+        cut = (limit // 2, len(output) - limit // 2) if limit and len(output) > limit else None
+        return Truth(ask.command, output, status, pieces, ask.harmless, ran, cwd, cut)
 
     def run(action: Action) -> Observation:
-        if ask.early:
-            early.append(_displayed(ask))
-        output, status = world.run(action.command)
-        ran.append(Observation(output, exit_status=status))
-        return ran[-1]
+        real = truth(ran=True)
+        truths.append(real)
+        if not real.cut:
+            return Observation(real.output, exit_status=real.status)
+        first, last = real.cut
+        shown = real.output[:first] + real.output[last:]
+        return Observation(shown, exit_status=real.status, cut=first, truncated=True)
 
-    step = take(ledger, Action(ask.command, str(world.folder)), run, visible, report.sealed)
-    if ran:
-        output, status = ran[-1].output, ran[-1].exit_status or 0
-    else:
-        output, status = world.run(ask.command) if ask.harmless else ("", 0)
-    pieces = _judged(ask, early[0] if early else _displayed(ask), output, report)
-    truth = Truth(ask.command, output, status, pieces, ask.harmless, bool(ran))
+    step = take(ledger, Action(ask.command, cwd), run, visible, report.sealed)
+    real = truths[0] if truths else truth(ran=False)
     number = len(reader.results)
-    report.commands.append(f"{number}$ {ask.command}")
-    if ran and step.shown.kind in ("full", "remark"):
-        reader.show(truth)
+    report.commands.append(f"{number}$ {f'(in {ask.cwd}) ' if ask.cwd else ''}{ask.command}")
+    if truths and step.shown.kind in ("full", "remark"):
+        reader.show(real)
     else:
         report.references += 1
-        report.suppressed += not ran
+        report.suppressed += not truths
         report.partial += not step.shown.text.startswith("[Ledger:") or "\n" in step.shown.text.strip()
         report.commands.append(f"  {step.shown.text}")
-        if why := reader.refer(truth, step.shown.text):
+        if why := reader.refer(real, step.shown.text):
             report.misleading.append(Finding(step.shown.text, why.kind, str(why), number))
             report.commands.append(f"  MISLEADING ({why.kind}): {why}")
     view = ledger.inform(visible, report.sealed, "").text
