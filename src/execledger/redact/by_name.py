@@ -1,108 +1,148 @@
-"""Secrets that are known by what stands before them: a header, an option, an address, a command.
+"""Secrets that are known by what precedes them: a header, an address, a field of a protocol or of a file.
 
-Every run of characters is bounded or possessive: the work grows with the text and no faster.
+Each pattern is matched where one of its markers was found, and every run of characters in it is bounded.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from execledger.redact.by_assignment import BARE, NO_TEMPLATE
-from execledger.redact.by_shape import REDACTED
+from execledger.redact.values import Span, Value, harmless_words, is_secret, is_template
 
 
 class Rule(NamedTuple):
     """One way in which a secret is named."""
 
     markers: tuple[str, ...]
-    """One of these must stand in a text, in lower case, for the patterns to be tried."""
-    patterns: tuple[re.Pattern[str], ...]
-    """Each has one group around what is kept; what it matches behind that is the secret."""
+    """The pattern is tried where one of these is found, in lower case."""
+    pattern: re.Pattern[str]
+    """Matches at the marker; its group ``value`` is the secret, its group ``quote`` the quote around that."""
+
+    def find(self, text: str, at: int) -> Iterable[Span]:
+        """The secret behind the marker at ``at``."""
+        found = self.pattern.match(text, at)
+        if found is None:
+            return ()
+        start, end = found.span("value")
+        return (Span(start, end),) if is_secret(text, Value(start, end, "'"), 3) else ()
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
+def _rule(markers: str, pattern: str) -> Rule:
+    return Rule(tuple(markers.split("  ")), re.compile(pattern, re.IGNORECASE))
 
 
-def _rule(markers: tuple[str, ...], *patterns: str) -> Rule:
-    return Rule(markers, tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns))
+_SCHEMES = "basic|bearer|token|digest|api-?key|negotiate|ntlm|oauth|hawk|jwt|bot|ssws|key|sharedkey|splunk|genie-?key"
+_AUTHORIZATION = re.compile(
+    r"authorization\\{0,15}[\"'`]?\]?[ \t]{0,4}(?P<sign>[:=,])\\?[ \t]{0,4}(?:[fbr](?=[\"']))?\\{0,15}[\"'`]?"
+    rf"(?P<scheme>(?:{_SCHEMES})(?:\\?[ \t]|%20|\+){{1,4}})?+(?P<value>[^\s\"'`\\,;]{{4,4000}}+)(?P<behind>[\"'(\[]?)",
+    re.IGNORECASE,
+)
+_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:\??[.:]+[A-Za-z_$][\w$]*)*\)?")
+_FIELD = re.compile(r"[A-Za-z_-]+=")
 
 
+def authorization(text: str, at: int) -> Iterable[Span]:
+    """The credentials of an authorization header; code that reads or passes on a header is kept."""
+    found = _AUTHORIZATION.match(text, at)
+    if found is None:
+        return ()
+    start, end = found.span("value")
+    value = found["value"]
+    if is_template(value, "'") or harmless_words(value) or _FIELD.match(value):
+        return ()
+    if found["scheme"] is None and (_DOTTED.fullmatch(value) or "(" in value or "[" in value):
+        return ()
+    return (Span(start, end),)
+
+
+_ADDRESS = re.compile(
+    r"://[^\s/:@\"'<>]{0,200}+:(?P<value>(?!\d{1,5}(?:[/?#]|$))[^\s\"'<>@]{1,256}+(?:@[^\s\"'<>@/]{1,80}(?=@))?)@"
+)
+_NAMED_USER = re.compile(r"://(?=[A-Za-z_.~%+-]{0,60}\d)(?P<value>[\w.~%+-]{20,256}+)@")
+
+
+def address(text: str, at: int) -> Iterable[Span]:
+    """The password in an address, or the token in the place of the user."""
+    found = _ADDRESS.match(text, at) or _NAMED_USER.match(text, at)
+    if found is None:
+        return ()
+    value = Value(*found.span("value"), '"')
+    content = found["value"]
+    harmless = is_template(content, '"') or content.lower() in ("password", "pass", "passwd", "secret", "token", "pw")
+    return () if harmless else (Span(value.start, value.end),)
+
+
+_COOKIE = re.compile(
+    r"cookie2?\\{0,15}[\"']?[ \t]{0,2}:\\?[ \t]{0,2}\\{0,15}[\"']?"
+    r"(?=[\w!#$%&*+.^`|~-]{1,80}=[^\s=\"'(])(?P<value>[^\r\n\"'\\]{4,4000}+)",
+    re.IGNORECASE,
+)
+_DATA = re.compile(r"(?:string)?data[\"']?:[ \t]{0,4}(?:\r?\n|\{)", re.IGNORECASE)
+_DATA_LINES = re.compile(r"[ \t]{1,40}[\w./-]{1,80}:[ \t]{0,4}[\"']?(?P<value>[^\s\"']{4,65536}+)[^\n]{0,40}(?:\n|\Z)")
+_DATA_FIELDS = re.compile(
+    r"\s{0,40}[\"'][\w./-]{1,80}[\"'][ \t]{0,2}:[ \t]{0,2}[\"'](?P<value>[^\s\"']{4,65536}+)[\"'],?"
+)
+_KIND = re.compile(r"kind(?<!\wkind)[\"']?:[ \t]{0,4}[\"']?Secret\b(?![\w-])")
+_NEAR = 3000
+"""How far from its data the kind of a Kubernetes object may be."""
+
+
+def kubernetes(text: str, at: int) -> Iterator[Span]:
+    """The data of a Kubernetes object of the kind ``Secret``."""
+    opening = _DATA.match(text, at)
+    if opening is None or text[at - 1 : at] not in ("", "\n", '"', "'", ",", "{", " ", "\t"):
+        return
+    if _KIND.search(text, max(0, at - _NEAR), at + _NEAR) is None:
+        return
+    line = _DATA_FIELDS if text[opening.end() - 1] == "{" else _DATA_LINES
+    place = opening.end()
+    while (found := line.match(text, place)) is not None:
+        yield Span(*found.span("value"))
+        place = found.end()
+
+
+_QUOTED = (
+    r"(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote))[^\r\n]|(?P=quote){2}(?=[^\r\n]{0,200}(?P=quote))){3,200}+)(?P=quote)"
+)
+_FIRST = r"[ \t]{0,2}[\"'][^\"'\r\n]{1,80}[\"'][ \t]{0,2},[ \t]{0,2}b?"
+"""The name of the user, the first of two arguments."""
+_OPEN, _COLON = r"\\{0,15}[\"']", r"[ \t]{0,2}:[ \t]{0,2}"
 RULES: tuple[Rule, ...] = (
     _rule(
-        ("authorization",),
-        r"(authorization\\{0,7}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,7}[\"']?"
-        r"(?:(?:basic|bearer|token|digest|api-?key|negotiate|ntlm|oauth|hawk|jwt|bot|ssws|key)[ \t]{1,4})?+)"
-        rf"{NO_TEMPLATE}[^\s\"'\\,;]{{4,}}",
+        "bearer",
+        r"bearer(?:\\?[ \t]|%20){1,4}(?!auth|token)(?=[A-Za-z._~+/=-]{0,200}\d)(?P<value>[\w.~+/=-]{12,4000}+)",
     ),
+    # The base64 of a name and a password: it has letters of both sizes, or digits.
     _rule(
-        _words("x-api-key x-auth- x-goog-api x-vault- x-amz-security x-access- private-token subscription-key x-csrf"),
-        r"((?:x-[\w-]{0,24}(?:api-key|token|secret|auth)|private-token|subscription-key)"
-        rf"\\{{0,7}}[\"']?[ \t]{{0,2}}:[ \t]{{0,2}}\\{{0,7}}[\"']?){NO_TEMPLATE}[^\s\"'\\,;]{{4,}}",
+        "auth  identitytoken  registrytoken",
+        rf"(?<=[\"'])(?:auth|identitytoken|registrytoken){_OPEN}{_COLON}{_OPEN}"
+        r"(?-i:(?=[a-z]{0,60}[A-Z0-9+/=]))(?P<value>[A-Za-z0-9+/=_-]{8,4000}+)",
     ),
-    _rule(("bearer",), rf"(\bbearer[ \t]{{1,4}}){NO_TEMPLATE}(?!auth|token)[A-Za-z0-9._~+/=-]{{12,}}"),
+    # A name and a password as two arguments.
+    _rule("auth", rf"auth(?:entication)?[ \t]{{0,2}}[=:][ \t]{{0,2}}(?:\w{{0,20}}Auth)?[\[(]{_FIRST}{_QUOTED}"),
+    _rule("basicauth  login(", rf"(?:basicauth|login)\({_FIRST}{_QUOTED}"),
+    _rule("securestring", rf"securestring[ \t]{{1,4}}(?:-string[ \t]{{1,4}})?{_QUOTED}"),
     _rule(
-        ('token"', "token'", "token\\", 'auth"', "auth'", "auth\\", "_auth"),
-        r"(\\{0,7}[\"']token\\{0,7}[\"'][ \t]{0,2}:[ \t]{0,2}\\{0,7}[\"'])(?=[\w.+/=-]{0,200}\d)[\w.+/=-]{10,}",
-        # The base64 of a name and a password: it has letters of both sizes, or digits.
-        r"(\\{0,7}[\"'](?:auth|identitytoken|registrytoken)\\{0,7}[\"'][ \t]{0,2}:[ \t]{0,2}\\{0,7}[\"'])"
-        r"(?-i:(?=[a-z]{0,60}[A-Z0-9+/=]))[A-Za-z0-9+/=_-]{8,}",
-        rf"(\b_auth[ \t]{{0,2}}=[ \t]{{0,2}}[\"']?){NO_TEMPLATE}{BARE}{{8,}}+",
+        "api-key  apikey  auth-key",
+        rf"(?:api-?key|auth-key)(?:{_OPEN})?:\\?[ \t]{{0,4}}(?:{_OPEN})?(?P<value>[^\s\"'\\,;]{{4,4000}}+)",
     ),
+    _rule("sig=  signature=", r"sig(?:nature)?=(?P<value>[A-Za-z0-9%+/=_-]{20,400}+)"),
+    _rule("identified by", rf"identified[ \t]{{1,4}}by[ \t]{{1,4}}(?:password[ \t]{{1,4}})?{_QUOTED}"),
+    # The option of openssl.
+    _rule("pass", r"(?<=-)pass(?:in|out)?[ \t]{1,4}pass:(?P<value>[^\s\"']{3,200}+)"),
+    _rule("pass", r"(?<=-)pass(?:in|out)?[ \t]{1,4}(?P<quote>[\"'])pass:(?P<value>[^\"'\r\n]{3,200}+)(?P=quote)"),
     _rule(
-        ("://",),
-        r"(://[^\s/:@\"'<>]*+:)(?![$<{\[])[^\s/?#\"'<>]{1,256}(?=@)",
-        # A token in the place of the user.
-        r"(://)(?=[A-Za-z_.~%+-]{0,60}\d)[\w.~%+-]{20,256}(?=@)",
+        "requirepass  masterauth",
+        r"(?:requirepass|masterauth)[ \t]{1,4}[\"']?(?P<value>[^\s\"']{4,200}+)(?=[\"']?[ \t]*(?:\n|\Z))",
     ),
-    _rule(
-        _words("-password --pass -passwd -passphrase -token -api-key -apikey -secret -access-key"),
-        r"(--[\w-]{0,24}(?:password|passwd|passphrase|token|api-?key|secret(?:-key)?|access-key)[ \t]{1,8}[\"']?)"
-        rf"{NO_TEMPLATE}(?!-){BARE}{{4,}}+",
-    ),
-    _rule(
-        ("login",),
-        rf"(\blogin[ \t]+\S{{1,200}}+[\s\d:|]{{1,24}}password[ \t]+){NO_TEMPLATE}{BARE}{{4,}}+",
-        rf"(\blogin[ \t][^\n|;&]{{0,200}}?(?<=[ \t])-p[ \t]{{1,4}}[\"']?){NO_TEMPLATE}(?!-){BARE}{{4,}}+",
-    ),
-    _rule(
-        ("cookie",),
-        r"(\b(?:set-)?cookie2?\\{0,7}[\"']?:[ \t]{0,2}\\{0,7}[\"']?)(?=[\w!#$%&*+.^`|~-]{1,80}=[^\s=])[^\r\n\"'\\]{4,}",
-    ),
-    _rule(
-        _words("curl wget sshpass mysql"),
-        r"(\b(?:curl|wget)\b[^\n|;&]{0,300}?[ \t](?:-u|--user)[ \t=]?[\"']?[^\s:\"'$]{1,80}:)"
-        rf"{NO_TEMPLATE}{BARE}{{3,}}+",
-        r"(\bcurl\b[^\n|;&]{0,300}?[ \t](?:-b|--cookie)[ \t=]{1,2}[\"']?)(?=[\w!#%*+.^~-]{1,80}=[^\s=])[^\s\"'\\]{4,}",
-        rf"(\bsshpass[ \t]+-p[ \t]*[\"']?){NO_TEMPLATE}{BARE}{{3,}}+",
-        rf"(\bmysql\w*+\b[^\n|;&]{{0,300}}?[ \t]-p)(?-i:(?<=p)){NO_TEMPLATE}{BARE}{{3,}}+",
-    ),
-    _rule(
-        ("configure set", "set -"),
-        r"((?:\bconfigure[ \t]{1,4}set|\bset[ \t]{1,4}-\w{1,6})[ \t]{1,4}"
-        r"[\w.-]{0,60}?(?:key|secret|password|passwd|token)[\w-]{0,20}+[ \t]{1,4}[\"']?)"
-        rf"{NO_TEMPLATE}{BARE}{{4,}}+",
-    ),
-    _rule(("pwd=",), rf"((?:;[ \t]?|_)pwd=){NO_TEMPLATE}(?![/~.]){BARE}{{3,}}+"),
-    _rule(("sig=",), r"([?&]sig=)[A-Za-z0-9%+/=_-]{20,}"),
-    _rule(
-        ("identified by", "password '"),
-        r"(\b(?:identified[ \t]{1,4}by|password)[ \t]{1,4}')(?![$<{%\[])[^'\r\n]{4,}",
-    ),
+    _rule("private-key", r"private-key[ \t]{1,4}<\((?:echo|printf)[ \t]{1,4}[\"']?(?P<value>[A-Za-z0-9+/=]{40,64}+)"),
 )
-"""Every way, in the order in which they are tried."""
+"""Every such way but those that have a function of their own."""
 
 
-def _kept(found: re.Match[str]) -> str:
-    """What stands before the secret, and a mark in its place."""
-    return f"{found[1]}{REDACTED}"
-
-
-def without_named(text: str, lower: str) -> str:
-    """``text``, which is ``lower`` in lower case, with the value behind every such name replaced."""
-    for markers, patterns in RULES:
-        if any(marker in lower for marker in markers):
-            for pattern in patterns:
-                text = pattern.sub(_kept, text)
-    return text
+def cookie(text: str, at: int) -> Iterable[Span]:
+    """The content of a cookie header."""
+    found = _COOKIE.match(text, at)
+    return () if found is None or is_template(found["value"], '"') else (Span(*found.span("value")),)

@@ -1,16 +1,15 @@
-"""Secrets that are known by how they look: tokens with the prefix of their maker, and private keys.
+"""Secrets that are known by how they look: tokens with the prefix of their maker, private keys, hashes of passwords.
 
-Each pattern begins with a literal, so that a search jumps from one to the next, and each run of characters is bounded
-or possessive: the work grows with the text and no faster.
+Each pattern is matched where its marker was found, and every run of characters in it is bounded or possessive.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-REDACTED = "[redacted]"
-"""What stands where a secret stood."""
+from execledger.redact.values import REDACTED, Span
 
 _HEX, _WORD = r"[0-9a-fA-F]{24,}", r"[A-Za-z0-9_-]{20,}"
 _ESCAPES = (r"\\[nrt]", r"%[0-9A-Fa-f]{2}", r"\[[mK]", r"[;\[][0-9]m", r"[;\[][0-9]{2}m")
@@ -21,9 +20,19 @@ class Shape(NamedTuple):
     """One kind of token."""
 
     marker: str
-    """What must stand in a text, in lower case, for the pattern to be tried."""
+    """The pattern is tried where this is found, in lower case."""
     pattern: re.Pattern[str]
-    """Finds the whole token."""
+    """Matches the whole token, or has a group ``value`` around it."""
+    back: int = 0
+    """How far before the marker a token may begin."""
+
+    def find(self, text: str, at: int) -> Iterable[Span]:
+        """The token whose marker is at ``at``."""
+        for start in range(max(0, at - self.back), at + 1):
+            found = self.pattern.match(text, start)
+            if found is not None and found.end() > at:
+                return (Span(*found.span("value" if "value" in self.pattern.groupindex else 0)),)
+        return ()
 
 
 def _own(prefix: str, tail: str, inside: str = "A-Za-z0-9") -> Shape:
@@ -55,28 +64,57 @@ SHAPES: tuple[Shape, ...] = (
     # Clouds: AWS with a secret right beside the key, Google, Azure, DigitalOcean, Vault, Databricks, Pulumi, Supabase.
     *(
         _anywhere(prefix, r"[A-Z0-9]{12,}+(?:[,:; \t\"'|]{1,5}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+]))?")
-        for prefix in ("AKIA", "ASIA")
+        for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")
     ),
     _anywhere("AIza", r"[\w-]{20,}"),
     _own("GOCSPX-", r"[\w-]{16,}"),
     _own("ya29.", r"[\w-]{20,}"),
-    Shape("q~", re.compile(r"[\w.~-]{3}\dQ~[\w.~-]{31,40}")),
+    Shape("q~", re.compile(r"[\w.~-]{3}\dQ~[\w.~-]{31,40}"), 4),
     *(_own(f"do{kind}_v1_", _WORD) for kind in "por"),
     *(_own(prefix, _WORD) for prefix in ("hvs.", "hvb.", "AGE-SECRET-KEY-")),
     *(_own(prefix, _HEX) for prefix in ("dapi", "pul-", "sbp_")),
     # Services: Stripe, Slack, Discord, SendGrid, Mailgun, Telegram, Shopify, Atlassian, Grafana, Sentry and others.
     *(_own(f"{kind}k_{mode}_", r"\w{8,}") for kind in "sr" for mode in ("live", "test")),
     _own("whsec_", r"[A-Za-z0-9+/=]{16,}"),
-    _anywhere("xox", r"[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{8,}"),
+    _anywhere("xox", r"[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{8,}"),
     _own("xapp-", _WORD),
-    Shape("hooks.slack.com", re.compile(r"(?<=hooks\.slack\.com/services/)[\w/]{16,}")),
-    Shape("/api/webhooks/", re.compile(r"(?<=/api/webhooks/)\d{5,25}/[\w-]{20,}")),
+    Shape("hooks.slack.com", re.compile(r"hooks\.slack\.com/services/(?P<value>[\w/]{16,200}+)")),
+    Shape("/api/webhooks/", re.compile(r"/api/webhooks/(?P<value>\d{5,25}/[\w-]{20,200}+)")),
     _own("SG.", r"[\w-]{16,}+\.[\w-]{16,}"),
     _own("key-", r"[0-9a-f]{32}(?![0-9a-zA-Z])"),
-    Shape(":aa", re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])")),
+    Shape(":aa", re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])"), 10),
     *(_own(f"shp{kind}_", _HEX) for kind in ("at", "ss", "ca", "pa")),
     *(_own(prefix, _WORD) for prefix in ("ATATT", "ATCTT", "glsa_", "glc_", "sntrys_", "sntryu_", "PMAK-")),
     *(_own(prefix, _WORD) for prefix in ("dp.pt.", "lin_api_", "ntn_", "figd_", "NRAK-", "ops_eyJ")),
+    *(
+        _own(prefix, _WORD)
+        for prefix in ("sq0csp-", "sq0atp-", "tfp_", "pscale_tkn_", "pscale_pw_", "fio-u-", "CFPAT-")
+    ),
+    *(
+        _own(prefix, _WORD)
+        for prefix in ("flb_live_", "xkeysib-", "phc_", "phx_", "tskey-", "CCIPAT_", "pcsk_", "jina_")
+    ),
+    *(_own(prefix, _HEX) for prefix in ("rdme_", "sgp_", "shippo_live_", "bkua_", "ls__")),
+    _own("wandb_v1_", _WORD),
+    _own("secret_", r"(?=[A-Za-z]{0,43}\d)[A-Za-z0-9]{43}(?![A-Za-z0-9_])"),
+    _own("fw_", r"(?=[A-Za-z]{0,22}\d)[A-Za-z0-9]{22,30}(?![A-Za-z0-9_])"),
+    _own("dt0c01.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    _own("EAAA", r"(?=[A-Za-z_-]{0,60}\d)[\w-]{56,70}(?![\w-])"),
+    _own("LTAI", r"(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
+    _own("AKID", r"(?=[A-Za-z]{0,32}\d)[A-Za-z0-9]{28,36}(?![A-Za-z0-9])"),
+    Shape("//0", re.compile(r"(?<![\w/])1//0[\w-]{40,200}+"), 1),
+    Shape("/0a", re.compile(r"(?<![\w/])4/0A[\w-]{40,200}+"), 1),
+    # Hashes of passwords, as in /etc/shadow and in the files of web servers.
+    *(
+        Shape(f"${kind}$", re.compile(rf"\${kind}\$(?:[\w./,=-]{{1,60}}+\$){{1,3}}[\w./+]{{20,120}}+"))
+        for kind in ("1", "5", "6", "7", "y", "gy", "apr1", "md5", "sha1")
+    ),
+    *(Shape(f"$2{kind}$", re.compile(rf"\$2{kind}\$\d\d\$[\w./+]{{50,60}}+")) for kind in "abxy"),
+    Shape("$argon2", re.compile(r"\$argon2(?:id?|d)\$[\w.,=$+/-]{20,300}+")),
+    *(
+        Shape(f"{{{kind}}}", re.compile(rf"\{{{kind}\}}[A-Za-z0-9+/=]{{20,200}}+", re.IGNORECASE))
+        for kind in ("sha", "ssha")
+    ),
     # JSON web tokens, signed or encrypted; a start within their own letters would make the search quadratic.
     _own("eyJ", r"[\w-]{6,}+\.(?:[\w-]{4,}+|\.[\w-]{4,}+)(?:\.[\w-]*+){0,3}", inside=r"\w-"),
 )
@@ -87,41 +125,47 @@ _BODY = re.compile(r"(?<![A-Za-z0-9+/=\[])(?!\d+(?![A-Za-z0-9+/=]))[A-Za-z0-9+/=
 _LONG_RUN = re.compile(r"(?<![A-Za-z0-9+/=\[])[A-Za-z0-9+/=]{40,}")
 _KEY_LINE = re.compile(rf"[ \t\d:|]{{0,12}}(?:[A-Za-z0-9+/=]{{8,}}|{re.escape(REDACTED)})?[ \t\r]*")
 _KEY_HEADER = re.compile(r"[ \t\d:|]{0,12}[A-Za-z-]{1,20}: .*")
+_KEY_LENGTH = 32_768
+"""No private key has more characters."""
 KEY_MARKER = "private key"
-"""What must stand in a text, in lower case, for a private key to be looked for."""
+"""Part of both edges of a private key, in lower case."""
 
 
-def without_tokens(text: str, lower: str) -> str:
-    """``text``, which is ``lower`` in lower case, with every token replaced."""
-    for marker, pattern in SHAPES:
-        if marker in lower:
-            text = pattern.sub(REDACTED, text)
-    return text
+def private_key(text: str, at: int) -> Iterator[Span]:
+    """The body of the private key that has an edge at ``at``; without the other edge, what looks like its lines."""
+    edge = _EDGE.match(text, max(0, text.rfind("-----", max(0, at - 60), at)))
+    if edge is None:
+        return
+    if edge[1] == "BEGIN":
+        other = _EDGE.search(text, edge.end(), edge.end() + _KEY_LENGTH)
+        if other is not None:
+            yield from _spans(_BODY if other[1] == "END" else _LONG_RUN, text, edge.end(), other.start())
+        else:
+            yield from _cut_off(text, edge.end())
+        return
+    start = max(0, edge.start() - _KEY_LENGTH)
+    before = text.rfind("PRIVATE KEY", start, edge.start())
+    if before < 0:
+        yield from _spans(_LONG_RUN, text, start, edge.start())
+    elif text.rfind("-----END ", max(0, before - 60), before) >= 0:
+        yield from _spans(_LONG_RUN, text, before, edge.start())
 
 
-def without_private_keys(text: str) -> str:
-    """What stands between the edges of a private key; where one edge is not shown, what looks like a key's line."""
-    pieces: list[str] = []
-    at, within = 0, False
-    for edge in _EDGE.finditer(text):
-        ends = edge[1] == "END"
-        between = text[at : edge.start()]
-        if within and ends:
-            between = _BODY.sub(REDACTED, between)
-        elif within or ends:
-            between = _LONG_RUN.sub(REDACTED, between)
-        pieces += (between, edge[0])
-        at, within = edge.end(), not ends
-    rest = text[at:]
-    return "".join((*pieces, _cut_off(_LONG_RUN.sub(REDACTED, rest)) if within else rest))
+def _spans(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
+    return (Span(*found.span()) for found in pattern.finditer(text, start, end))
 
 
-def _cut_off(rest: str) -> str:
-    """What follows the first edge of a key that has no other: its lines up to the first that is none, however short."""
-    lines = rest.split("\n")
-    for at, line in enumerate(lines[1:], 1):
+def _cut_off(text: str, start: int) -> Iterator[Span]:
+    """The lines behind the first edge of a key that has no other: up to the first that is none, however short."""
+    end = min(len(text), start + _KEY_LENGTH)
+    yield from _spans(_LONG_RUN, text, start, end)
+    at = text.find("\n", start, end) + 1
+    while 0 < at < end:
+        stop = text.find("\n", at, end)
+        stop = end if stop < 0 else stop
+        line = text[at:stop]
         if _KEY_LINE.fullmatch(line):
-            lines[at] = _BODY.sub(REDACTED, line)
+            yield from _spans(_BODY, text, at, stop)
         elif not _KEY_HEADER.fullmatch(line):
             break
-    return "\n".join(lines)
+        at = stop + 1

@@ -1,32 +1,50 @@
-"""Keys, tokens and passwords out of a text, before it is kept anywhere.
+"""Secrets out of a text, in one walk: markers of secrets are searched, and at each the rules for its kind are tried.
 
-Only what a known pattern names is replaced, so code that merely speaks of passwords stays readable as a rule; where the
-two can't be told apart, the text is replaced. Lines stay lines, so that whatever counts them still counts the same, and
-what was replaced once is left alone the next time. A text is looked at as a whole: what a tool cut in two is not found.
+Lines stay lines, so that whatever counts them counts the same, and a second redaction changes nothing. The work at each
+marker is bounded, so the work grows with the text and no faster; ``in_steps`` lets a caller do other work in between.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterable
 from functools import lru_cache
 
-from execledger.redact.by_assignment import MARKERS, without_assigned
-from execledger.redact.by_name import RULES, without_named
-from execledger.redact.by_shape import KEY_MARKER, REDACTED, SHAPES, without_private_keys, without_tokens
+from execledger.redact import by_assignment, by_command, by_name, by_shape
+from execledger.redact.values import REDACTED, Span
 
-__all__ = ["REDACTED", "redact", "suspicious"]
+_Finder = Callable[[str, int], Iterable[Span]]
+_STEP = 16_384
+"""So many characters are gone through in one step, a millisecond or two of work."""
+_TRIES = 128
+"""So many markers are tried in one step, however close together they are: a few milliseconds."""
+_PASSES = 8
+"""How often a text is gone through at most: what was replaced may uncover what was right behind it."""
 
-_MARKERS = tuple(
-    dict.fromkeys(
-        (
-            KEY_MARKER,
-            *MARKERS,
-            *(shape.marker for shape in SHAPES),
-            *(marker for rule in RULES for marker in rule.markers),
-        )
-    )
-)
+
+def _finders() -> dict[str, list[_Finder]]:
+    """What is tried at each marker."""
+    found: dict[str, list[_Finder]] = {}
+
+    def add(finder: _Finder, markers: Iterable[str]) -> None:
+        for marker in markers:
+            found.setdefault(marker, []).append(finder)
+
+    add(by_shape.private_key, (by_shape.KEY_MARKER,))
+    for shape in by_shape.SHAPES:
+        add(shape.find, (shape.marker,))
+    add(by_name.authorization, ("authorization",))
+    add(by_name.address, ("://",))
+    add(by_name.cookie, ("cookie",))
+    add(by_name.kubernetes, ("data:", 'data":', "data':", "stringdata"))
+    for rule in by_name.RULES:
+        add(rule.find, rule.markers)
+    add(by_command.arguments, (*by_command.MARKERS, *by_command.SHORT_MARKERS))
+    add(by_command.fed, by_command.FEEDING)
+    add(by_command.here_string, by_command.FED)
+    add(by_assignment.assigned, by_assignment.MARKERS)
+    return found
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -37,31 +55,139 @@ def _any_of(words: Iterable[str]) -> str:
     return "" if "" in ends else f"(?:{'|'.join(re.escape(first) + _any_of(rest) for first, rest in ends.items())})"
 
 
-_MARKER = re.compile(_any_of(_MARKERS))
-_PASSES = 8
-"""How often a text is gone through at most: what was replaced may uncover what stood right behind it."""
+_FINDERS = _finders()
+_ENCODINGS = ("\x1b[", "\\u00", "%5f", "%2d")
+"""Encodings that may be in the middle of a marker."""
+MARKERS = (*_FINDERS, *_ENCODINGS)
+"""One of these is in every text with a secret, in lower case."""
+_MARKER = re.compile(_any_of(_FINDERS))
+_SUSPICIOUS = re.compile(_any_of(MARKERS))
+_TRIED: dict[str, tuple[_Finder, ...]] = {
+    short: tuple(
+        dict.fromkeys(finder for marker, tried in _FINDERS.items() if marker.startswith(short) for finder in tried)
+    )
+    for short in _FINDERS
+    if not any(short != other and short.startswith(other) for other in _FINDERS)
+}
+"""What is tried where the search stops, which is at the shortest of several markers."""
+_LONGEST = max(map(len, _FINDERS))
 
 
 def suspicious(text: str) -> bool:
     """Whether any rule would be tried: where not, ``redact`` gives the text back as it is."""
-    return _MARKER.search(text.lower()) is not None
+    return _SUSPICIOUS.search(text.lower()) is not None
 
 
 @lru_cache(maxsize=16)
 def redact(text: str) -> str:
     """``text`` with every known kind of secret replaced; it has as many lines as before."""
-    if not suspicious(text):
-        return text
+    steps = in_steps(text)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: str = done.value
+            return result
+
+
+def in_steps(text: str) -> Generator[None, None, str]:
+    """Redact a long text in steps: yields after each few milliseconds of work, and returns what ``redact`` returns."""
     for _ in range(_PASSES):
-        before, text = text, _once(text)
+        spans = yield from _walk(text)
+        if _ENCODED_HINT.search(text):
+            decoded = yield from _decode(text)
+            spans += [decoded.back(span) for span in (yield from _walk(decoded.text))]
+        before, text = text, _replaced(text, spans)
         if text == before:
             break
     return text
 
 
-def _once(text: str) -> str:
+def _walk(text: str) -> Generator[None, None, list[Span]]:
+    """The secrets in a text."""
     lower = text.lower()
-    if KEY_MARKER in lower:
-        text = without_private_keys(text)
-    text = without_named(without_tokens(text, lower), lower)
-    return without_assigned(text, text.lower())
+    if len(lower) != len(text):
+        # A few letters have a longer lower case, which would shift what follows them.
+        lower = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+    spans: list[Span] = []
+    done = tried = 0
+    for start in range(0, len(text), _STEP):
+        stop = start + _STEP
+        for marker in _MARKER.finditer(lower, start, stop + _LONGEST):
+            at = marker.start()
+            if at >= stop:
+                break
+            if at < done:
+                continue
+            for finder in _TRIED[marker[0]]:
+                for span in finder(text, at):
+                    spans.append(span)
+                    done = max(done, span.end)
+            tried += 1
+            if tried % _TRIES == 0:
+                yield
+        yield
+    return spans
+
+
+def _replaced(text: str, spans: list[Span]) -> str:
+    """``text`` with a mark in place of each span; spans that overlap are one."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in sorted(spans):
+        if start >= at:
+            pieces += (text[at:start], REDACTED)
+        at = max(at, end)
+    return "".join((*pieces, text[at:])) if pieces else text
+
+
+_ENCODED = re.compile(
+    r"\x1b\[[0-9;?]{0,16}[A-Za-z]|%[2-7][0-9A-Fa-f]|\\{1,15}u00[2-7][0-9A-Fa-f]|&(?:quot|amp|apos|#3[49]|#x2[27]);"
+)
+_ENTITIES = {"&quot;": '"', "&#34;": '"', "&#x22;": '"', "&apos;": "'", "&#39;": "'", "&#x27;": "'", "&amp;": "&"}
+_ENCODED_HINT = re.compile(r"\x1b\[|%[2-7][0-9A-Fa-f]|\\u00[2-7]|&(?:quot|amp|apos|#3[49]|#x2[27]);")
+
+
+class _Decoded:
+    """A text without colours and with encoded characters decoded, and where each of its parts was."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._places: list[int] = []
+        self._ranges: list[tuple[int, int]] = []
+
+    def add(self, place: int, start: int, end: int) -> None:
+        """Note that what begins at ``place`` was from ``start`` to ``end``."""
+        self._places.append(place)
+        self._ranges.append((start, end))
+
+    def back(self, span: Span) -> Span:
+        """Where a part of the decoded text was."""
+        first, last = (bisect_right(self._places, place) - 1 for place in (span.start, span.end - 1))
+        start = self._ranges[first][0] + span.start - self._places[first]
+        end = self._ranges[last][0] + span.end - self._places[last]
+        following = self._places[last + 1] if last + 1 < len(self._places) else len(self.text)
+        return Span(start, self._ranges[last][1] if span.end == following else end)
+
+
+def _decode(text: str) -> Generator[None, None, _Decoded]:
+    """Undo what keeps a name from being seen: colours, and characters as codes."""
+    decoded, pieces, at, place = _Decoded(), [""], 0, 0
+    for count, found in enumerate(_ENCODED.finditer(text)):
+        if count % 1000 == 999:
+            yield
+        start, end = found.span()
+        if start > at:
+            decoded.add(place, at, start)
+            pieces.append(text[at:start])
+            place += start - at
+        code = found[0]
+        if code[0] != "\x1b":
+            decoded.add(place, start, end)
+            pieces.append(_ENTITIES[code] if code[0] == "&" else chr(int(code[-2:], 16)))
+            place += 1
+        at = end
+    decoded.add(place, at, len(text))
+    pieces.append(text[at:])
+    decoded.text = "".join(pieces)
+    return decoded

@@ -34,6 +34,10 @@ PLANTED = {
     "src/execledger/testing/planted.py": frozenset({"Basic Auth Credentials"}),
     "tests/doctor/test_surroundings.py": frozenset({"Basic Auth Credentials"}),
     "tests/journal/test_clean.py": frozenset({"Private Key"}),
+    "tests/redact/harmless.txt": frozenset({"Basic Auth Credentials"}),
+    "tests/redact/held_out_harmless.txt": frozenset({"Basic Auth Credentials"}),
+    "tests/redact/held_out_secrets.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
+    "tests/redact/secrets.txt": frozenset({"Basic Auth Credentials"}),
     "tests/redact/test_redaction.py": frozenset({"Basic Auth Credentials", "Private Key"}),
 }
 """Secrets of no use to anybody that tests plant: the kinds, by file."""

@@ -1,0 +1,168 @@
+"""Values in texts: where one begins and ends, and whether it is a secret, or code or a placeholder instead.
+
+Every pattern is matched at one position, and every run of characters in it is bounded or possessive: the work at one
+position is bounded, and none of it grows with what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+REDACTED = "[redacted]"
+"""The replacement of a secret."""
+
+
+class Span(NamedTuple):
+    """A part of a text, on one line."""
+
+    start: int
+    """Where it begins."""
+    end: int
+    """The position behind it."""
+
+
+class Value(NamedTuple):
+    """A value that was found in a text."""
+
+    start: int
+    """Where its first character is, behind the quote."""
+    end: int
+    """The position behind its last character."""
+    quote: str
+    """The quote that encloses it; empty for a bare word."""
+
+
+_LONG = 65_536
+"""No value is followed further than this."""
+EXAMINED = 400
+"""A value is compared with code and sentences up to this length."""
+_STRING = re.compile(
+    # Quotes in threes, as in Python and TOML; doubled, as in a CSV file or a batch file; escaped; and single ones.
+    r"[bfru$]{0,2}(?:(?P<three>\"{3}|'{3})(?P<in_three>[^\r\n]{1,500}?)(?P=three)"
+    r"|(?P<two>\"\"|'')(?P<in_two>[^\"'\s]{1,500}+)(?P=two)"
+    r"|(?P<escaped>\\{1,15}[\"'])(?P<in_escaped>[^\r\n]{1,1000}?)(?<!\\)(?P=escaped)"
+    r"|(?P<cut>\\{1,15}[\"'])(?P<in_cut>[^\"'\\\r\n]{1,2000}+)"
+    rf"|(?P<double>\")(?P<in_double>(?:[^\"\\\r\n]|\\[^\r\n]){{1,{_LONG}}}+)"
+    rf"|(?P<single>')(?P<in_single>(?:[^'\\\r\n]|\\[^\r\n]|''(?=[^'\r\n]{{0,80}}')){{1,{_LONG}}}+)"
+    rf"|(?P<back>`)(?P<in_back>[^`\r\n]{{1,{_LONG}}}+)(?=`))",
+    re.IGNORECASE,
+)
+BARE = r"[^\s\"'`\\$()\[\]{}<>,;&|]"
+"""A character of a value without quotes."""
+_BARE = re.compile(rf"{BARE}{{1,{_LONG}}}+")
+_ARGUMENT = re.compile(rf"(?:[^\s\"'`\\|;&<>]|\\[^\s]){{1,{_LONG}}}+")
+
+
+def string(text: str, at: int) -> Value | None:
+    """The string literal at ``at``, in the quotes of any language; None if there is none."""
+    found = _STRING.match(text, at)
+    if found is None:
+        return None
+    for kind in ("three", "two", "escaped", "cut", "double", "single", "back"):
+        if found[kind] is not None:
+            return Value(*found.span(f"in_{kind}"), found[kind][-1:] if kind != "back" else "`")
+    return None
+
+
+def bare(text: str, at: int) -> Value | None:
+    """The word without quotes at ``at``, as in code or in a configuration."""
+    found = _BARE.match(text, at)
+    return None if found is None else Value(found.start(), found.end(), "")
+
+
+def argument(text: str, at: int) -> Value | None:
+    """The argument of a shell command at ``at``: a string, or all up to the next space or operator."""
+    quoted = string(text, at)
+    if quoted is not None:
+        return quoted
+    found = _ARGUMENT.match(text, at)
+    if found is None:
+        return None
+    end = found.end()
+    # The quote that encloses the whole command, and the bracket of a substitution, do not belong to it.
+    while end > found.start() and text[end - 1] in ")]}," and not set("([{") & set(text[found.start() : end]):
+        end -= 1
+    return Value(found.start(), end, "") if end > found.start() else None
+
+
+_SECRET_WORD = re.compile(r"pass|secret|token|key|pwd|cred|auth", re.IGNORECASE)
+_WORDS = re.compile(r"[A-Za-z][A-Za-z_./: -]*[A-Za-z]")
+_PLACEHOLDER = re.compile(
+    r"[*x.•_-]++|(?:your|my|the|some|an?)(?:[_ -][a-z]++){1,6}+[!.]*+"
+    r"|(?:insert|enter|replace|change|example|dummy|fake|placeholder|sample)[a-z]*+(?:[_ -][a-z]++){0,6}+[!.]*+"
+    r"|.*\.\.\.|tbd|n/?a|null|nil|none|undefined|true|false",
+    re.IGNORECASE,
+)
+_PROSE = re.compile(r"[A-Z][A-Za-z']*(?: [\w',()-]+){1,40}[.?!:]?|[\w',()-]+(?: [\w',()-]+){1,40}[.?!:]")
+_VARIABLE = re.compile(
+    r"\$\{[^}]{0,200}\}?|\$\([^)]{0,200}\)?|\$[A-Za-z_]\w{0,80}(?:(?:[.:\[]|->).{0,80})?|%[A-Za-z_]\w{0,80}%|%[({]?[sdr]\b.{0,20}"
+    r"|\{{1,2}.{0,300}|<.{0,300}|\[.{0,300}|#\{.{0,200}|@[A-Za-z_]\w*\(.{0,200}|!\w.{0,80}|`.{0,80}"
+)
+_OPENING_VARIABLE = re.compile(r"\$[A-Z_][A-Z0-9_]*(?![a-z])|\$[({]|\{\{?|<[A-Za-z]|%[({]|\[")
+_PATH = re.compile(r"(?:~|\.{0,2})/(?:[\w.@%+-]{0,40}/){0,12}[\w.@%+-]{0,40}|[A-Za-z]:\\.{1,200}")
+_MIXED = re.compile(r"(?=[^/]*[a-z])(?=[^/]*[A-Z])(?=[^/]*\d)")
+_ADDRESS = re.compile(r"[\^~<>=v]{0,2}\d+(?:\.\d+){1,3}(?:[.+-]\w+)*\Z|[a-z][a-z0-9+.-]{1,20}://|arn:|projects/|data:")
+
+_TYPES = frozenset(
+    "str string text bytes byte bool boolean int integer float number any object optional unknown void secretstr "
+    "varchar char dict list path callable required array map func function self cls".split()
+)
+_SAYINGS = frozenset(
+    "invalid incorrect wrong missing empty expired required mismatch unchanged changed failed failure denied revoked "
+    "rejected accepted valid ok okay unknown unexpected expected blank unset disabled enabled hidden masked redacted "
+    "omitted removed needed optional ignored default test testing authentication authorization bearer basic digest "
+    "inherit field fields policy policies form page input label prompt value name not must should has have was were is "
+    "are be the an and or for with from to in of on at by if when whether see auto generated plain plaintext cleartext "
+    "public private user username admin root localhost".split()
+)
+
+
+def harmless_words(value: str) -> bool:
+    """Whether ``value`` says what a secret is or lacks, instead of being one: a placeholder, a type, a message."""
+    lower = value.lower()
+    if lower in _TYPES or lower in _SAYINGS or REDACTED in value or _PLACEHOLDER.fullmatch(value):
+        return True
+    if _WORDS.fullmatch(value) and _SECRET_WORD.search(value):
+        return True
+    return " " in value and _PROSE.fullmatch(value) is not None and _says_something(lower)
+
+
+def _says_something(lower: str) -> bool:
+    """Whether a sentence has one of the small words that sentences have."""
+    return not _SAYINGS.isdisjoint(re.findall("[a-z]+", lower[:400])) or lower.endswith(("?", ".", "!"))
+
+
+def is_template(value: str, quote: str) -> bool:
+    """Whether ``value`` is filled in later: a variable, a format, an expression of a template language."""
+    if _VARIABLE.fullmatch(value):
+        return True
+    return quote != "'" and _OPENING_VARIABLE.match(value) is not None
+
+
+def is_place(value: str) -> bool:
+    """Whether ``value`` is an address, or the path of a file whose parts do not look random."""
+    if _ADDRESS.match(value):
+        return True
+    return _PATH.fullmatch(value) is not None and not any(_MIXED.match(part) for part in value.split("/"))
+
+
+def is_secret(text: str, value: Value, least: int = 4) -> bool:
+    """Whether a value that is given to something secret is a secret."""
+    if not least <= value.end - value.start <= EXAMINED:
+        # What is longer than any name or sentence is taken for a secret, so that nothing is examined twice.
+        return value.end - value.start > EXAMINED
+    content = text[value.start : value.end]
+    return not (is_template(content, value.quote) or harmless_words(content) or is_place(content))
+
+
+def by_line(text: str, start: int, end: int) -> Iterable[Span]:
+    """The parts of a value that spans several lines, without the indentation: lines stay lines."""
+    at = start
+    for line in text[start:end].split("\n"):
+        content = line.strip()
+        if content:
+            first = at + line.index(content)
+            yield Span(first, first + len(content))
+        at += len(line) + 1

@@ -1,0 +1,43 @@
+"""How many planted secrets are found, and how many harmless lines damaged: ``pytest tests/redact/test_rates.py -s``.
+
+The tables ``secrets`` and ``harmless`` were looked at while the rules were written. The held-out tables were written
+before, and only their rates are looked at: what they say of a rule is what it does with texts that it was not made for.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from execledger.redact import redact
+from tests.redact.tables import remains, table
+
+
+@pytest.mark.parametrize(("prefix", "least", "most"), [("", 0.95, 0.05), ("held_out_", 0.90, 0.05)])
+def test_secrets_are_found_and_harmless_lines_are_kept(prefix: str, least: float, most: float) -> None:
+    """Nearly every planted secret is replaced, and nearly every harmless line stays as it is."""
+    secrets, harmless = table(f"{prefix}secrets"), table(f"{prefix}harmless")
+    assert len(secrets) >= 150 and len(harmless) >= 150
+    left = [line.text for line in secrets if remains(line, redact(line.text))]
+    damaged = [line.text for line in harmless if redact(line.text) != line.text]
+    found, lost = 1 - len(left) / len(secrets), len(damaged) / len(harmless)
+    print(f"\n{'held out' if prefix else 'looked at'}: {found:.1%} of {len(secrets)} secrets redacted,", end=" ")
+    print(f"{lost:.1%} of {len(harmless)} harmless lines damaged")
+    assert found >= least and lost <= most, [*left, *damaged]
+
+
+@pytest.mark.parametrize("name", ["secrets", "harmless", "held_out_secrets", "held_out_harmless"])
+def test_every_line_of_a_table_keeps_its_lines_and_is_stable(name: str) -> None:
+    """What is redacted has as many lines as before, and a second redaction changes nothing."""
+    for line in table(name):
+        once = redact(line.text)
+        assert once.count("\n") == line.text.count("\n"), line.text
+        assert redact(once) == once, line.text
+
+
+def test_a_secret_is_found_among_other_lines() -> None:
+    """A text with all secrets of the table is redacted like each of them alone, wherever it is cut into steps."""
+    lines = [line for line in table("secrets") if not remains(line, redact(line.text))]
+    filler = "def work(self, value):\n    return value + 1\n\n"
+    text = "".join(f"{line.text}\n{filler * (number % 7)}\n\n" for number, line in enumerate(lines * 3))
+    redacted = redact(text)
+    assert [line.text for line in lines if any(secret in redacted for secret in line.secrets if len(secret) > 8)] == []
