@@ -81,6 +81,8 @@ _OBJECTS = frozenset(
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _SNAKE = re.compile(r"_?[a-z]+\d*(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z]+)+\d?|[a-z]\d?")
+_RANDOM = re.compile(r"(?=.{0,40}[a-z])(?=.{0,40}[A-Z])(?=.{0,40}\d)[A-Za-z0-9]{16,}+")
+"""An identifier that nobody has chosen."""
 _SECRET_WORDS = re.compile("pass|secret|token|key|pwd|cred|auth", re.IGNORECASE)
 _CREDENTIAL_TOKEN = re.compile("auth|access|refresh|id|session|bearer|client|api|bot|git|deploy", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
@@ -288,7 +290,7 @@ def _plausible(name: _Name, value: Value, sign: str, spaced: bool) -> bool:
     if not spaced and sign == "=":
         return digit or not _parser_token(name, content)
     if digit and len(content) >= 6:
-        return sign == ":" or not _IDENTIFIER.fullmatch(content) or whole
+        return sign == ":" or whole or _RANDOM.fullmatch(content) is not None or not _IDENTIFIER.fullmatch(content)
     if not whole:
         return sign == "=" and len(content) >= 8 and "-" in content
     if sign == ":":

@@ -83,7 +83,7 @@ def arguments(text: str, at: int) -> Iterator[Span]:
     word = _WORD.match(text, at)
     if word is None or word[0] not in _BY_NAME or text[word.end() : word.end() + 1] not in (" ", "\t", "\\"):
         return
-    if text[max(0, at - 1) : at] not in ("", " ", "\t", "\n", "/", "(", '"', "'", "`", ";", "|", "&", "$"):
+    if at and (text[at - 1].isalnum() or text[at - 1] in "_-.@"):
         return
     again = text.find(word[0], word.end(), at + _REACH)
     end = at + _REACH if again < 0 else again
