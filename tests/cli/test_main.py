@@ -58,6 +58,26 @@ def test_an_unknown_verb_is_named(execledger: Execledger) -> None:
     assert (called.status, called.out, "No such command 'frobnicate'" in called.err) == (2, "", True)
 
 
+def test_an_agent_in_place_of_a_verb_is_told_the_verb(execledger: Execledger) -> None:
+    """With the whole line to type."""
+    called = execledger("mini", "-t", "x")
+    assert (called.status, "To start an agent: execledger run -- mini -t x" in called.err) == (2, True)
+
+
+@pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_colours_are_left_out_where_the_user_says_so(
+    execledger: Execledger, monkeypatch: pytest.MonkeyPatch, variable: dict[str, str]
+) -> None:
+    """``NO_COLOR`` and a terminal that has none."""
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variable.items():
+        monkeypatch.setenv(name, value)
+    # What click asks about a stream: whether it is a terminal.
+    monkeypatch.setattr("click._compat.isatty", lambda _: True)
+    assert ("\x1b[" in execledger("demo", "--recorded").out) == (not variable)
+
+
 def test_the_version_is_the_packages_own(execledger: Execledger) -> None:
     """As a program may ask for it."""
     assert execledger("--version")[:2] == (0, f"execledger, version {__version__}\n")

@@ -70,7 +70,7 @@ def test_torn_and_foreign_files_are_named_and_counted(tmp_path: Path) -> None:
         f"execledger: {tmp_path}/later.jsonl: found a journal of version 2, expected at most 1",
         "hint: a newer execledger reads it",
         f"execledger: {tmp_path}/torn.ledger.jsonl: the last line is torn",
-        "execledger: `stats` adds up journals of Ledger; `execledger replay PATH...` reads the recorded runs of agents",
+        "execledger: 2 files are no journal of Ledger; `execledger replay PATH...` reads the recorded runs of agents",
     ]
 
 
@@ -81,9 +81,10 @@ def test_recorded_runs_of_agents_are_pointed_to_replay(tmp_path: Path) -> None:
         CliRunner().invoke(group, ["stats", str(tmp_path)], catch_exceptions=False)
     assert caught.value.hint == "`execledger replay PATH...` reads the recorded runs of agents"
     written(tmp_path, RUN)
-    assert stats(str(tmp_path)).stderr.splitlines()[-1] == (
-        f"execledger: `stats` adds up journals of Ledger; {caught.value.hint}"
-    )
+    for number in range(9):
+        (tmp_path / f"{number}.traj.json").write_text("{}")
+    *named, last = stats(str(tmp_path)).stderr.splitlines()
+    assert (len(named), last) == (3, f"execledger: 10 files are no journal of Ledger; {caught.value.hint}")
 
 
 def test_a_run_and_its_copy_are_one_run(tmp_path: Path) -> None:

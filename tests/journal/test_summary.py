@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from execledger.agents.chronicle import Chronicle
 from execledger.core.policy import Policy
 from execledger.journal import Ended, Event, FaultCaught, RunSummary, ViewRendered
 from execledger.journal.events import Counts
@@ -126,4 +127,18 @@ def test_the_closing_lines_say_where_journals_are(monkeypatch: pytest.MonkeyPatc
         f"Ledger: 2 runs, 3 commands, {done}; 0 faults",
         "Ledger: journals are in /my j; `execledger stats '/my j'` adds them up",
         unwritten,
+    ]
+
+
+def test_a_journal_that_can_t_be_written_is_told_with_path_and_reason(tmp_path: Path) -> None:
+    """At once, and again at the end of the run; its numbers are counted all the same."""
+    (tmp_path / "file").write_text("in the way")
+    told: list[str] = []
+    chronicle = Chronicle(tmp_path / "file" / "journals", "one", told.append)
+    chronicle.note(plain_step(0))
+    reason = f"{tmp_path / 'file' / 'journals'}: the journal can't be written: {tmp_path / 'file'} is no folder"
+    assert told == [f"{reason}\nhint: the run goes on without it"]
+    assert sentences([chronicle.summary]) == [
+        "Ledger: 1 command, 0 reused before running, 0 after, 0 nudged",
+        f"Ledger: 1 run without a complete journal: {reason}",
     ]

@@ -116,7 +116,8 @@ def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
         try:
             plan = Plan.from_toml(Path(plan_file).read_text(encoding="utf-8"), plan_file)
         except (OSError, UnicodeDecodeError) as error:
-            raise LedgerError(f"{plan_file}: the plan can't be read: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise LedgerError(f"{plan_file}: the plan can't be read: {reason}") from None
     else:
         recorded = study.recorded()
         if recorded is None and not given.keys() - {*HOW}:

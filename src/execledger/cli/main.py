@@ -41,6 +41,20 @@ class Verbs(click.Group):
         command: click.Command = import_module(VERBS[cmd_name][0]).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that a command line begins with; who names an agent there is told how one is started."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from execledger.agents.supported import AGENTS
+
+            if any(args[0] in one.programs and one.use == "run" for one in AGENTS):
+                how = f"{error.message} To start an agent: execledger run -- {' '.join(args)}"
+                raise click.UsageError(how, ctx) from None
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs, without importing any."""
         with formatter.section("Commands"):
@@ -53,6 +67,11 @@ def group() -> None:
     """Ledger: an execution ledger around an unmodified coding agent."""
 
 
+def _coloured() -> bool | None:
+    """Whether output may have colours: never where the user or the terminal says so, else where it is a terminal."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
+
 def _drop_output() -> None:
     """Let go of what could not be written, so that Python does not try again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -61,7 +80,7 @@ def _drop_output() -> None:
 def main() -> int:
     """Run the command line; an error of the world ends with a sentence, not a traceback."""
     try:
-        result = group.main(standalone_mode=False)
+        result = group.main(standalone_mode=False, color=_coloured())
         sys.stdout.flush()
     except LedgerError as error:
         click.echo(f"execledger: {error}", err=True)

@@ -43,7 +43,8 @@ def chosen_policy(preset: str | None, policy_file: str | None) -> Policy | None:
         try:
             text = Path(policy_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise LedgerError(f"{policy_file}: the policy can't be read: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise LedgerError(f"{policy_file}: the policy can't be read: {reason}") from None
         policy = Policy.from_toml(text, policy_file)
     return replace(policy, preset=Preset(preset)) if preset else policy
 

@@ -40,7 +40,8 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
     if not totals.runs and (paths or totals.unread):
         raise LedgerError(f"no journal was read at {', '.join(given)}", hint=hint)
     if hint:
-        click.echo(f"execledger: `stats` adds up journals of Ledger; {hint}", err=True)
+        many = f"{totals.foreign:,} files are" if totals.foreign > 1 else "one file is"
+        click.echo(f"execledger: {many} no journal of Ledger; {hint}", err=True)
     if as_json:
         click.echo(msgspec.json.encode(totals).decode())
     elif totals.runs:
@@ -58,8 +59,8 @@ def add_up(sources: Iterator[Source]) -> Totals:
         try:
             data = source.read()
             if not is_journal(data):
-                totals.foreign += 1
-                raise UnreadableRun(source.name, "found something else, expected a journal")
+                totals.skip_foreign(source.name)
+                continue
             for event in read_events(source.name, data, trouble):
                 run.add(event)
         except UnreadableRun as error:

@@ -40,7 +40,10 @@ def private_folder(folder: Path) -> None:
     while not missing[-1].exists() and missing[-1].parent != missing[-1]:
         missing.append(missing[-1].parent)
     for one in reversed(missing):
-        one.mkdir(mode=0o700, exist_ok=True)
+        try:
+            one.mkdir(mode=0o700, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, f"{one} is no folder", str(one)) from None
 
 
 def require_readable(folder: Path) -> None:

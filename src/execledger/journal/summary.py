@@ -17,6 +17,9 @@ from execledger.journal.reader import Trouble
 MAX_NAMES = 50
 """Files with trouble that are named; more are only counted, so that memory does not grow with the runs."""
 
+MAX_FOREIGN = 3
+"""Files that are no journals and are named; more are only counted."""
+
 
 class RunSummary(Struct):
     """One run, added up event by event."""
@@ -182,6 +185,13 @@ class Totals(Struct):
         """Note a file that could not be read."""
         self.unread += 1
         self.note(reason)
+
+    def skip_foreign(self, name: str) -> None:
+        """Note a file that is no journal; in a folder of an agent's runs there may be thousands, so few are named."""
+        self.foreign += 1
+        self.unread += 1
+        if self.foreign <= MAX_FOREIGN:
+            self.note(f"{name}: found something else, expected a journal")
 
     def note(self, sentence: str) -> None:
         """Name a file with trouble, while there is room."""
