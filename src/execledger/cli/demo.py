@@ -38,9 +38,9 @@ def command(recorded: bool, full: bool) -> None:
 
 def _live() -> None:
     """Run every arm, and show where they differ."""
-    from rich.console import Console
     from rich.table import Table
 
+    from execledger.cli.screen import Screen
     from execledger.testing.arms import ARMS, run_arm
 
     click.echo("The real mini-swe-agent mends a bug in a small repository; its model is a script on loopback.")
@@ -57,7 +57,7 @@ def _live() -> None:
             *(f"{getattr(arm, row):,}" for arm in arms),
         )
     table.add_row("uncached tokens", *(f"{arm.input_tokens - arm.cached_tokens:,}" for arm in arms))
-    Console(highlight=False).print(table)
+    Screen(highlight=False).print(table)
     for arm in arms[1:]:
         click.echo(f"\nWhat differs under `{arm.name}`:")
         for message in arm.messages:

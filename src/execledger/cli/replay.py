@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
+from execledger.cli.screen import Screen
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.evaluate.caching import BYTES_PER_TOKEN
@@ -64,7 +65,7 @@ def command(
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(tally), separators=(",", ":")), err=to_stderr)
     else:
-        console = Console(highlight=False, stderr=to_stderr)
+        console = Screen(highlight=False, stderr=to_stderr)
         console.print(summary(tally, presets), costs(tally.counterfactual, prices.date))
     return 1 if strict and tally.false else 0
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
+from execledger.cli.screen import Screen
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.folder import journal_folder, require_readable
 from execledger.journal.reader import Trouble, read_events
@@ -45,7 +45,7 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(totals).decode())
     elif totals.runs:
-        Console(highlight=False).print(_table(totals))
+        Screen(highlight=False).print(_table(totals))
     else:
         click.echo(f"execledger: no runs yet in {given[0]}", err=True)
 
