@@ -30,15 +30,17 @@ def test_clusters() -> None:
     assert options("-qn 5 f") == Options((("q", None), ("n", FIVE)), (F,))
 
 
-def test_long_names_may_be_shortened() -> None:
-    """As long as they are unambiguous."""
-    assert options("--qui").given == (("q", None),)
-    assert options("--line=5").unknown == ("--line",)
+def test_long_names_are_not_shortened() -> None:
+    """A shortened name may be short for one that the table lacks, and a flag takes no value."""
+    assert options("--qui").unknown == ("--qui",)
+    assert options("--quiet=5").unknown == ("--quiet",)
     assert options("--lines").given == (("n", literal_word("")),)
 
 
 def test_optional_values() -> None:
-    """They stand behind an equals sign or not at all."""
+    """They stand behind an equals sign or not at all; behind a letter, in the same word or not at all."""
+    assert parse_options((literal_word("-i"), F), "i::") == Options((("i", None),), (F,))
+    assert parse_options((literal_word("-i5"), F), "i::") == Options((("i", FIVE),), (F,))
     assert options("--color f") == Options((("C", None),), (F,))
     assert options("--color=auto f") == Options((("C", literal_word("auto")),), (F,))
 

@@ -71,6 +71,6 @@ def test_an_opaque_command_claims_nothing() -> None:
     assert opaque_record(" x & y ", "/r", "syntax", found) == CommandRecord(
         Category.MODIFY, "x & y", " x & y ", "/r", writes=("/r/a",), opaque="syntax", scope=Scope.FILES, background=True
     )
-    assert opaque_record("x && y 2>&1", None, "syntax") == CommandRecord(
+    assert opaque_record("x && y 2>&1", None, "syntax", Found()) == CommandRecord(
         Category.OTHER, "x && y 2>&1", "x && y 2>&1", opaque="syntax"
     )

@@ -183,7 +183,8 @@ def test_an_escaped_line_break_hides_the_end_of_an_expanding_body() -> None:
 )
 def test_commands_inside_words_are_read(source: str, scripts: tuple[Sequence, ...]) -> None:
     """Substitutions are found through quotes and brackets, each with its own tree."""
-    assert parse(f"echo {source}") == seq(Simple((Word("echo", "echo"), Word(source, None, scripts))))
+    word = Word(source, None, scripts, evaluates="1 + $(a)" in source)
+    assert parse(f"echo {source}") == seq(Simple((Word("echo", "echo"), word)))
 
 
 def test_assignments_stand_before_the_program() -> None:
@@ -220,7 +221,7 @@ def test_negation_belongs_to_the_pipeline() -> None:
         ("if a\nthen\n# why\n b\nfi", Compound("if", (seq(A), seq(B)))),
         ("for x in a 'b'; do c & done", Compound("for", (seq(C, "&"),), (Word("a", "a"), Word("'b'", "b")), mark="x")),
         ("for x; do a; done", Compound("for", (seq(A),), mark="x")),
-        ("for ((i=0;i<3;i++)); do a; done", Compound("for", (seq(A),), (Word("i=0;i<3;i++", None),))),
+        ("for ((i=0;i<3;i++)); do a; done", Compound("for", (seq(A),), (Word("i=0;i<3;i++", None, evaluates=True),))),
         ("select x in a; do b; done", Compound("for", (seq(B),), (Word("a", "a"),), mark="select x")),
         ("while a; do b; done < f", Compound("while", (seq(A), seq(B)), redirects=(to("<", "f"),))),
         ("until a; do b; done", Compound("while", (seq(A), seq(B)), mark="until")),
@@ -232,7 +233,7 @@ def test_negation_belongs_to_the_pipeline() -> None:
             "[[ -f a && $x == b* ]]",
             Compound("test", words=(Word("a", "a"), Word("$x", None), Word("b*", None)), mark="-f a && $x == b*"),
         ),
-        ("((x++))", Compound("test", words=(Word("x++", None),))),
+        ("((x++))", Compound("test", words=(Word("x++", None, evaluates=True),))),
         ("while a; do b; done <<'E'\nx\nE", Compound("while", (seq(A), seq(B)), redirects=(here("x\n"),))),
     ],
 )

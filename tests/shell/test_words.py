@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.shell.words import is_whole, literal
+from execledger.shell.words import literal
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,3 @@ def test_what_expands_has_no_value(source: str) -> None:
 def test_ansi_quotes_are_decoded(source: str, value: str | None) -> None:
     """The escapes of ANSI-C quotes are decoded where they make a character for certain."""
     assert literal(source) == value
-
-
-@pytest.mark.parametrize(
-    ("source", "whole"),
-    [("*.py", True), ("a'b c'*", True), ('"$x y"', True), ("$(a b)", True), ("[ ]", False), ("* ;", False)],
-)
-def test_a_blank_outside_of_quotes_is_not_part_of_a_word(source: str, whole: bool) -> None:
-    """Two words that were taken for one are found out."""
-    assert is_whole(source) is whole
-
-
-def test_many_quotes_are_read_in_linear_time() -> None:
-    """A long run of quoted pieces is told from a word without trying every way to pair them."""
-    assert not is_whole("'a'" * 5_000 + "* *")

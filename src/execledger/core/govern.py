@@ -151,7 +151,9 @@ def seen_content(case: Case) -> Decision | None:
         valid = [one for one in seen if one.local == local and one.clock >= 0]
         reason = f"change counter of the file: {local}, then and now"
     elif case.sealed:
-        valid = [one for one in ledger.observed(case.action.thread, view.path) if one.clock == ledger.clock]
+        seen = ledger.observed(case.action.thread, view.path)
+        # What a program makes of odd bytes is known only from that program.
+        valid = [one for one in seen if one.clock == ledger.clock and _forms(ledger, one.holders) == {view.form}]
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     else:
         return None
@@ -168,6 +170,11 @@ def seen_content(case: Case) -> Decision | None:
 def _proven(case: Case) -> bool:
     """The output depends on nothing but what was compared; asked last, for few commands come this far."""
     return case.ledger.policy.preset is Preset.PAPER or provable(case.action, case.record)
+
+
+def _forms(ledger: Ledger, steps: tuple[int, ...]) -> set[str]:
+    views = [ledger.results[step].record.view for step in steps]
+    return {view.form if view is not None else "" for view in views}
 
 
 def _numbered(ledger: Ledger, step: int) -> bool:

@@ -82,6 +82,9 @@ class View(Struct, frozen=True):
     if the lines are not shown as they stand in the file."""
     floating: bool = False
     """Which lines these are depends on the file's length, unless they print their numbers."""
+    form: str = ""
+    """The programs that print them, where these treat some bytes in a way of their own, as ``awk``, ``grep`` and ``nl``
+    do; "" for ``cat``, ``head``, ``tail`` and ``sed``, which pass the file's bytes on."""
 
 
 class CommandRecord(Struct, frozen=True):

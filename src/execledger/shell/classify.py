@@ -34,7 +34,7 @@ from execledger.shell.programs.idioms import doubted
 from execledger.shell.programs.readers import apply
 from execledger.shell.silence import prints_nothing
 from execledger.shell.summary import Found, opaque_record, summarize
-from execledger.shell.syntax import parse
+from execledger.shell.syntax import parse, parse_until_error
 from execledger.shell.tree import Compound, Item, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
 from execledger.shell.wrappers import Peeled, peel
 
@@ -58,7 +58,9 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
     """What the shell command ``command`` would do if it started in ``cwd``."""
     tree = parse(command)
     if isinstance(tree, Opaque):
-        return opaque_record(command, cwd, tree.reason)
+        walk = _Walk(HERE if cwd is None else cwd, knowledge)
+        walk.sequence(parse_until_error(command))
+        return opaque_record(command, cwd, tree.reason, walk.found)
     tree, start = leading_cd(tree, HERE if cwd is None else cwd)
     walk = _Walk(start, knowledge)
     walk.sequence(tree)
@@ -97,7 +99,11 @@ class _Walk:
         outer = self._certain
         perhaps = False
         for at, item in enumerate(items):
-            self._certain = certain and not (at and items[at - 1].operator == "||")
+            # Behind ``!`` what follows runs if something fails, and that it does is not certain.
+            unlikely = at and (
+                items[at - 1].operator == "||" or (items[at - 1].negated and items[at - 1].operator == "&&")
+            )
+            self._certain = certain and not unlikely
             last = at == len(items) - 1 and not item.negated and item.operator != "&"
             before = self.cwd
             self._entry(item.node, certain=self._certain, last=last)
@@ -183,6 +189,8 @@ class _Walk:
         # Timings and traces stand among the output.
         self.found.noisy = self.found.noisy or peeled.volatile
         fed_view, fed_file, body = self._input(node.redirects)
+        if peeled.unfed:
+            fed, fed_view, fed_file, body = False, None, False, None
         before = self.cwd
         if peeled.moved is not None:
             self.cwd = resolve(self.cwd, peeled.moved.literal) if peeled.moved.literal else None
@@ -283,9 +291,13 @@ class _Walk:
     def _script(self, script: Word) -> Part:
         """The text behind ``bash -c``."""
         tree = parse(script.literal) if script.literal is not None else Opaque("eval")
-        if isinstance(tree, Opaque) or self._nesting >= MAX_NESTING:
-            return Part(opaque=tree.reason if isinstance(tree, Opaque) else "too-deep")
+        if self._nesting >= MAX_NESTING:
+            return Part(opaque="too-deep")
         before = self.cwd
+        if isinstance(tree, Opaque):
+            self._nested(parse_until_error(script.literal or ""))
+            self.cwd = before
+            return Part(opaque=tree.reason)
         view = self._list(tree)
         self.cwd = before
         return Part(view=view, comparable=True)

@@ -20,8 +20,15 @@ ACTING = re.compile(
 """Variables that may make a reader or searcher run or write something, or read something else."""
 PAGERS = ("GIT_PAGER", "PAGER", "MANPAGER", "BAT_PAGER")
 """Those that only name a pager, which is harmless where it is a plain one."""
+INTEGERS = re.compile(r"S?RANDOM|SECONDS|LINENO|OPTIND|HISTCMD|EPOCH\w+|E?UID|PPID|COMP_\w+")
+"""Variables that the shell keeps as numbers: what is assigned to one is evaluated as an expression."""
 HARMLESS = ("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "LESSCHARSET", "GREP_COLOR", "GREP_COLORS", "BAT_THEME")
 """Those that change nothing that we care about."""
+
+
+def acting(name: str) -> bool:
+    """A variable whose value programs or the shell act upon."""
+    return bool(ACTING.fullmatch(name) or INTEGERS.fullmatch(name))
 
 
 def acts(word: Word) -> bool:
@@ -29,4 +36,6 @@ def acts(word: Word) -> bool:
     match = ASSIGNMENT.match(word.literal if word.literal is not None else word.source)
     if match is None or match[1] in HARMLESS or (match[1] in PAGERS and match[2] in ("", "cat", "less", "more")):
         return False
+    if INTEGERS.fullmatch(match[1]):
+        return word.literal is None or not re.fullmatch(r"-?\d+", match[2])
     return bool(ACTING.fullmatch(match[1]))

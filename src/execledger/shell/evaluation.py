@@ -10,17 +10,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from execledger.shell.environment import ACTING
+from execledger.shell.environment import acting
 from execledger.shell.tree import Compound, Redirect, Simple, Word
 
 NUMBERS = re.compile(r"[\d\s+*/%<>=!&|^~?:,()-]*")
 """An expression of numbers and operators alone."""
-ARITHMETIC = re.compile(
-    r"\$\(\(|\$\[|\$\{(?=!|[#\w]*\[(?!(?:[@*]|-?\d+)\])|\w+(?:\[(?:[@*]|-?\d+)\])?@|[\w@*]+:(?![-+?=])|\w+:?=)"
-)
-"""What may begin an evaluation: arithmetic, an indirection, a transformation, a subscript, a cut, an assignment."""
-CUT = re.compile(r"\$\{[\w@*]+:\s*-?\d+(?::\s*-?\d+)?\}")
-"""A part of a value, by numbers alone."""
 SUBSCRIPT = re.compile(r"\w*\[(?!-?\d+\]\+?=)|\w+=\(.*\[", re.DOTALL)
 """An assignment to what stands behind a computed subscript."""
 COMPARES = re.compile(r"(?:^|\s)-(?:eq|ne|lt|le|gt|ge|v|R)(?=\s)")
@@ -31,15 +25,21 @@ SETTERS = frozenset("read mapfile readarray getopts unset".split())
 """Builtins that take names of variables to set."""
 DECLARES = frozenset("export declare typeset readonly local".split())
 """Builtins that take names with values."""
+STATUS = ("$?", "$#", "$$", "$!", '"$?"', '"$#"', '"$$"', '"$!"')
+"""Expansions that are always numbers, or nothing."""
+QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+"""What stands in quotes is never split into several words."""
+UNQUOTED = re.compile(r"[$`*?\[{]")
+"""What begins an expansion outside of quotes."""
 BUILTINS = SETTERS | DECLARES | frozenset("let test [ hash printf wait".split())
 """Builtins that may evaluate something, or change what later commands mean."""
 
 
 def evaluates(node: Simple, words: tuple[Word, ...]) -> bool:
     """A simple command may run more than it says; ``words`` are those behind its wrappers."""
-    if any(map(_in_text, _sources(node.words, node.redirects))):
+    if _expansions(node.words, node.redirects) or _expansions(node.assignments):
         return True
-    if any(_assigns(word) or _in_text(word.source) for word in node.assignments):
+    if any(_assigns(word) for word in node.assignments):
         return True
     name = words[0].literal if words else None
     return name in BUILTINS and _builtin(name, words[1:])
@@ -47,41 +47,24 @@ def evaluates(node: Simple, words: tuple[Word, ...]) -> bool:
 
 def evaluates_compound(node: Compound) -> bool:
     """A loop's header or a test may run more than it says."""
-    if any(map(_in_text, _sources(node.words, node.redirects))):
+    # The bounds of a counting loop stand without a variable.
+    counts = node.kind == "for" and not node.mark
+    if _expansions(() if counts else node.words, node.redirects):
         return True
     if node.kind == "for":
-        # The bounds of a counting loop stand without a variable.
-        counts = bool(node.words) and not node.mark
-        return (counts and not all(map(_counting, node.words))) or bool(ACTING.fullmatch(node.mark.split(" ")[-1]))
-    if node.kind != "test":
+        return (counts and not all(map(_counting, node.words))) or acting(node.mark.split(" ")[-1])
+    if node.kind != "test" or not node.mark:
         return False
-    if not node.mark:
-        return not all(_numeric(word.source) for word in node.words)
     operands = [word.literal for word in node.words]
     return bool(COMPARES.search(f" {node.mark} ")) and not all(
         text and re.fullmatch(r"-?\d+", text) for text in operands
     )
 
 
-def _sources(words: tuple[Word, ...], redirects: tuple[Redirect, ...]) -> list[str]:
-    """The texts that the shell expands."""
-    targets = [one.target for one in redirects if one.target is not None]
-    bodies = [one.body for one in redirects if one.expands and one.body is not None]
-    return [word.source for word in (*words, *targets) if word.literal is None] + bodies
-
-
-def _in_text(source: str) -> bool:
-    """The text has an expansion in it that evaluates something that is not plain numbers."""
-    if "$" not in source:
-        return False
-    for found in ARITHMETIC.finditer(source):
-        if found[0] == "$((":
-            end = source.find("))", found.end())
-            if end < 0 or not _numeric(source[found.end() : end]):
-                return True
-        elif found[0] == "$[" or not CUT.match(source, found.start()):
-            return True
-    return False
+def _expansions(words: tuple[Word, ...], redirects: tuple[Redirect, ...] = ()) -> bool:
+    """An expansion in one of the words, or behind one of the redirections, evaluates more than plain numbers."""
+    targets = (one.target for one in redirects if one.target is not None)
+    return any(word.evaluates for word in (*words, *targets)) or any(one.evaluates for one in redirects)
 
 
 def _numeric(expression: str) -> bool:
@@ -108,11 +91,11 @@ def _builtin(name: str, args: tuple[Word, ...]) -> bool:
     if name == "let":
         return not all(text is not None and LET.fullmatch(text) for text in texts)
     if name in ("test", "["):
-        return any(one in ("-v", "-R") and _odd(other) for one, other in pairwise(texts))
+        return _tests(args)
     if name == "hash":
         return any(text != "-r" for text in texts)
     if name in DECLARES:
-        return _declares(args)
+        return _declares(name, args)
     if name in ("printf", "wait"):
         first = texts[0] if texts else ""
         if first is None:
@@ -123,16 +106,39 @@ def _builtin(name: str, args: tuple[Word, ...]) -> bool:
 
 def _odd(text: str | None) -> bool:
     """A word that may have a subscript, or is the name of a variable that programs look at."""
-    return text is None or "[" in text or bool(ACTING.fullmatch(text))
+    return text is None or "[" in text or acting(text)
 
 
-def _declares(args: tuple[Word, ...]) -> bool:
+def _tests(args: tuple[Word, ...]) -> bool:
+    """A test whose words may turn out to be ``-v`` and a name with a subscript: ``[ $x ]``, or ``[ "$x" "$y" ]``."""
+    if any(splits(word) for word in args):
+        return True
+    texts = [word.literal if word.source not in STATUS else "0" for word in args]
+    return any(one in ("-v", "-R", None) and _odd(other) for one, other in pairwise(texts))
+
+
+def splits(word: Word) -> bool:
+    """A computed word that may become several words, or none."""
+    return word.literal is None and word.source not in STATUS and bool(UNQUOTED.search(QUOTED.sub("", word.source)))
+
+
+def _declares(name: str, args: tuple[Word, ...]) -> bool:
     """A declaration that makes a value an expression or another name, or whose names are computed."""
+    arrays = name not in ("export", "readonly")
     for word in args:
         text = word.literal if word.literal is not None else word.source
+        variable, equals, _ = text.partition("=")
         if text.startswith(("-", "+")):
-            if re.search(r"[in]", text):
+            if word.literal is None or not re.fullmatch(r"[-+][aAgrtxpulfF]+|--", text):
                 return True
-        elif not re.match(r"[A-Za-z_]\w*(?:\+?=|$)", text) or "[" in text.partition("=")[0]:
+            arrays = arrays or "a" in text.lower()
+        elif not re.fullmatch(r"[A-Za-z_]\w*\+?", variable) or (arrays and equals and not _plain_value(word)):
             return True
     return False
+
+
+def _plain_value(word: Word) -> bool:
+    """A value that is not read as the elements of an array once more, as ``declare -a x='($(rm f))'`` is."""
+    if word.literal is None:
+        return bool(re.match(r"\w+\+?=\(", word.source))
+    return not word.literal.partition("=")[2].startswith("(")

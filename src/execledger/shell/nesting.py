@@ -1,4 +1,4 @@
-"""What is nested in shell text: here-documents and substitutions, found by following the quotes.
+"""What is nested in shell text: here-documents, and where a substitution ends, found by following the quotes.
 
 The grammar loses parts of here-documents without a word, so they are cut out here, before it sees the text.
 All offsets are in bytes: every character that matters is ASCII.
@@ -7,6 +7,7 @@ All offsets are in bytes: every character that matters is ASCII.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -20,8 +21,6 @@ _PLAIN = re.compile(
 )
 _QUOTED = re.compile(rb"""\\[\s\S] | \$\(\(? | \$\{ | ["`}]""", re.VERBOSE)
 _DELIMITER = re.compile(rb"""(-?)[ \t]*((?:\\.|'[^'\n]*'|"[^"\n]*"|[^\s;&|()<>'"\\`$])+)(?=[\s;&|)<>]|\Z)(?![<>]\()""")
-_ESCAPE = re.compile(rb"\\([$`\\])")
-_ESCAPE_IN_QUOTES = re.compile(rb'\\([$`"\\])')
 _LEADING_TABS = re.compile(rb"^\t+", re.MULTILINE)
 _SUBSTITUTIONS = (b"$(", b"<(", b">(", b"`")
 
@@ -54,16 +53,12 @@ class Nesting(Struct):
     """The text, of the same length, with every here-document made to look like ``< DELIMITER`` and its body blank."""
     heres: dict[int, Here]
     """The here-documents and here-strings outside of substitutions, by the offset of their operator."""
-    substitutions: list[bytes]
-    """The commands inside the outermost substitutions."""
 
 
 class _Frame(Struct):
     """One open bracket or quote."""
 
     opener: bytes
-    start: int
-    """Where its content begins."""
     quoted: bool
     """Its content reads as in double quotes."""
     inert: bool
@@ -72,45 +67,82 @@ class _Frame(Struct):
     """The here-documents whose bodies begin after the next newline."""
 
 
-def scan(text: bytes, quoted: bool = False) -> Nesting:
-    """Find the here-documents and substitutions of a script or word, or with ``quoted`` of a here-document's body."""
-    return _Scanner(text, quoted).run()
+def scan(text: bytes) -> Nesting:
+    """Find the here-documents of a script."""
+    return _Scanner(text).run()
+
+
+def closing(text: bytes, start: int) -> int:
+    """The offset of the bracket that ends the substitution whose commands begin at ``start``."""
+    return _Scanner(text).closing(start)
+
+
+def line_ends(text: bytes) -> list[int]:
+    """The offsets behind the lines of a script that end outside of quotes, brackets and here-documents.
+
+    Text that can't be read to its end gives the lines before the place where that shows.
+    """
+    scanner = _Scanner(text)
+    with suppress(Refused):
+        scanner.run()
+    return scanner.line_ends
 
 
 class _Scanner:
     """One pass over the text with a stack of open brackets and quotes."""
 
-    def __init__(self, text: bytes, quoted: bool) -> None:
+    def __init__(self, text: bytes) -> None:
         self.text = text
         self.position = 0
-        self.stack = [_Frame(b"", 0, quoted, quoted, [])]
-        self.found = Nesting(b"", {}, [])
-        self.masked = bytearray(text)
+        self.stack = [_Frame(b"", False, False, [])]
+        self.heres: dict[int, Here] = {}
+        self.blanks: list[tuple[int, int, bytes]] = []
+        self.line_ends: list[int] = []
 
     def run(self) -> Nesting:
         """Read to the end."""
-        while match := (_QUOTED if self.stack[-1].quoted else _PLAIN).search(self.text, self.position):
-            self.position = match.end()
-            self._token(match.group(), match.start())
+        while self._step():
+            pass
         if len(self.stack) > 1:
             raise Refused("syntax")
         self.position = len(self.text)
         self._bodies()
-        self.found.masked = bytes(self.masked)
-        return self.found
+        masked = bytearray(self.text)
+        for start, end, replacement in self.blanks:
+            masked[start:end] = replacement.ljust(end - start)
+        return Nesting(bytes(masked), self.heres)
+
+    def closing(self, start: int) -> int:
+        """Read to the end of the substitution that begins at ``start``."""
+        self.position = start
+        self.stack.append(_Frame(b"$(", False, False, []))
+        while len(self.stack) > 1:
+            if not self._step():
+                raise Refused("syntax")
+        return self.position - 1
+
+    def _step(self) -> bool:
+        match = (_QUOTED if self.stack[-1].quoted else _PLAIN).search(self.text, self.position)
+        if match is None:
+            return False
+        self.position = match.end()
+        self._token(match.group(), match.start())
+        return True
 
     def _token(self, token: bytes, start: int) -> None:
         frame = self.stack[-1]
         if token in (b"$(", b"$((", b"${", b"<(", b">(", b"("):
             self._open(token)
         elif token in (b'"', b"`", b")", b"}"):
-            self._quote_or_close(token, start)
+            self._quote_or_close(token)
         elif token.startswith(b"#"):
             self.position = start + 1 if frame.inert else self.position
         elif frame.inert:
             return
         elif token == b"\n":
             self._bodies()
+            if len(self.stack) == 1:
+                self.line_ends.append(self.position)
         elif token.startswith(b"<<"):
             self._here(token, start)
 
@@ -124,33 +156,24 @@ class _Scanner:
         fresh = token in _SUBSTITUTIONS
         inert = token in (b'"', b"${", b"((", b"$((") or (frame.inert and not fresh)
         quoted = token == b'"' or (token == b"${" and frame.quoted)
-        self.stack.append(_Frame(token, self.position, quoted, inert, [] if fresh else frame.pending))
+        self.stack.append(_Frame(token, quoted, inert, [] if fresh else frame.pending))
 
-    def _quote_or_close(self, token: bytes, start: int) -> None:
+    def _quote_or_close(self, token: bytes) -> None:
         opener = self.stack[-1].opener
         if token in (b'"', b"`") and opener != token:
-            # A double quote stands for itself in the body of a here-document.
-            if token == b"`" or not (len(self.stack) == 1 and self.stack[0].quoted):
-                self._open(token)
+            self._open(token)
         elif opener == token or (token == b"}" and opener == b"${") or (token == b")" and opener.endswith(b"(")):
-            self._close(start)
+            self._close()
 
-    def _close(self, end: int) -> None:
-        """Leave the innermost bracket, and keep the commands of an outermost substitution."""
+    def _close(self) -> None:
+        """Leave the innermost bracket."""
         frame = self.stack.pop()
         if frame.opener.endswith(b"(("):
             if not self.text.startswith(b")", self.position):
                 raise Refused("syntax")
             self.position += 1
-        if frame.opener not in _SUBSTITUTIONS:
-            return
-        if frame.pending:
+        if frame.opener in _SUBSTITUTIONS and frame.pending:
             raise Refused("syntax")
-        if not self._nested():
-            inner = self.text[frame.start : end]
-            if frame.opener == b"`":
-                inner = (_ESCAPE_IN_QUOTES if self.stack[-1].quoted else _ESCAPE).sub(rb"\1", inner)
-            self.found.substitutions.append(inner)
 
     def _nested(self) -> bool:
         return any(frame.opener in _SUBSTITUTIONS for frame in self.stack)
@@ -167,9 +190,9 @@ class _Scanner:
             here = Here("<<" + dash.decode(), bare, bare != word)
             self.stack[-1].pending.append(here)
             self.position = delimiter.end()
-        self.masked[start : start + len(here.operator)] = b"<".ljust(len(here.operator))
+        self.blanks.append((start, start + len(here.operator), b"<"))
         if not self._nested():
-            self.found.heres[start] = here
+            self.heres[start] = here
 
     def _bodies(self) -> None:
         """Read the bodies that begin here."""
@@ -179,7 +202,7 @@ class _Scanner:
         for number, here in enumerate(pending):
             start = self.position + (number > 0)
             end, self.position = self._ending(here, start)
-            self.masked[start : self.position] = b" " * (self.position - start)
+            self.blanks.append((start, self.position, b""))
             body = self.text[start:end]
             if self.position == end and body and not body.endswith(b"\n"):
                 # Bash ends the last line of a body that runs to the end of the text.

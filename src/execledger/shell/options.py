@@ -47,13 +47,13 @@ class Options(Struct, frozen=True):
 def parse_options(
     args: tuple[Word, ...], spec: str, long: Mapping[str, str] | None = None, *, permute: bool = True
 ) -> Options:
-    """Read ``args`` by a getopt ``spec`` ("ab:c" has -b with a value).
+    """Read ``args`` by a getopt ``spec``: "ab:" has -b with a value, "i::" has -i with one in the same word or none.
 
     ``long`` maps long names to the canonical name, with ":" behind one that takes a value and "?" behind one that takes
-    a value only after "=". Where ``permute`` is off, the first operand ends the options.
+    a value only after "=". A shortened long name is unknown: no table has all names that it could be short for.
+    Where ``permute`` is off, the first operand ends the options.
     """
-    valued = {spec[i] for i in range(len(spec) - 1) if spec[i + 1] == ":"}
-    flags = set(spec) - {":"}
+    kinds = dict(re.findall(r"([^:])(:{0,2})", spec))
     long = long or {}
     given: list[tuple[str, Word | None]] = []
     operands: list[Word] = []
@@ -73,7 +73,7 @@ def parse_options(
         elif text.startswith("--"):
             _long_option(text, long, rest, given, unknown)
         else:
-            _short_options(text, flags, valued, rest, given, unknown)
+            _short_options(text, kinds, rest, given, unknown)
     return Options(tuple(given), tuple(operands), tuple(unknown))
 
 
@@ -82,11 +82,7 @@ def _long_option(
 ) -> None:
     name, equals, value = text[2:].partition("=")
     kind = long.get(name)
-    if kind is None:
-        # GNU programs accept any unambiguous beginning of a long name.
-        whole = [full for full in long if full.startswith(name)] if name else []
-        kind = long[whole[0]] if len(whole) == 1 else None
-    if kind is None:
+    if kind is None or (equals and not kind.endswith((":", "?"))):
         unknown.append("--" + name)
     elif equals:
         given.append((kind.rstrip(":?"), literal_word(value)))
@@ -97,23 +93,20 @@ def _long_option(
 
 
 def _short_options(
-    text: str,
-    flags: set[str],
-    valued: set[str],
-    rest: list[Word],
-    given: list[tuple[str, Word | None]],
-    unknown: list[str],
+    text: str, kinds: Mapping[str, str], rest: list[Word], given: list[tuple[str, Word | None]], unknown: list[str]
 ) -> None:
     for at in range(1, len(text)):
-        letter = text[at]
-        if letter in valued:
-            inline = text[at + 1 :]
-            given.append((letter, literal_word(inline) if inline else rest.pop(0) if rest else literal_word("")))
-            return
-        if letter in flags:
-            given.append((letter, None))
-        else:
+        letter, inline = text[at], text[at + 1 :]
+        kind = kinds.get(letter)
+        if kind is None:
             unknown.append("-" + letter)
+        elif kind and inline:
+            given.append((letter, literal_word(inline)))
+            return
+        elif kind == ":":
+            given.append((letter, rest.pop(0) if rest else literal_word("")))
+        else:
+            given.append((letter, None))
 
 
 def number(text: str) -> int | None:

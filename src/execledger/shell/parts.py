@@ -35,6 +35,8 @@ class Selection(Struct, frozen=True):
     """The lines that pass, by position; None is all of them."""
     numbering: str = ""
     """What it prints between a line's number and its text; "" if it does not number."""
+    form: str = ""
+    """The program, if it may print other bytes than those of the lines that pass; see ``View.form``."""
 
 
 class Invocation(Struct, frozen=True):

@@ -81,7 +81,7 @@ def provable_command(command: str, base: str | None) -> bool:
     return (
         _within(start, base)
         and bool(tree.items)
-        and all(item.operator != "&" and _node(item.node, place) for item in tree.items)
+        and all(item.operator != "&" and not item.negated and _node(item.node, place) for item in tree.items)
     )
 
 

@@ -27,6 +27,7 @@ _KINDS = {
     "test_command": "test",
 }
 _KEYWORDS = frozenset("( ) { } if then elif else fi for select while until do done".split())
+_OPERATORS = frozenset("; & && || | |& !".split())
 _CASE_ENDS = (";;", ";&", ";;&")
 _BEFORE_COMMENT = b" \t\n;&|()"
 _JOINED = Redirect(">&", 2, Word("1", "1"))
@@ -42,6 +43,13 @@ def _units(nodes: list[Leaf], through: frozenset[str] = _TRANSPARENT) -> Iterato
             stack.extend(reversed(node.children))
         else:
             yield node
+
+
+def _with_body(node: Leaf) -> list[Leaf]:
+    """The children of a compound command; a loop may have its body in braces, in place of ``do`` and ``done``."""
+    *head, last = node.children
+    braces = node.type in ("for_statement", "c_style_for_statement") and last.type == "compound_statement"
+    return [*head, *last.children] if braces else node.children
 
 
 def _index(nodes: list[Leaf], kind: str) -> int:
@@ -72,24 +80,29 @@ class Reader(SimpleReader):
             builder.command(self.simple(unit))
         elif kind == "file_redirect":
             builder.redirect(*self.redirect(unit))
-        elif kind == "|":
-            builder.pipe()
-        elif kind == "|&":
-            builder.redirect(_JOINED, ())
-            builder.pipe()
-        elif kind in (";", "&", "&&", "||"):
-            builder.end(kind)
-        elif kind == "!":
-            builder.negate()
         elif kind == "comment":
-            self._check_comment(unit)
+            self._comment(unit)
+        elif kind in _OPERATORS:
+            self._operator(builder, self.token(unit))
         else:
             builder.command(self._other(unit))
 
-    def _check_comment(self, node: Leaf) -> None:
-        """A ``#`` begins a comment only where a word could begin."""
-        if node.start_byte and self.text[node.start_byte - 1] not in _BEFORE_COMMENT:
+    def _operator(self, builder: ListBuilder, operator: str) -> None:
+        if operator == "!":
+            builder.negate()
+        elif operator.startswith("|") and operator != "||":
+            if operator == "|&":
+                builder.redirect(_JOINED, ())
+            builder.pipe()
+        else:
+            builder.end(operator)
+
+    def _comment(self, node: Leaf) -> None:
+        """A ``#`` begins a comment only where a word could begin, and the comment ends with the line."""
+        start, end = node.start_byte, node.end_byte
+        if (start and self.text[start - 1] not in _BEFORE_COMMENT) or b"\n" in self.text[start:end]:
             raise Refused("lost-text")
+        self.account(start, end)
 
     def _other(self, node: Leaf) -> Simple | Compound:
         """Any command but the commonest kind."""
@@ -121,8 +134,9 @@ class Reader(SimpleReader):
     def _compound(self, node: Leaf) -> Compound:
         """A command that is made of lists between keywords."""
         segments: list[list[Leaf]] = []
-        for unit in _units(node.children):
+        for unit in _units(_with_body(node)):
             if unit.type in _KEYWORDS:
+                self.token(unit)
                 segments.append([unit])
             elif segments:
                 segments[-1].append(unit)
@@ -143,7 +157,7 @@ class Reader(SimpleReader):
         """The variable of a loop; ``until`` and ``select`` by their own names."""
         keyword, *units = head
         if keyword.type in ("for", "select") and units[0].type != "((":
-            variable = self.text[units[0].start_byte : units[0].end_byte].decode()
+            variable = self.masked[units[0].start_byte : units[0].end_byte].decode()
             return variable if keyword.type == "for" else f"select {variable}"
         return keyword.type if keyword.type == "until" else ""
 
@@ -151,24 +165,38 @@ class Reader(SimpleReader):
         """The words that a loop runs over; of a counting loop its bounds, as one word."""
         if header[1].type == "((":
             end = _index(header, "))")
-            self.check_gaps(header[:2])
-            self.check_gaps(header[end:])
+            self.token(header[1])
+            self.token(header[end])
+            self._blank(header[:2])
+            self._blank(header[end:])
             return (self.arithmetic(header[1].end_byte, header[end].start_byte),)
-        self.check_gaps(header)
-        return self.words(node for node in header[3:-1] if node.type not in (";", "comment"))
+        self._blank(header)
+        self.words(header[1:2])
+        return self.words(node for node in header[2:-1] if node.type not in (";", "in", "comment"))
+
+    def _blank(self, nodes: list[Leaf]) -> None:
+        """There are only blanks, comments and separators between the parts of a compound command."""
+        self.check_gaps(nodes)
+        for node in nodes:
+            if node.type == "comment":
+                self._comment(node)
+            elif node.type in (";", "in"):
+                self.token(node)
 
     def _case(self, node: Leaf) -> Compound:
         """The subject of a ``case`` with any pattern that runs commands, and the list behind each pattern."""
         children = node.children
-        self.check_gaps(children)
         head = _index(children, "in")
-        words = list(self.words(children[1:head]))
+        self._blank(children)
+        self.token(children[0])
+        self.token(children[-1])
+        words = list(self.words(child for child in children[1:head] if child.type != "comment"))
         bodies: list[Sequence] = []
         marks: list[str] = []
         for item in children:
             if item.type == "case_item":
                 patterns, body = self._case_item(item)
-                words += (pattern for pattern in patterns if pattern.scripts)
+                words += (pattern for pattern in patterns if pattern.scripts or pattern.evaluates)
                 bodies.append(body)
                 end = item.children[-1].type
                 marks += (*(pattern.source for pattern in patterns), end if end in _CASE_ENDS else ";;")
@@ -177,10 +205,13 @@ class Reader(SimpleReader):
     def _case_item(self, node: Leaf) -> tuple[tuple[Word, ...], Sequence]:
         children = node.children
         close = _index(children, ")")
-        self.check_gaps(children[: close + 1])
+        self._blank(children[: close + 1])
+        for child in children[: close + 1]:
+            if child.type in ("(", "|", ")"):
+                self.token(child)
         patterns = self.words(child for child in children[:close] if child.type not in ("(", "|"))
         last = children[-1]
-        ended = last.type in _CASE_ENDS
+        ended = last.type in _CASE_ENDS and bool(self.token(last))
         body = children[close + 1 : -1] if ended else children[close + 1 :]
         end = last.start_byte if ended else node.end_byte
         return patterns, self.sequence(body, children[close].end_byte, end)
@@ -188,12 +219,28 @@ class Reader(SimpleReader):
     def _test(self, node: Leaf) -> Simple | Compound:
         """``[ ]`` is a program with arguments, ``[[ ]]`` and ``(( ))`` are syntax."""
         opening, *inside, closing = node.children
+        self.token(opening)
+        self.token(closing)
         if opening.type == "((":
             return Compound("test", words=(self.arithmetic(opening.end_byte, closing.start_byte),))
         units = list(_units(inside, _EXPRESSIONS))
         self.check_gaps([opening, *units, closing], one_line=opening.type == "[")
         if opening.type == "[":
             return Simple(self.words([opening, *units, closing]))
-        operands = (unit for unit in units if unit.is_named and unit.type != "test_operator")
         text = self.text[opening.end_byte : closing.start_byte].decode()
-        return Compound("test", words=self.words(operands), mark=text.strip())
+        if "\\\n" in text:
+            # A word may go on in the next line: what is an operator and what is not is then hard to tell.
+            raise Refused("syntax")
+        return Compound("test", words=tuple(self._operands(units)), mark=text.strip())
+
+    def _operands(self, units: list[Leaf]) -> Iterator[Word]:
+        """The operands of ``[[ ]]``: what is neither an operator nor a bracket."""
+        operands: list[Leaf] = []
+        regex = False
+        for unit in units:
+            if unit.is_named and unit.type != "test_operator":
+                operands.append(unit)
+                continue
+            yield from self.words(operands, regex=regex)
+            operands, regex = [], self.token(unit) == "=~"
+        yield from self.words(operands, regex=regex)

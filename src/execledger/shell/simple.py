@@ -1,20 +1,23 @@
 """Reads words, redirections and simple commands from the grammar's tree.
 
-The grammar is trusted for where things begin and end, never for having seen everything: each gap between two things
-that we take from it must be blank, or the command is refused.
+The grammar is trusted for where things begin and end, never for having seen everything. Each byte must be accounted
+for: as part of a word or an operator that was read, or as blank. Whatever is left over is text that the grammar lost,
+or a node that was not visited, and the command is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
 from tree_sitter import Node as Leaf
 
-from execledger.shell.nesting import MAX_DEPTH, Nesting, Refused, scan
+from execledger.shell.expansions import Expansions, read_body, read_expression, read_word
+from execledger.shell.nesting import MAX_DEPTH, Nesting, Refused
 from execledger.shell.tree import Redirect, Sequence, Simple, Word
-from execledger.shell.words import is_whole, literal
+from execledger.shell.words import literal
 
 ReadScript: TypeAlias = Callable[[str, int], Sequence | None]
 """Reads the text of a nested command at a depth; None if there is no command in it."""
@@ -22,6 +25,8 @@ ReadScript: TypeAlias = Callable[[str, int], Sequence | None]
 _MAX_DIGITS = 9
 _RESERVED = frozenset("! { } [[ if then elif else fi for while until do done case esac function select coproc".split())
 _NOT_WORDS = frozenset("subshell heredoc_redirect herestring_redirect comment ( )".split())
+_DELIMITERS = b" \t\n;&|()<>"
+"""The bytes that end a word."""
 
 
 class SimpleReader:
@@ -33,6 +38,28 @@ class SimpleReader:
         self.heres = nesting.heres
         self.depth = depth
         self.read_script = read_script
+        self._accounted = bytearray(len(text))
+
+    def account(self, start: int, end: int) -> None:
+        """Note that the bytes from ``start`` to ``end`` were read."""
+        self._accounted[start:end] = b"\1" * (end - start)
+
+    def token(self, node: Leaf) -> str:
+        """Read an operator or a keyword; a keyword must be a word of its own."""
+        start, end = node.start_byte, node.end_byte
+        self.account(start, end)
+        text = self.masked[start:end].decode()
+        if text[0] not in "()<>;&|" and not (self._delimits(start - 1) and self._delimits(end)):
+            raise Refused("lost-text")
+        return text
+
+    def _delimits(self, offset: int) -> bool:
+        return not 0 <= offset < len(self.masked) or self.masked[offset] in _DELIMITERS
+
+    def check_complete(self) -> None:
+        """Every byte of the text was read."""
+        if not all(self._accounted):
+            raise Refused("lost-text")
 
     def simple(self, node: Leaf) -> Simple:
         """A simple command."""
@@ -62,6 +89,10 @@ class SimpleReader:
         children = node.children
         descriptor = self._descriptor(children.pop(0)) if children[0].type == "file_descriptor" else None
         operator, *pieces = children
+        self.token(operator)
+        if descriptor is None and self.masked[operator.start_byte - 1 : operator.start_byte] == b"}":
+            # The descriptor's number goes into a variable: `{name}> file`.
+            raise Refused("syntax")
         if operator.type in (">&-", "<&-"):
             return Redirect(operator.type[:2], descriptor, Word("-", "-")), self.words(pieces)
         if not pieces:
@@ -73,17 +104,20 @@ class SimpleReader:
         here = self.heres.pop(operator.start_byte, None)
         if here is None or here.body is None:
             return Redirect(here.operator if here else operator.type, descriptor, target), tuple(arguments)
-        expands = not here.quoted and any(mark in here.body for mark in "$`\\")
-        scripts = self._scripts(here.body, quoted=True) if expands else ()
-        return Redirect(here.operator, descriptor, None, here.body, expands, scripts), tuple(arguments)
+        if here.quoted or not any(mark in here.body for mark in "$`\\"):
+            return Redirect(here.operator, descriptor, None, here.body), tuple(arguments)
+        found = self._expanded(read_body, here.body.encode())
+        scripts = self._scripts(found)
+        return Redirect(here.operator, descriptor, None, here.body, True, scripts, found.evaluates), tuple(arguments)
 
     def _descriptor(self, node: Leaf) -> int:
         digits = self.text[node.start_byte : node.end_byte]
-        if not digits.isdigit() or len(digits) > _MAX_DIGITS:
+        if not digits.isdigit() or len(digits) > _MAX_DIGITS or not self._delimits(node.start_byte - 1):
             raise Refused("syntax")
+        self.account(node.start_byte, node.end_byte)
         return int(digits)
 
-    def words(self, pieces: Iterable[Leaf]) -> tuple[Word, ...]:
+    def words(self, pieces: Iterable[Leaf], *, regex: bool = False) -> tuple[Word, ...]:
         """The words that the pieces make: two with nothing between them are one word."""
         spans: list[tuple[int, int]] = []
         for piece in pieces:
@@ -93,40 +127,51 @@ class SimpleReader:
             if spans and not self.text[spans[-1][1] : start].replace(b"\\\n", b""):
                 start = spans.pop()[0]
             spans.append((start, end))
-        return tuple(self._word(start, end) for start, end in spans)
+        return tuple(self._word(start, end, regex) for start, end in spans)
 
-    def _word(self, start: int, end: int) -> Word:
-        source = self.text[start:end].decode()
+    def _word(self, start: int, end: int, regex: bool) -> Word:
+        self.account(start, end)
+        text = self.text[start:end]
+        source = text.decode()
+        if source.startswith("#"):
+            # To bash, a comment begins here.
+            raise Refused("lost-text")
         value = literal(source)
         if value is not None:
             return Word(source, value)
-        if not is_whole(source):
-            raise Refused("lost-text")
-        return Word(source, None, self._scripts(source))
+        found = self._expanded(partial(read_word, regex=regex), text)
+        return Word(source, None, self._scripts(found), found.evaluates)
 
     def arithmetic(self, start: int, end: int) -> Word:
         """An arithmetic expression, as one dynamic word."""
-        source = self.text[start:end].decode()
-        return Word(source, None, self._scripts(source))
+        self.account(start, end)
+        text = self.text[start:end]
+        found = self._expanded(read_expression, text)
+        return Word(text.decode(), None, self._scripts(found), found.evaluates)
 
-    def _scripts(self, source: str, quoted: bool = False) -> tuple[Sequence, ...]:
+    def _expanded(self, read: Callable[[bytes], Expansions], text: bytes) -> Expansions:
+        """The expansions in a text; ``read`` says of which kind it is."""
+        try:
+            return read(text)
+        except Refused as refusal:
+            raise Refused("nested" if refusal.reason == "syntax" else refusal.reason) from None
+
+    def _scripts(self, found: Expansions) -> tuple[Sequence, ...]:
         """The commands inside a word or the body of a here-document."""
-        if "(" not in source and "`" not in source:
-            return ()
-        if self.depth >= MAX_DEPTH:
+        if found.scripts and self.depth >= MAX_DEPTH:
             raise Refused("too-deep")
         try:
-            inner = scan(source.encode(), quoted).substitutions
-            found = [self.read_script(script.decode(), self.depth + 1) for script in inner]
+            scripts = [self.read_script(script.decode(), self.depth + 1) for script in found.scripts]
         except Refused as refusal:
             raise Refused("too-deep" if refusal.reason == "too-deep" else "nested") from None
-        return tuple(script for script in found if script)
+        return tuple(script for script in scripts if script)
 
     def breaks(self, start: int, end: int) -> bool:
         """Whether the gap holds a line break; any text in it is text that the grammar lost."""
         gap = self.masked[start:end].replace(b"\\\n", b"")
         if gap.strip(b" \t\n"):
             raise Refused("lost-text")
+        self.account(start, end)
         return b"\n" in gap
 
     def check_gaps(self, nodes: list[Leaf], one_line: bool = False) -> None:

@@ -143,21 +143,23 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
     )
 
 
-def opaque_record(command: str, cwd: str | None, reason: str, found: Found | None = None) -> CommandRecord:
-    """The record of a command that was not understood: unknown in its effects, equal to none but itself."""
+def opaque_record(command: str, cwd: str | None, reason: str, found: Found) -> CommandRecord:
+    """The record of a command that was not understood: unknown in its effects, equal to none but itself.
+
+    ``found`` is what it does as far as it was understood.
+    """
     text = command.strip()
-    category = Category.OTHER
-    if found is not None:
-        category = max((*found.categories, category), key=STRENGTH.__getitem__)
     return CommandRecord(
-        category=category,
+        category=max((*found.categories, Category.OTHER), key=STRENGTH.__getitem__),
         normalized=text,
         exact=command,
         cwd=cwd,
-        writes=tuple(dict.fromkeys(found.writes)) if found else (),
+        writes=tuple(dict.fromkeys(found.writes)),
         opaque=reason,
-        scope=found.scope if found else Scope.NONE,
+        scope=found.scope,
         background=bool(BACKGROUND.search(text)),
+        patches=tuple(found.patches),
+        texts=tuple(found.texts),
     )
 
 

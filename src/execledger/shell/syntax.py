@@ -7,10 +7,11 @@ from functools import cache
 
 import tree_sitter
 import tree_sitter_bash
+from msgspec.structs import replace
 
-from execledger.shell.nesting import MAX_DEPTH, Nesting, Refused, scan
+from execledger.shell.nesting import MAX_DEPTH, Nesting, Refused, line_ends, scan
 from execledger.shell.reader import Reader
-from execledger.shell.tree import Opaque, Sequence
+from execledger.shell.tree import Item, Opaque, Sequence
 
 MAX_LENGTH = 256 * 1024
 """How many characters we read."""
@@ -18,6 +19,8 @@ MAX_SCRIPT = 32 * 1024
 """How many bytes of it may stand outside of here-documents, blanks not counted."""
 MAX_OPERATORS = 2_000
 """How many of these may be operators and brackets."""
+MAX_FAILURES = 64
+"""How many more lines we try where a command does not end with its line."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LOST_DASH = re.compile(rb"-(?<=[ \t]-)(?=[ \t]+\d+[<>])")
@@ -32,6 +35,28 @@ def parse(command: str) -> Sequence | Opaque:
         return Opaque(refusal.reason)
 
 
+def parse_until_error(command: str) -> Sequence:
+    """The commands in the lines before the first that can't be read: bash has run them when it gets there."""
+    items: list[Item] = []
+    start = failures = 0
+    try:
+        text = _checked(command)
+    except Refused:
+        return Sequence()
+    for end in line_ends(text):
+        try:
+            found = _read(text[start:end].decode(), 0) or Sequence()
+        except Refused:
+            # A compound command may go on in the next line.
+            failures += 1
+            if failures > MAX_FAILURES:
+                break
+            continue
+        items += (replace(item, operator=item.operator or ";") for item in found.items)
+        start = end
+    return Sequence(tuple(items))
+
+
 @cache
 def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
@@ -40,14 +65,16 @@ def _parser() -> tree_sitter.Parser:
 def _read(command: str, depth: int) -> Sequence | None:
     """The tree of a command that stands ``depth`` levels deep in another; None if there is no command in it."""
     text = _checked(command)
-    nesting = scan(text) if b"<<" in text else Nesting(text, {}, [])
+    nesting = scan(text) if b"<<" in text else Nesting(text, {})
     # The grammar loses the dash of `cat - 2>&1`; any other letter in its place holds its ground.
     nesting.masked = _LOST_DASH.sub(b"_", nesting.masked)
     _check_size(nesting.masked)
     root = _parser().parse(nesting.masked).root_node
     if root.has_error:
         raise Refused("syntax")
-    sequence = Reader(text, nesting, depth, _read).sequence(root.children, 0, len(text))
+    reader = Reader(text, nesting, depth, _read)
+    sequence = reader.sequence(root.children, 0, len(text))
+    reader.check_complete()
     if nesting.heres:
         raise Refused("lost-text")
     return sequence if sequence.items else None

@@ -19,6 +19,8 @@ class Word(Struct, frozen=True):
     """Its value after quote removal; None if it is dynamic (expansion, glob, brace, tilde)."""
     scripts: tuple[Sequence, ...] = ()
     """The commands inside it: ``$(...)``, backquotes, ``<(...)``."""
+    evaluates: bool = False
+    """An expansion in it evaluates an expression or computed text, which may hide further commands."""
 
 
 class Redirect(Struct, frozen=True):
@@ -36,6 +38,8 @@ class Redirect(Struct, frozen=True):
     """The here-document's delimiter is unquoted and its body holds ``$``, a backquote or a backslash."""
     scripts: tuple[Sequence, ...] = ()
     """The commands inside an expanding here-document."""
+    evaluates: bool = False
+    """An expansion in the here-document evaluates an expression or computed text."""
 
 
 class Simple(Struct, frozen=True):

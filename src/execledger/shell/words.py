@@ -17,10 +17,6 @@ _PIECE = re.compile(
     | (?P<bracket>[\[{])""",
     re.VERBOSE | re.DOTALL,
 )
-_WHOLE = re.compile(
-    r"""(?:[^\\'"$\s;&|<>()]|\\.|\$(?!')|\$'(?:[^'\\]|\\.)*'|'[^']*'|"(?:[^"\\]|\\.)*")+""",
-    re.DOTALL,
-)
 _DYNAMIC_IN_QUOTES = re.compile(r"`|" + _EXPANSION)
 _ESCAPE_IN_QUOTES = re.compile(r'\\([$`"\\\n])')
 _ANSI_ESCAPE = re.compile(
@@ -45,11 +41,6 @@ def literal(source: str) -> str | None:
         values.append(value)
         position = piece.end()
     return "".join(values)
-
-
-def is_whole(source: str) -> bool:
-    """Whether the text can be one word: it has no blank or operator outside of quotes and brackets."""
-    return any(bracket in source for bracket in ("(", "`", "${")) or bool(_WHOLE.fullmatch(source))
 
 
 def _value(piece: re.Match[str]) -> str | None:

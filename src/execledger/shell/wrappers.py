@@ -30,6 +30,8 @@ class Peeled(Struct, frozen=True):
     """A wrapper changes the working directory to this."""
     given: tuple[Word, ...] = ()
     """``NAME=value`` words that a wrapper puts into the environment."""
+    unfed: bool = False
+    """The command's standard input is not that of the wrapper, which reads it itself."""
 
 
 def _behind_assignments(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -82,18 +84,26 @@ def _timeout(args: tuple[Word, ...]) -> Peeled | None:
 
 
 def _xargs(args: tuple[Word, ...]) -> Peeled | None:
-    long = {"null": "0", "max-args": "n:", "max-procs": "P:", "replace": "I:", "no-run-if-empty": "r", "verbose": "t",
-            "delimiter": "d:", "max-lines": "L:", "arg-file": "a:"}  # fmt: skip
-    options = parse_options(args, "0n:P:I:rd:L:ta:x", long, permute=False)
-    if options.unknown or not options.operands:
-        return None if options.unknown else Peeled((literal_word("echo"), _given()))
-    mark = options.value("I")
+    long = {"null": "0", "max-args": "n:", "max-procs": "P:", "replace": "i?", "no-run-if-empty": "r", "verbose": "t",
+            "delimiter": "d:", "max-lines": "l?", "arg-file": "a:", "exit": "x", "max-chars": "s:"}  # fmt: skip
+    options = parse_options(args, "0n:P:I:i::rd:L:l::ta:xs:E:", long, permute=False)
+    if options.unknown or any(word.literal is None for _, word in options.given if word is not None):
+        return None
     # Side by side, their outputs come in any order.
     volatile = options.has("t", "P")
-    if mark:
-        replaced = tuple(_given(w.source) if mark in (w.literal or "") else w for w in options.operands)
-        return Peeled(replaced, volatile=volatile)
-    return Peeled((*options.operands, _given()), volatile=volatile)
+    if not options.operands:
+        return Peeled((literal_word("echo"), _given()), volatile=volatile, unfed=True)
+    if options.has("I", "i"):
+        # Of several marks the last one counts, unless another option takes its place: all of them are computed.
+        marks = {word.literal for word in options.values("I", "i")} | ({"{}"} if options.has("i") else set())
+        words = [
+            word.literal is None or any(mark in word.literal for mark in marks if mark) for word in options.operands
+        ]
+        replaced = [
+            _given(word.source) if computed else word for word, computed in zip(options.operands, words, strict=True)
+        ]
+        return Peeled((*replaced, *(() if any(words) else (_given(),))), volatile=volatile, unfed=True)
+    return Peeled((*options.operands, _given()), volatile=volatile, unfed=True)
 
 
 def _given(source: str = "$ARGS") -> Word:
@@ -104,8 +114,10 @@ def _given(source: str = "$ARGS") -> Word:
 def _shell(args: tuple[Word, ...]) -> Peeled | None:
     """``bash -c TEXT``, ``bash -lc TEXT``; a shell that runs a script file is left to the interpreters."""
     long = {"login": "l", "norc": "N", "noprofile": "P"}
-    options: Options = parse_options(args, "clixevuo:O:", long, permute=False)
+    options: Options = parse_options(args, "clixevuo:", long, permute=False)
     if options.unknown or not options.has("c") or not options.operands:
+        return None
+    if any(word.literal not in ("pipefail", "errexit", "nounset") for word in options.values("o")):
         return None
     return Peeled((), script=options.operands[0], volatile=options.has("x", "v"))
 
@@ -139,6 +151,7 @@ def peel(words: tuple[Word, ...]) -> Peeled:
     volatile = background = False
     moved: Word | None = None
     given: tuple[Word, ...] = ()
+    unfed = False
     for _ in range(MAX_DEPTH):
         wrapper = WRAPPERS.get(machine_name(words[0].literal or "")) if words else None
         inner = wrapper(words[1:]) if wrapper else None
@@ -147,7 +160,8 @@ def peel(words: tuple[Word, ...]) -> Peeled:
         volatile, background = volatile or inner.volatile, background or inner.background
         moved = inner.moved or moved
         given += inner.given
+        unfed = unfed or inner.unfed
         if inner.script is not None:
-            return Peeled((), inner.script, volatile, background, moved, given)
+            return Peeled((), inner.script, volatile, background, moved, given, unfed)
         words = inner.words
-    return Peeled(words, None, volatile, background, moved, given)
+    return Peeled(words, None, volatile, background, moved, given, unfed)

@@ -35,7 +35,7 @@ def program(text: str, rest: str = "f") -> str:
 )
 def test_views(text: str, ranges: list[tuple[int, int | None]]) -> None:
     """Conditions on the line's number alone."""
-    assert understand(program(text)).view == View("f", tuple(Lines(*pair) for pair in ranges))
+    assert understand(program(text)).view == View("f", tuple(Lines(*pair) for pair in ranges), form="awk")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_views(text: str, ranges: list[tuple[int, int | None]]) -> None:
 )
 def test_numbered_views(text: str, numbering: str) -> None:
     """What stands between the number and the line."""
-    assert understand(program("NR>=5 && NR<=9 " + text)).view == View("f", (Lines(5, 9),), numbering)
+    assert understand(program("NR>=5 && NR<=9 " + text)).view == View("f", (Lines(5, 9),), numbering, form="awk")
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_variables_change_what_a_line_is(line: str) -> None:
 
 def test_harmless_options() -> None:
     """How fields are cut does not matter to whole lines."""
-    assert understand("awk -F: -v n=1 NR==5 f").view == View("f", (Lines(5, 5),))
-    assert understand("awk NR==5", fed=True).selection == Selection((Lines(5, 5),))
-    assert understand("awk 1 f").view == View("f", (WHOLE,))
+    assert understand("awk -F: -v n=1 NR==5 f").view == View("f", (Lines(5, 5),), form="awk")
+    assert understand("awk NR==5", fed=True).selection == Selection((Lines(5, 5),), form="awk")
+    assert understand("awk 1 f").view == View("f", (WHOLE,), form="awk")
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ def test_grep_searches() -> None:
 def test_grep_for_nothing_shows_the_file() -> None:
     """An empty pattern matches every line, and -n numbers them."""
     part = understand("grep -n '' a.py")
-    assert part.view == View("a.py", (WHOLE,), ":")
-    assert understand("grep '^' a.py").view == View("a.py", (WHOLE,))
+    assert part.view == View("a.py", (WHOLE,), ":", form="grep")
+    assert understand("grep '^' a.py").view == View("a.py", (WHOLE,), form="grep")
 
 
 def test_grep_for_nothing_as_a_filter() -> None:
     """Behind a pipe it lets everything through."""
-    assert understand("grep -n ''", fed=True).selection == Selection(None, ":")
+    assert understand("grep -n ''", fed=True).selection == Selection(None, ":", "grep")
 
 
 def test_other_greps_show_no_file() -> None:
@@ -65,7 +65,7 @@ def test_command_v_looks_a_program_up() -> None:
     """``command X`` is X, ``command -v X`` a question."""
     assert understand("command -v rm") == LOOK
     assert understand("command rm a") == understand("rm a")
-    assert understand("command cat a.py").view == View("a.py", (WHOLE,))
+    assert understand("command cat a.py").view == View("a.py", (WHOLE,), form="grep")
 
 
 def test_pwd_and_filters_reshape() -> None:

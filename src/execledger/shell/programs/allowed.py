@@ -78,10 +78,14 @@ ALLOWED = {
     "file": Allowed("bhiklLnNprsvz0F:f:e:", "brief mime mime-type mime-encoding dereference no-dereference version"),
     "yq": Allowed("rcenjMCSP0o:p:", "raw-output compact-output output-format: input-format: null-input no-colors"),
     "colordiff": Allowed("uqrNbBwiyacptU:C:W:", "unified? recursive brief new-file ignore-all-space side-by-side"),
+    "diff3": Allowed("AeEiX3xTmaL:v", "show-all merge text easy-only ed overlap-only show-overlap label: version help"),
+    "sdiff": Allowed("lsiEZbBWawHdtv", "left-column suppress-common-lines ignore-case ignore-all-space text width:"),
+    **dict.fromkeys(("xq", "tomlq"), Allowed("rcensjMCS", "raw-output compact-output null-input")),
     "wdiff": Allowed("123insy:x:w:z:", "no-common no-deleted no-inserted statistics"),
     **dict.fromkeys(("zless", "zgrep", "zcat", "gzcat", "bzcat", "xzcat"), Allowed("nicrvwlhHoqsfA:B:C:m:e:", "help")),
-    **dict.fromkeys("sort gsort uniq shuf iconv less more most pg git hg svn sdiff diffstat xxd".split(), COMPUTED),
-    **dict.fromkeys("xq tomlq perl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd".split(), COMPUTED),
+    **dict.fromkeys("sort gsort uniq shuf iconv less more most pg git hg svn diffstat xxd date ss".split(), COMPUTED),
+    **dict.fromkeys("perl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lzma unlzma lz4 pigz".split(), COMPUTED),
+    **dict.fromkeys(("brotli", "compress", "uncompress"), COMPUTED),
 }  # fmt: skip
 """The programs by name. ``find``, ``sed`` and ``tar`` see to their own words."""
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from execledger.core.records import Category, Scope
+from execledger.shell.options import literal_word, parse_options
 from execledger.shell.parts import Invocation, Part, inspects, program, runs, searches
-from execledger.shell.programs.idioms import about_itself, given, texts, touched
+from execledger.shell.programs.idioms import about_itself, given, may_be_option, texts, touched
 
 UNPACKS = runs(Category.MODIFY, scope=Scope.TREE)
 """It may write any file."""
 
-ACTS = ("--to-command", "--use-compress-program", "--checkpoint-action", "--info-script", "--new-volume-script",
-        "--rsh-command", "--create", "--extract", "--get", "--append", "--update", "--delete", "--concatenate",
-        "--catenate", "--index-file")  # fmt: skip
+LISTS = {"list": "t", "verbose": "v", "file": "f:", "gzip": "z", "gunzip": "z", "bzip2": "j", "xz": "J", "zstd": "Z",
+         "auto-compress": "a", "directory": "C:", "exclude": "X:", "wildcards": "w", "no-wildcards": "w",
+         "numeric-owner": "o", "full-time": "T", "strip-components": "s:"}  # fmt: skip
+"""Options with which ``tar --list`` does nothing but list."""
 
 
 @program("tar", "bsdtar", "gtar")
@@ -19,18 +23,15 @@ def tar(call: Invocation) -> Part:
     """``tar t`` lists; any other operation writes an archive or files."""
     if about := about_itself(call):
         return about
-    first, *rest = texts(call.args) or [""]
-    if first.startswith("--"):
-        lists = "--list" in (first, *rest)
-        letters = ""
-    else:
-        letters = first.lstrip("-")
-        lists = "t" in letters or "--list" in rest
-    # A file name behind -f in one word can only add letters, which makes this more cautious.
-    letters += "".join(text[1:] for text in rest if text.startswith("-") and not text.startswith("--"))
-    changes = any(letter in letters for letter in "cxruAFI") or given(call.args, long=ACTS)
-    computed = any(word.literal is None and "$" in word.source for word in call.args)
-    return searches() if lists and not changes and not computed else UNPACKS
+    first, *rest = call.args or (literal_word(""),)
+    if re.fullmatch(r"[tvzjJaO]*f?", first.literal or ""):
+        # The dash before the first letters may be left out.
+        first = literal_word(f"-{first.literal}")
+    options = parse_options((first, *rest), "tvzjJZaOf:C:", LISTS)
+    # A name with a colon is on another machine, which a program is run to reach.
+    remote = any(":" in (word.literal or ":") for word in options.values("f"))
+    plain = options.has("t") and not options.unknown and not any(map(may_be_option, call.args))
+    return searches() if plain and not remote else UNPACKS
 
 
 @program("unzip")
@@ -57,6 +58,8 @@ def compressor(call: Invocation) -> Part:
         return about
     files = [word.literal for word in call.args if not (word.literal or "").startswith("-")]
     if given(call.args, "o", ("--output",)):
+        return runs(Category.MODIFY, scope=Scope.TREE)
+    if given(call.args, long=("--files", "--files0", "--filelist", "--output-dir-flat", "--output-dir-mirror")):
         return runs(Category.MODIFY, scope=Scope.TREE)
     if not files or given(call.args, "c", ("--stdout", "--to-stdout")):
         return inspects()

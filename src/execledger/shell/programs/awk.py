@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from execledger.core.records import CHANGED, Category, Lines, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs
@@ -19,8 +21,8 @@ OUTPUT = re.compile(r"\bprintf?\b[^;}\n]*>")
 """A print into a file; what merely looks like one counts too."""
 MAY_ACT = re.compile(r"\bsystem\s*\(|\bgetline\b|\bprintf?\b[^;}\n]*(?<!\|)\|(?!\|)|\bclose\s*\(|\|&|@|\bfflush\b")
 """A program that runs another, or reads what we don't see."""
-SPECIAL = re.compile(r"(?:F?NR|O?RS|OFS|NF|BINMODE)=")
-"""Variables that change what a line is or how it is printed."""
+OWN = re.compile(r"[a-z]\w*=")
+"""A variable of the program's own: those that change what a line is or how it is printed are in capitals."""
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 """An operand that is no file."""
 VOLATILE = re.compile(r"\b(?:s?rand|systime|strftime|ENVIRON|PROCINFO)\b")
@@ -66,10 +68,10 @@ def awk(call: Invocation) -> Part:
     if VOLATILE.search(signs):
         return inspects(volatile=True)
     files = options.operands[1:]
-    odd = any(word.literal is None or SPECIAL.match(word.literal) for word in options.values("v"))
+    odd = not all(OWN.match(word.literal or "") for word in options.values("v"))
     odd = odd or any(ASSIGNMENT.match(word.literal or "") for word in files)
     selection = None if odd else selected(text.strip())
-    return show(call, files, selection, None) if selection else inspects()
+    return show(call, files, replace(selection, form=call.name), None) if selection else inspects()
 
 
 def bare(text: str) -> str:
@@ -84,8 +86,11 @@ def bare(text: str) -> str:
 
 
 def selected(text: str) -> Selection | None:
-    """The lines that an awk program prints, if it is one of the line-number idioms."""
-    match = re.fullmatch(r"([^{}]*+)(?:\{([^{}]*+)\}\s*+;?)?", text)
+    """The lines that an awk program prints, if it is one of the line-number idioms.
+
+    It must be one rule in one line: an action in the line below its condition would be a rule of its own.
+    """
+    match = re.fullmatch(r"([^{}\n]*+)(?:\{([^{}\n]*+)\}\s*+;?)?", text)
     if not match:
         return None
     when, what = match[1].strip(), None if match[2] is None else match[2].strip()

@@ -20,7 +20,7 @@ MARKERS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT
 known_as(
     NEUTRAL,
     """
-    true false : test [ [[ shopt umask ulimit wait exit return shift let local break continue getopts hash
+    true false : test [ [[ umask ulimit wait exit return shift let local break continue getopts hash
     """,
 )
 known_as(Part(category=Category.SETUP, volatile=True), "export declare typeset readonly unset unalias")
@@ -78,6 +78,16 @@ def set_(call: Invocation) -> Part:
         return Part(volatile=True)
     plain = all(re.fullmatch(r"[-+][euxo]+|pipefail|errexit|nounset|xtrace", word.literal or "") for word in call.args)
     return NEUTRAL if plain else runs(Category.OTHER)
+
+
+GLOBBING = re.compile(r"-[suq]+|(?:null|dot|fail|nocase|ext)glob|globstar")
+"""Words of ``shopt`` that change which files a pattern stands for."""
+
+
+@program("shopt")
+def shopt(call: Invocation) -> Part:
+    """Most options of the shell change what later commands mean."""
+    return NEUTRAL if all(GLOBBING.fullmatch(word.literal or "") for word in call.args) else runs(Category.OTHER)
 
 
 @program("trap")

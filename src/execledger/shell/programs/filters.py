@@ -8,15 +8,24 @@ from collections.abc import Mapping
 from execledger.core.records import Category, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Understand, inspects, program, runs
-from execledger.shell.programs.idioms import given, known_as, texts, touched
+from execledger.shell.programs.idioms import given, known_as, may_be_option, texts, touched
 from execledger.shell.tree import Word
 
 known_as(
     inspects(),
     """
-    cut tr paste join tsort base64 base32 hexyl ul col colrm pwd
+    cut tr paste join tsort hexyl ul col colrm pwd
     """,
 )
+
+
+@program("base64", "base32")
+def base64(call: Invocation) -> Part:
+    """``base64 -d FILE`` prints; on macOS ``-o`` names a file to write."""
+    long = {"decode": "d", "wrap": "w:", "ignore-garbage": "i", "help": "h", "version": "V"}
+    options = parse_options(call.args, "dDiw:hV", long)
+    return runs(Category.INSPECT) if options.unknown or any(map(may_be_option, call.args)) else inspects()
+
 
 SORT = {"ignore-leading-blanks": "b", "dictionary-order": "d", "ignore-case": "f", "general-numeric-sort": "g",
         "ignore-nonprinting": "i", "month-sort": "M", "human-numeric-sort": "h", "numeric-sort": "n",

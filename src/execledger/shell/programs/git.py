@@ -84,6 +84,55 @@ TIMED = re.compile(
 RUNS = re.compile(r"--(?:ext(?:-|$)|textc|filters|show-sig|exec|upload-pack|receive-pack|contents)")
 """Options, perhaps shortened, by which git runs what the repository's settings name, or what they are given."""
 
+LOOKS = frozenset(
+    """
+    abbrev abbrev-commit abbrev-ref absolute-git-dir after all all-match ancestry-path anchored and author
+    author-date-order basic-regexp batch batch-all-objects batch-check before bisect blob bool boundary branch
+    branches break break-rewrites cached check cherry cherry-mark cherry-pick children clear-decorations color
+    color-moved color-moved-ws color-words column combined-all-paths committer compact-summary contains context
+    count count-matches cumulative date date-order debug decorate decorate-refs decorate-refs-exclude deduplicate
+    default default-prefix deleted dense describe diff-algorithm diff-filter diff-merges dirstat dirty dst-prefix
+    empty encode-email-headers encoding eol error-unmatch exact-match exclude exclude-existing exclude-from
+    exclude-per-directory exclude-standard expand-tabs extended-regexp file files files-with-matches
+    files-without-match find-copies find-copies-harder find-object find-renames first-parent fixed-strings follow
+    for-each-ref fork-point format full-diff full-history full-index full-name full-tree function-context get
+    get-all get-regexp get-urlmatch git-common-dir git-dir git-path glob global graph grep grep-reflog group heading
+    histogram ignore-all-space ignore-blank-lines ignore-case ignore-cr-at-eol ignore-matching-lines ignore-rev
+    ignore-revs-file ignore-space-at-eol ignore-space-change ignore-submodules ignored includes incremental
+    indent-heuristic independent intent-to-add inter-hunk-context invert-grep invert-match is-ancestor
+    is-bare-repository is-inside-git-dir is-inside-work-tree is-shallow-repository ita-invisible-in-index
+    ita-visible-in-index killed left-only left-right line-number line-porcelain line-prefix list list-cmds local
+    local-env-vars locked long mailmap max-age max-count max-depth max-parents merge merge-base merged merges
+    min-age min-parents minimal modified name name-only name-prefix name-rev name-status no-abbrev no-abbrev-commit
+    no-ahead-behind no-color no-color-moved no-column no-contains no-decorate no-diff-merges no-ext-diff
+    no-find-copies no-flags no-includes no-indent-heuristic no-index no-mailmap no-max-parents no-merged no-merges
+    no-min-parents no-notes no-optional-locks no-pager no-patch no-prefix no-rename-empty no-renames no-revs
+    no-standard-notes no-textconv no-undefined no-walk normal not notes null null-data numbered numstat object-id
+    object-only objects oneline only-matching or ordinal others output-indicator-context output-indicator-new
+    output-indicator-old parents partial patch patch-with-raw patch-with-stat path-format patience perl-regexp
+    pickaxe-all pickaxe-regex points-at porcelain pretty quiet raw recurse-submodules reflog regexp-ignore-case
+    relative relative-date relative-path remerge-diff remotes remove-empty rename-empty resolve-git-dir resolve-undo
+    reverse revs-only right-only root score-debug sections shared-index-path short shortstat show-cdup show-current
+    show-email show-name show-notes show-number show-object-format show-origin show-prefix show-pulls show-scope
+    show-stash show-superproject-working-tree show-toplevel simplify-by-decoration simplify-merges since
+    since-as-filter size skip sort source sparse sq sq-quote src-prefix stage staged standard-notes stat stat-count
+    stat-graph-width stat-name-width stat-width stdin stdout submodule summary symbolic symbolic-full-name symlinks
+    system tags text threads topo-order total tracked type unified unmatched unmerged unpacked until untracked
+    untracked-files use-mailmap verbose verify version walk-reflogs word-diff word-diff-regex word-regexp
+    ws-error-highlight zero-count
+    """.split()
+)
+"""Long options with which git only looks. Any other one may name a program or a file to write."""
+
+
+DRY = frozenset("add rm mv clean apply format-patch archive hash-object".split())
+"""Subcommands that look only if an option says so: ``SPECIAL`` has read their options."""
+
+
+def _may_act(name: str) -> bool:
+    return name.startswith("--") and name[2:] not in LOOKS
+
+
 PATCHLESS = ("--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--summary", "--dirstat", "--check",
              "--quiet", "--raw", "--compact-summary", "-s", "--no-patch", "--word-diff", "--color-words")  # fmt: skip
 
@@ -99,6 +148,10 @@ def _look(git: Git) -> Part:
     if git.name == "help" or any(re.match(RUNS, name) for name in names[:ends]):
         return runs(Category.SEARCH)
     prints_patch = git.name in ("diff", "format-patch") and not set(names[:ends]) & set(PATCHLESS)
+    if git.name == "ls-remote":
+        return Part(category=Category.SEARCH, volatile=True)
+    if git.name not in DRY and any(map(_may_act, names[:ends])):
+        return runs(Category.SEARCH)
     return searches(makes_patch=prints_patch, volatile=any(map(TIMED.search, texts(git.args))))
 
 
@@ -166,6 +219,10 @@ def _inspects_patch(git: Git) -> bool:
     return any(text in ("--check", "--stat", "--numstat", "--summary") for text in words) and "--apply" not in words
 
 
+LS_REMOTE = re.compile(r"--(?:heads|tags|refs|quiet|symref|get-url)|-[htq]|[\w.*/][\w.*/-]*|https://[\w.:/-]+")
+"""Words with which ``git ls-remote`` asks a remote that has a name, or one behind a plain address."""
+
+
 SPECIAL: dict[str, Callable[[Git], bool]] = {
     "branch": _lists_branches,
     "tag": _lists_tags,
@@ -188,7 +245,7 @@ SPECIAL: dict[str, Callable[[Git], bool]] = {
     "hash-object": lambda git: not given(git.args, "w"),
     "lfs": _first("ls-files", "status", "env", "version"),
     "bundle": _first("verify", "list-heads"),
-    "ls-remote": lambda git: False,
+    "ls-remote": lambda git: all(map(LS_REMOTE.fullmatch, texts(git.args))),
 }
 """Subcommands that look or change by their arguments: whether they only look."""
 

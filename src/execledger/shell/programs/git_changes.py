@@ -53,7 +53,7 @@ RECORDS: dict[str, Part] = {
     "submodule": runs(Category.SETUP, scope=Scope.TREE),
     "push": runs(Category.OTHER),
     "send-email": runs(Category.OTHER),
-    "ls-remote": Part(category=Category.SEARCH, volatile=True),
+    "ls-remote": runs(Category.SEARCH, volatile=True),
     "format-patch": runs(Category.MODIFY, scope=Scope.FILES),
 }  # fmt: skip
 """Subcommands that always do the same."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from msgspec.structs import replace
 
 from execledger.core.records import STRENGTH, Category, Effects, Scope
+from execledger.shell.evaluation import QUOTED
 from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs, writes
 from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
@@ -18,10 +19,6 @@ DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|f
 
 SUFFIXED = re.compile(r"(?:.*/)?\.*+[^/.][^/]*\.[A-Za-z][A-Za-z0-9_+-]{0,9}")
 """A name with an extension: almost certainly a file, not a directory or a branch."""
-
-
-QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-"""What stands in quotes is never split into several words."""
 
 
 def texts(words: Iterable[Word]) -> list[str]:

@@ -106,7 +106,7 @@ def perl(call: Invocation) -> Part:
     text = None if None in codes else "\n".join(code for code in codes if code is not None)
     paths = [word.literal for word in options.operands]
     # Perl runs a program for a file name with a bar in it.
-    odd = options.odd or not options.loops or any(re.search(r"[|<>]", path or "") for path in paths)
+    odd = options.odd or not options.loops or any(re.search(r"[|<>]", "|" if path is None else path) for path in paths)
     plain = not odd and text is not None and only_edits_lines(text)
     if options.suffix is not None and options.loops:
         return _in_place(options.suffix, paths, plain)

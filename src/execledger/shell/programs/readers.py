@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from execledger.core.records import CHANGED, WHOLE, Category, Lines, View
 from execledger.shell import ranges
 from execledger.shell.options import Options, parse_options
@@ -29,6 +31,8 @@ def show(call: Invocation, operands: tuple[Word, ...], selection: Selection, arg
 def apply(view: View, selection: Selection) -> View | None:
     """The view behind one more filter: numbering happens before selecting, as ``cat -n`` and ``sed =`` do."""
     numbered = ranges.number(view, selection.numbering) if selection.numbering else view
+    if selection.form:
+        numbered = replace(numbered, form=f"{view.form} {selection.form}".strip())
     return numbered if selection.positions is None else ranges.select(numbered, selection.positions)
 
 
@@ -125,7 +129,7 @@ def nl(call: Invocation) -> Part:
     usual = not options.has("v", "i", "d", "l") and options.value("n") in (None, "ln", "rn", "rz")
     plain = options.value("b") == "a" and usual
     numbering = separator if plain and separator else CHANGED
-    return show(call, options.operands, Selection(None, numbering), None)
+    return show(call, options.operands, Selection(None, numbering, "nl"), None)
 
 
 @program("more", "most", "pg")
@@ -140,7 +144,7 @@ def pager(call: Invocation) -> Part:
     operands = tuple(word for word in call.args if not (word.literal or "").startswith(("-", "+")))
     options = [word.literal or "" for word in call.args if word not in operands]
     if all(re.fullmatch(r"-[RSFXrn]+", option) for option in options):
-        return show(call, operands, ALL, None)
+        return show(call, operands, Selection(form="less"), None)
     harmless = all(re.fullmatch(r"-[RSFXrnNMmisIeEqQ]+|\+\d*[gG]?|-\d+|\+/.*", option) for option in options)
     return inspects() if harmless else runs(Category.INSPECT)
 
@@ -162,7 +166,7 @@ def bat(call: Invocation) -> Part:
     if altered or len(ranges_given) > 1 or (ranges_given and not match):
         return inspects()
     positions = (Lines(int(match[1] or 1), int(match[2]) if match[2] else None),) if match else None
-    return show(call, options.operands, Selection(positions), None)
+    return show(call, options.operands, Selection(positions, form="bat"), None)
 
 
 @program("tac", "rev", "column", "fold", "fmt", "expand", "unexpand", "pr", "hexdump", "hd", "od", "strings")

@@ -17,7 +17,7 @@ def grep(call: Invocation) -> Part:
     """``grep -n '' FILE`` shows a whole file; any other grep is a search. It has no option that writes."""
     options = parse_options(call.args, "n", {"line-number": "n"})
     if not options.unknown and call.name != "fgrep" and _matches_all(options):
-        part = show(call, options.operands[1:], Selection(None, ":" if options.has("n") else ""), None)
+        part = show(call, options.operands[1:], Selection(None, ":" if options.has("n") else "", "grep"), None)
         return part if part.view or part.selection else searches()
     return searches()
 

@@ -45,8 +45,9 @@ PATTERN = re.compile(
     r"(?:/(?:[^/\\\n]|\\.)*/I?M?|\\(?P<d>[^\n\\])(?:(?!(?P=d)).)*(?P=d)I?M?|[0-9]+~[0-9]+|0|[0-9]+|\$)"
     r"(?:\s*,\s*(?:/(?:[^/\\\n]|\\.)*/I?M?|[+~]?[0-9]+|\$))?\s*!?\s*"
 )
+TRANSLATION = re.compile(r"y(?P<d>[^\\\n\w])(?:(?!(?P=d))[^\\\n]|\\.)*+(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*+(?P=d)")
 SUBSTITUTION = re.compile(
-    r"[sy](?P<d>[^\\\n\w])"
+    r"s(?P<d>[^\\\n\w])"
     # The delimiter stands for itself inside of brackets.
     r"(?>\[\^?\]?(?:\[[:.=][^]\n]*\]|\\.|[^]\\\n])*+\]|(?!(?P=d))[^\\]|\\.)*+(?P=d)"
     r"(?>(?!(?P=d))[^\\]|\\.)*+(?P=d)(?P<flags>[^\Ww]*)(?:w[ \t]*(?P<target>[^\n]+))?",
@@ -77,7 +78,7 @@ def read_script(script: str) -> list[Command] | None:
             commands.append(Command("{", lines, negated, exact=False))
             at += 1
             continue
-        kinds = (SUBSTITUTION, INSERTION, OUTPUT, PLAIN)
+        kinds = (SUBSTITUTION, TRANSLATION, INSERTION, OUTPUT, PLAIN)
         match = next((match for match in (kind.match(script, at) for kind in kinds) if match), None)
         if not match or (script[at] == "s" and "e" in match["flags"]):
             return None
@@ -155,7 +156,7 @@ def _all_but(lines: Lines) -> Selection | None:
 @program("sed", "gsed")
 def sed(call: Invocation) -> Part:
     """``sed -n 5,9p FILE`` shows lines, ``sed -i`` edits files."""
-    options = parse_options(_bare_in_place(call.args), "nEre:f:i:szul:", LONG)
+    options = parse_options(call.args, "nEre:f:i::szul:", LONG)
     scripts = options.values("e")
     operands = options.operands
     if not scripts and not options.has("f") and operands:
@@ -186,15 +187,6 @@ def sed(call: Invocation) -> Part:
 def _breaks_lines(script: str) -> bool:
     """A substitution may put line breaks into a line, or print it twice."""
     return bool(re.search(r"\\n|\\\n|p\w*\s*(?:[;}\n]|$)", script))
-
-
-def _bare_in_place(args: tuple[Word, ...]) -> tuple[Word, ...]:
-    """``-i`` never takes the next word: give it an explicit, perhaps empty suffix; in ``-ni`` and ``-Ei`` as well."""
-    return tuple(
-        Word(word.source, f"--in-place={text[text.index('i') + 1 :]}") if re.fullmatch(r"-[nErszu]*i.*", text) else word
-        for word in args
-        for text in (word.literal or "",)
-    )
 
 
 def _joined(scripts: list[Word]) -> str | None:

@@ -16,8 +16,8 @@ VOLATILE = Part(category=Category.OTHER, volatile=True)
 known_as(
     VOLATILE,
     """
-    uptime ps pstree pgrep pidof top htop free df printenv whoami who w last id groups logname uname arch nproc tty
-    lsof dirs times lscpu lsblk lspci lsusb vmstat iostat mpstat ss netstat ping dig nslookup host hostid locale
+    uptime ps pstree pgrep pidof top free df printenv whoami who w last id groups logname uname nproc tty
+    lsof dirs times lscpu lsblk lspci lsusb vmstat iostat mpstat netstat ping dig nslookup host hostid locale
     getconf getent findmnt lsb_release tput uuidgen
     """,
 )
@@ -39,7 +39,27 @@ def date(call: Invocation) -> Part:
     return runs() if sets else VOLATILE
 
 
-@program("hostname", "history", "jobs", "mount", "dmesg", "env", "ip", "ifconfig", "route", "timedatectl", "sysctl")
+@program("ss")
+def ss(call: Invocation) -> Part:
+    """Open sockets; ``-K`` closes some, and ``-D`` writes a file."""
+    return runs() if given(call.args, "KD", ("--kill", "--diag")) else VOLATILE
+
+
+@program(
+    "arch",
+    "htop",
+    "hostname",
+    "history",
+    "jobs",
+    "mount",
+    "dmesg",
+    "env",
+    "ip",
+    "ifconfig",
+    "route",
+    "timedatectl",
+    "sysctl",
+)
 def bare(call: Invocation) -> Part:
     """It shows something when it is given nothing, and may change it otherwise."""
     return runs() if call.args and not about_itself(call) else VOLATILE
