@@ -46,7 +46,6 @@ def test_a_reused_command_does_not_run() -> None:
         "head -n 8 a.py",
         "tail -n +18 a.py",
         "tail -n 4 a.py",
-        "awk 'NR>=2&&NR<=4' a.py",
     ],
 )
 def test_a_read_within_a_whole_read_is_reused(again: str) -> None:
@@ -72,6 +71,21 @@ def test_a_range_that_is_not_wholly_covered_is_run(again: str) -> None:
     story = sealed()
     story.do("sed -n '1,30p' a.py", text(30))
     assert story.ask(again) == Allow("new")
+
+
+@pytest.mark.parametrize("again", ["awk 'NR>=5 && NR<=9' a.py", "grep '' a.py", "nl -ba a.py | sed -n 5,9p"])
+def test_what_a_program_prints_is_known_from_that_program_alone(again: str) -> None:
+    """``awk``, ``grep`` and ``nl`` treat NUL bytes, section marks or a missing newline in their own ways."""
+    story = sealed()
+    story.do("cat -n a.py" if again.startswith("nl") else "cat a.py", text(30))
+    assert story.ask(again) == Allow("new")
+
+
+def test_awk_is_answered_from_awk() -> None:
+    """Lines that the same program has printed are those that it would print."""
+    story = sealed()
+    story.do("awk 'NR<=30' a.py", text(30))
+    assert story.ask("awk 'NR>=5 && NR<=9' a.py").rule == "covered-read"
 
 
 def test_an_overlap_of_too_few_lines_does_not_cover() -> None:

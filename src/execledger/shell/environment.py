@@ -9,8 +9,8 @@ import re
 
 from execledger.shell.tree import Word
 
-ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
-"""``NAME=value``."""
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
+"""``NAME=value``, or ``NAME[0]=value``."""
 ACTING = re.compile(
     r"PATH|CDPATH|IFS|ENV|HOME|TMPDIR|SHELLOPTS|PROMPT_COMMAND|PS4|EDITOR|VISUAL|PAGER|BROWSER|SHELL|FPATH|FIGNORE"
     r"|POSIXLY_CORRECT|NLSPATH|LOCPATH|GCONV_PATH|MAGIC|INPUTRC|TERMINFO\w*|VIMINIT|EXINIT|ZDOTDIR|GLOBIGNORE|HISTFILE"

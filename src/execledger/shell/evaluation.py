@@ -15,7 +15,7 @@ from execledger.shell.tree import Compound, Redirect, Simple, Word
 
 NUMBERS = re.compile(r"[\d\s+*/%<>=!&|^~?:,()-]*")
 """An expression of numbers and operators alone."""
-SUBSCRIPT = re.compile(r"\w*\[(?!-?\d+\]\+?=)|\w+=\(.*\[", re.DOTALL)
+SUBSCRIPT = re.compile(r"\w*\[(?!-?\d+\]\+?=)|\w+\+?=\(.*\[", re.DOTALL)
 """An assignment to what stands behind a computed subscript."""
 COMPARES = re.compile(r"(?:^|\s)-(?:eq|ne|lt|le|gt|ge|v|R)(?=\s)")
 """Signs of a test that evaluates what stands beside it."""
@@ -140,5 +140,5 @@ def _declares(name: str, args: tuple[Word, ...]) -> bool:
 def _plain_value(word: Word) -> bool:
     """A value that is not read as the elements of an array once more, as ``declare -a x='($(rm f))'`` is."""
     if word.literal is None:
-        return bool(re.match(r"\w+\+?=\(", word.source))
+        return bool(re.fullmatch(r"\w+\+?=\([^\[]*\)", word.source, re.DOTALL))
     return not word.literal.partition("=")[2].startswith("(")

@@ -69,6 +69,8 @@ def read_expression(source: bytes) -> Expansions:
 
 def read_body(text: bytes) -> Expansions:
     """The expansions of a here-document's body; its extent is certain, so what is not understood only marks it."""
+    # A line that ends in a backslash goes on in the next one.
+    text = re.sub(rb"\\(\n|[^\n])", lambda escape: b"" if escape[1] == b"\n" else escape[0], text)
     reader = _Reader(text)
     try:
         while reader.position < len(text):

@@ -117,6 +117,9 @@ def _simple(node: Simple, place: tuple[str, str], *, fed: bool) -> tuple[bool, i
     files = _files(name, reader, options)
     if (options.unknown and name != "echo") or files is None or not all(_inside(file, place) for file in files):
         return False, 0
+    if fed_file and files:
+        # The file behind ``<`` is opened as well, and without it nothing is shown.
+        return False, 0
     # What walks a folder may print and complain at once.
     walks = name == "ls" or (options.has("r") and name != "sort")
     enough = bool(files) or fed or fed_file or not reader.filters or (name.endswith("grep") and options.has("r"))

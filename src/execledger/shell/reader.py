@@ -46,9 +46,9 @@ def _units(nodes: list[Leaf], through: frozenset[str] = _TRANSPARENT) -> Iterato
 
 
 def _with_body(node: Leaf) -> list[Leaf]:
-    """The children of a compound command; a loop may have its body in braces, in place of ``do`` and ``done``."""
+    """The children of a compound command; a counting loop may have its body in braces, not in ``do`` and ``done``."""
     *head, last = node.children
-    braces = node.type in ("for_statement", "c_style_for_statement") and last.type == "compound_statement"
+    braces = node.type == "c_style_for_statement" and last.type == "compound_statement"
     return [*head, *last.children] if braces else node.children
 
 

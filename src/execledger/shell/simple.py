@@ -7,6 +7,7 @@ or a node that was not visited, and the command is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
@@ -27,6 +28,7 @@ _RESERVED = frozenset("! { } [[ if then elif else fi for while until do done cas
 _NOT_WORDS = frozenset("subshell heredoc_redirect herestring_redirect comment ( )".split())
 _DELIMITERS = b" \t\n;&|()<>"
 """The bytes that end a word."""
+_JOINED = re.compile(rb"[\w./:=,+@%^-]{2}")
 
 
 class SimpleReader:
@@ -133,12 +135,15 @@ class SimpleReader:
         self.account(start, end)
         text = self.text[start:end]
         source = text.decode()
-        if source.startswith("#"):
+        if source.startswith(("#", "\\\n")):
             # To bash, a comment begins here.
             raise Refused("lost-text")
         value = literal(source)
         if value is not None:
             return Word(source, value)
+        if b"\\\n" in text:
+            # To bash the lines are one: a sign may go on in the next line.
+            raise Refused("lost-text")
         found = self._expanded(partial(read_word, regex=regex), text)
         return Word(source, None, self._scripts(found), found.evaluates)
 
@@ -169,7 +174,13 @@ class SimpleReader:
     def breaks(self, start: int, end: int) -> bool:
         """Whether the gap holds a line break; any text in it is text that the grammar lost."""
         gap = self.masked[start:end].replace(b"\\\n", b"")
-        if gap.strip(b" \t\n"):
+        # A line that goes on in the next one joins what stands on both sides of it: letters, but nothing else.
+        joins = (
+            start < end
+            and not gap
+            and not _JOINED.fullmatch(self.masked[start - 1 : start] + self.masked[end : end + 1])
+        )
+        if gap.strip(b" \t\n") or joins:
             raise Refused("lost-text")
         self.account(start, end)
         return b"\n" in gap
@@ -184,7 +195,7 @@ class SimpleReader:
 def _check_program(command: Simple) -> None:
     """A reserved word is no program: the grammar took the syntax that it begins for arguments."""
     for word in command.words:
-        if word.source in _RESERVED and not command.assignments:
+        if word.source.replace("\\\n", "") in _RESERVED and not command.assignments:
             raise Refused("syntax")
         if word.source not in ("time", "-p"):
             return

@@ -110,7 +110,7 @@ REASONS = {
     "control-byte": "it holds a NUL or another control byte",
     "invalid-text": "it is not valid UTF-8",
     "syntax": "it is not valid shell, or is shell that our grammar does not know",
-    "lost-text": "the grammar lost part of the text",
+    "lost-text": "part of the text belongs to nothing that was understood",
     "function": "it defines a function or an alias",
     "dynamic-program": "the program's name is computed",
     "eval": "it evaluates text that is computed",

@@ -12,8 +12,8 @@ _PIECE = re.compile(
     | '(?P<single>[^']*)'
     | "(?P<double>(?:[^"\\]|\\.)*)"
     | \$'(?P<ansi>(?:[^'\\]|\\.)*)'
-    | (?P<dollar>\$(?![\w@*#?$!{(\['"-]))
-    | (?P<tilde>(?<=[^=:])~)
+    | (?P<dollar>\$(?![\w@*#?$!{(\['"-]|\\\n))
+    | (?P<tilde>(?<=[^=:\n])~)
     | (?P<bracket>[\[{])""",
     re.VERBOSE | re.DOTALL,
 )

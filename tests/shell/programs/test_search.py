@@ -65,7 +65,7 @@ def test_command_v_looks_a_program_up() -> None:
     """``command X`` is X, ``command -v X`` a question."""
     assert understand("command -v rm") == LOOK
     assert understand("command rm a") == understand("rm a")
-    assert understand("command cat a.py").view == View("a.py", (WHOLE,), form="grep")
+    assert understand("command cat a.py").view == View("a.py", (WHOLE,))
 
 
 def test_pwd_and_filters_reshape() -> None:

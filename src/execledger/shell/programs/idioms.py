@@ -117,7 +117,7 @@ def may_be_option(word: Word) -> bool:
     if word.literal is not None:
         return False
     bare = QUOTED.sub("", word.source)
-    return "$" in bare or "`" in bare or word.source.lstrip("\"'")[:1] in ("$", "`", "*", "?", "[", "{")
+    return "$" in bare or "`" in bare or word.source.lstrip("\"'\\")[:1] in ("-", "$", "`", "*", "?", "[", "{")
 
 
 def harmless(part: Part) -> bool:
