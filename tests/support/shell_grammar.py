@@ -148,10 +148,10 @@ class Grammar:
 
     def expression(self) -> str:
         """Arithmetic."""
-        terms = """
-            1 2 n x y $n $x q[x] m=1 m++ $(echo	1) (1+2) m $((1)) x[0] 1?2:3 `echo	2` ${n} ${x} ${#x} 0x1f 2#1 $# s $s
-        """.split(" ")
-        parts = [self._pick(*filter(None, map(str.strip, terms))) for _ in range(self.random.choice((1, 1, 2, 3)))]
+        terms = (
+            "1 2 n x y $n $x q[x] m=1 m++ $(:) (1+2) m $((1)) x[0] 1?2:3 `:` ${n} ${x} ${#x} 0x1f 2#1 $# s $s".split()
+        )
+        parts = [self._pick(*terms) for _ in range(self.random.choice((1, 1, 2, 3)))]
         return self._pick("+", " + ", "*", ",", " < ", "==", "&&", "|").join(parts)
 
     def offset(self) -> str:

@@ -76,7 +76,7 @@ def read_body(text: bytes) -> Expansions:
         while reader.position < len(text):
             reader.piece(_BODY, quoted=True)
     except Refused as refusal:
-        if refusal.reason == "too-deep":
+        if refusal.reason != "lost-text":
             raise
         reader.found.evaluates = True
     return reader.found
