@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -214,12 +215,12 @@ class Author:
         if edited is not None and random.random() < 0.75:
             return self.look(edited)
         kind = random.random()
-        if kind < 0.56:
+        if kind < 0.64:
             return self.look(self.file())
-        if kind < 0.62:
+        if kind < 0.68:
             word = shlex.quote(str(self.file().relative_to(self.world.folder)))
             return Ask(fill(random.choice(TEXT), word, *self.bounds(40)))
-        if kind < 0.65:
+        if kind < 0.72:
             paths = random.sample(self.world.files, 2) if len(self.world.files) > 1 else [self.main, self.main]
             words = [shlex.quote(str(path.relative_to(self.world.folder))) for path in paths]
             return several(random, paths, words, *self.bounds(40))
@@ -265,7 +266,8 @@ class Author:
         path = self.file()
         self.world.remember()
         old = self.world.text(path)
-        if path.parent.exists():
+        # A file may have become a link to itself.
+        with suppress(OSError):
             self.world.put(path, self.new(path, old))
             self.edited = path
             yield f"(somebody else changes {path.name})"
@@ -284,7 +286,7 @@ class Remaining:
 def policy_of(random: Random, preset: str) -> Policy:
     """The defaults; sometimes with references for short outputs too, so that more of them are judged."""
     bold: dict[str, float] = {}
-    if random.random() < 0.4:
+    if random.random() < 0.5:
         bold = {
             "min_output": 40,
             "max_share": 1.0,
