@@ -44,6 +44,11 @@ OutOfStock, although there is exactly one left.\
 because the output was shown before; 1 nudged.\
 """,
             "3 references, 0 of them false by what was recorded.",
+            """\
+References would have saved $0.0007; state views would have cost $0.0015; net -$0.0009, -16.8% of
+the $0.0052 that the runs cost. Prices of 2026-11-15 for gpt-5 (assumed); tokens of both are
+estimated from bytes.\
+""",
             "A scripted agent does not react: this shows what is decided, not what a model makes of it.",
             "",
             "Next: execledger replay PATH... measures the same on your own recorded runs.",

@@ -133,14 +133,3 @@ def test_a_state_folder_that_can_not_be_read_is_named(
     assert (called.status, called.out) == (1, "")
     assert called.err.startswith(f"execledger: {state}: can't be read: ") and called.err.count("\n") == 1
     assert not (tmp_path / "z.html").exists()
-
-
-@pytest.mark.parametrize("form", [("--json",), ()])
-def test_a_reader_that_has_gone_is_no_bad_news(form: tuple[str, ...]) -> None:
-    """The status is that of a program which a closed pipe ended, and nothing is said."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "execledger", "replay", str(DEMO), "--strict", *form]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (141, b"")

@@ -9,9 +9,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from execledger.core.policy import Policy, Preset
+from execledger.evaluate.prices import shipped
 from execledger.testing.sessions import simulate
 from tests.cli.conftest import Execledger
-from tests.core.stories import text
+from tests.core.stories import text, wrapped
 from tests.journal.runs import events_of, retold, written
 from tests.trajectories.samples import answer, encoded, trajectory, turn
 
@@ -91,9 +92,9 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
             "│ reused after running  │     1 │ same 1                                              │",
             "│ nudges                │     1 │ 1 with an equal result; repeated-test 1             │",
             "│ redundant re-reads    │     1 │ 1 of the very same range                            │",
-            "│ output bytes          │ 4,686 │ each output counted once for every later model call │",
+            "│ output bytes          │ 4,686 │ each once for every later model call, mostly cached │",
             "│ saved by references   │ 1,726 │ 36.83% of these                                     │",
-            "│ state views           │   608 │ bytes, one view per model call                      │",
+            "│ state views           │   608 │ bytes, one view per model call, never cached        │",
             "└───────────────────────┴───────┴─────────────────────────────────────────────────────┘",
         ]
     )
@@ -126,6 +127,14 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "saved_bytes": 1726,
             "untold": 0,
             "view_bytes": 608,
+            "net": {
+                "saved": 0.00030524999999999997,
+                "spent": 0.0002035,
+                "own": 0.000815875,
+                "models": ["gpt-5 (assumed)"],
+                "date": "2026-11-15",
+                "net": 0.00010174999999999995,
+            },
         }
     )
 
@@ -149,7 +158,7 @@ def prices(tmp_path: Path) -> Path:
 def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) -> None:
     """What the run took, what was redundant in it, and what Ledger would have saved and cost."""
     called = execledger("replay", good, "--prices", prices)
-    assert [line.rstrip() for line in called.out.splitlines()][17:] == snapshot(
+    assert [wrapped(line.rstrip()) for line in called.out.splitlines()][17:] == snapshot(
         [
             "cost, the agent's behaviour held fixed",
             "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",
@@ -171,16 +180,21 @@ def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) 
             "│ saved in all            │       │   59 │    224 │  0.0814 │  15.51% │",
             "└─────────────────────────┴───────┴──────┴────────┴─────────┴─────────┘",
             "The tokens of 0 of 1 runs were counted by the provider; all others are",
-            "bytes / 4. Prices of 2026-01-01, 2026-11-15, for the models of 1 of",
-            "them.",
+            "bytes / 4. Prices of 2026-01-01, 2026-11-15: some/model 1.",
+            """\
+References would have saved $0.2442; state views would have cost $0.1628; net $0.0814, +15.5% of the
+$0.5247 that the runs cost. Prices of 2026-01-01, 2026-11-15 for some/model; tokens of both are
+estimated from bytes.\
+""",
         ]
     )
 
 
-def test_without_a_price_there_are_tokens_and_no_dollars(execledger: Execledger, good: Path) -> None:
-    """Nothing is made up for a model that no table knows."""
-    shown = execledger("replay", good).out
-    assert ("input tokens" in shown, "dollars" in shown) == (True, False)
+def test_without_a_price_another_models_is_assumed(execledger: Execledger, good: Path) -> None:
+    """And said, with the day of the table: where saved and spent are compared, something must weigh them."""
+    shown = " ".join(execledger("replay", good).out.split())
+    assert f"Prices of {shipped().date}: gpt-5 (assumed) 1." in shown
+    assert "that the runs cost. " in shown
 
 
 def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path) -> None:
@@ -201,7 +215,7 @@ def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path
         {
             "runs": 1,
             "estimated": 1,
-            "priced": 1,
+            "priced": {"some/model": 1},
             "own": {"tokens": {"uncached": 447, "cached": 777, "written": 0, "output": 16}, "dollars": 0.5247},
             "blind_edits": 0,
             "remarks": {"tokens": {"uncached": 0, "cached": 0, "written": 0, "output": 0}, "dollars": 0.0},

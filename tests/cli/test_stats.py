@@ -14,6 +14,8 @@ from execledger.cli.main import group
 from execledger.cli.stats import add_up
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
+from execledger.evaluate.net import Net
+from execledger.evaluate.prices import shipped
 from execledger.journal import Ended, Event
 from execledger.journal.events import Counts
 from execledger.testing.sessions import simulate
@@ -108,6 +110,18 @@ def test_people_get_a_table(tmp_path: Path) -> None:
     assert "redundant re-reads" not in rows and "shadow runs" not in rows
 
 
+def test_the_end_says_what_was_saved_and_spent(tmp_path: Path) -> None:
+    """In dollars, with the day of the prices and the model; programs get the same numbers."""
+    (tmp_path / "repo").mkdir()
+    written(tmp_path / "journals", events_of(retold(simulate(tmp_path / "repo", 4), Policy())))
+    said = stats(str(tmp_path / "journals")).stdout.splitlines()[-1]
+    net = msgspec.json.decode(stats("--json", str(tmp_path / "journals")).stdout)["net"]
+    assert net["net"] == net["saved"] - net["spent"]
+    assert min(net["saved"], net["spent"]) > 0
+    assert (net["models"], net["date"]) == (["gpt-5 (assumed)"], shipped().date)
+    assert said == msgspec.convert({k: v for k, v in net.items() if k != "net"}, Net).sentence()
+
+
 def test_shadow_runs_say_what_would_have_been_done(tmp_path: Path) -> None:
     """In numbers that a live run would have come to."""
     (tmp_path / "repo").mkdir()
@@ -154,8 +168,8 @@ def test_a_file_that_does_not_fit_into_memory_does_not_stop_the_others(tmp_path:
         def find(self, *_: object) -> int:
             raise MemoryError
 
-    totals = add_up(iter([Source("big", lambda: Huge(b"{}")), whole]))
-    assert (totals.runs, totals.named) == (1, ["big: does not fit into memory"])
+    totals, worth = add_up(iter([Source("big", lambda: Huge(b"{}")), whole]))
+    assert (totals.runs, totals.named, worth is None) == (1, ["big: does not fit into memory"], False)
 
 
 def test_no_journal_is_an_error(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from execledger.core.policy import Policy
 from execledger.evaluate.caching import text_bytes, tokens_in
 from execledger.evaluate.counterfactual import Account, Amount, Counterfactual, Found
-from execledger.evaluate.prices import Price, Prices
+from execledger.evaluate.prices import Price, Prices, shipped
 from execledger.evaluate.records import Tokens
 from execledger.evaluate.redundancy import Kind
 from execledger.replay import Replayed, new_ledger, replay
@@ -104,10 +105,20 @@ def test_where_writing_is_charged_new_text_is_written() -> None:
     assert total.own == Amount(Tokens(cached=6000, written=4000, output=20), 9500.0)
 
 
-def test_a_model_without_a_price_has_tokens_and_no_dollars() -> None:
-    """Zero dollars of runs that are not priced, and that is told."""
+def test_a_model_without_a_price_is_given_the_assumed_one() -> None:
+    """And that is told."""
     total = account(run(READ, READ, LIST), prices=Prices("2026-01-01", {}))
-    assert (total.priced, total.saved.dollars, total.saved.tokens.uncached > 0) == (0, 0.0, True)
+    assert total.priced == {"gpt-5 (assumed)": 1}
+    assert total.saved.dollars == pytest.approx(shipped().models["gpt-5"].cost(total.saved.tokens))
+
+
+def test_what_it_is_worth_in_three_numbers() -> None:
+    """Remarks are taken from what references save, and what views keep out of the cache is spent on them."""
+    total = account(run(READ, READ, LIST))
+    worth = total.worth("2026-01-01")
+    assert (worth.own, worth.models, worth.date) == (total.own.dollars, ("model",), "2026-01-01")
+    assert worth.net == pytest.approx(total.net.dollars)
+    assert min(worth.saved, worth.spent) > 0
 
 
 def test_runs_add_up() -> None:
@@ -116,7 +127,7 @@ def test_runs_add_up() -> None:
     both = Counterfactual()
     both.add(one)
     both.add(other)
-    assert (both.runs, both.priced, both.estimated) == (2, 2, 2)
+    assert (both.runs, both.priced, both.estimated) == (2, {"model": 2}, 2)
     assert both.own.tokens == one.own.tokens + other.own.tokens
     assert both.net.tokens == one.net.tokens + other.net.tokens
     assert both.classes[Kind.REPEAT] == one.classes[Kind.REPEAT]

@@ -10,12 +10,15 @@ from msgspec.structs import replace
 from execledger.core.actions import Action, Observation
 from execledger.core.decisions import Allow, Reuse, Shown, Step
 from execledger.core.policy import Policy, Preset
+from execledger.evaluate.counterfactual import Account
+from execledger.evaluate.prices import shipped
+from execledger.evaluate.records import Tokens
 from execledger.journal.events import Counts, Ended, FaultCaught, StepRecorded
-from execledger.replay import replay
+from execledger.replay import new_ledger, replay
 from execledger.tally import Tally
 from execledger.trajectories import read_run
 from execledger.trajectories.recording import ModelCall
-from execledger.trajectories.usage import provider_total, tokens_in
+from execledger.trajectories.usage import provider_total
 from execledger.viewer.counting import Count, Origin, run_id
 from execledger.viewer.opening import reading_of
 from execledger.viewer.tallies import tallied
@@ -73,18 +76,15 @@ def test_the_task_is_its_anchor() -> None:
 def test_tokens_are_the_providers_where_it_counted() -> None:
     """In a recorded run and at the end of a journal, cached ones apart; what was saved is estimated."""
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
-    assert (line.spent_tokens, line.saved_tokens, line.view_tokens) == (
-        None,
-        tokens_in(line.saved_bytes),
-        tokens_in(line.view_bytes),
-    )
+    assert (line.run_cost, line.prices) == (None, f"{shipped().date}, gpt-5 (assumed)")
     count, run = Count(), read_run("demo", DEMO.read_bytes())
     count.add_run(replace(run, model_calls=(ModelCall(10, 4, None, 1), ModelCall(20, 5, None, 2)), turns=2))
     line = count.line(Origin.of_run(run))
-    assert (line.spent_tokens, line.input_tokens, line.cached_tokens, line.output_tokens) == (33, 30, 9, 3)
+    assert (line.input_tokens, line.cached_tokens, line.output_tokens) == (30, 9, 3)
+    assert line.run_cost == shipped().models["gpt-5"].cost(Tokens(uncached=21, cached=9, output=3))
     end = Ended(reason="", counts=Counts(), input_tokens=70, cached_tokens=20, output_tokens=7, cost=0.5)
     line, _ = tallied("one", journal_bytes([*told([shown("ls")]), end]), None, None)
-    assert (line.spent_tokens, line.cached_tokens, line.output_tokens, line.cost) == (77, 20, 7, 0.5)
+    assert (line.input_tokens, line.cached_tokens, line.output_tokens, line.run_cost) == (70, 20, 7, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,14 @@ def test_what_a_run_took_is_told_by_calls_or_in_all(
 
 
 def test_a_replay_is_counted_as_everywhere_else() -> None:
-    """The numbers of ``execledger replay``."""
+    """The numbers of ``execledger replay``, dollars included."""
     run, tally = read_run("demo", DEMO.read_bytes()), Tally()
-    for call in replay(run):
+    ledger = new_ledger(run)
+    account = Account(run, ledger)
+    for call in replay(run, ledger=ledger):
         tally.add(run, call)
+        account.add(call)
+    worth = account.close(shipped()).worth(shipped().date)
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     assert (line.steps, line.reuses, line.elided, line.nudges, line.rereads, line.saved_bytes, line.view_bytes) == (
         tally.calls,
@@ -121,6 +125,7 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
         tally.saved_bytes,
         tally.view_bytes,
     )
+    assert (line.saved_cost, line.view_cost, line.net_cost) == (worth.saved, worth.spent, worth.net)
 
 
 def test_what_a_command_would_have_printed_counts_only_where_it_is_known() -> None:

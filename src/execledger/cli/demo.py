@@ -14,7 +14,11 @@ from pathlib import Path
 import click
 
 from execledger.core.decisions import Allow
+from execledger.evaluate.counterfactual import Account
+from execledger.evaluate.net import Balance
+from execledger.evaluate.prices import load_prices
 from execledger.extras import install_command
+from execledger.journal.reader import Trouble, read_events
 from execledger.replay import Replayed, new_ledger, output_bytes, replay
 from execledger.tally import Tally
 from execledger.trajectories import Run, read_run
@@ -38,9 +42,9 @@ def command(recorded: bool, full: bool) -> None:
 
 def _live() -> None:
     """Run every arm, and show where they differ."""
+    from rich.console import Console
     from rich.table import Table
 
-    from execledger.cli.screen import Screen
     from execledger.testing.arms import ARMS, run_arm
 
     click.echo("The real mini-swe-agent mends a bug in a small repository; its model is a script on loopback.")
@@ -50,6 +54,7 @@ def _live() -> None:
         for number, name in enumerate(ARMS):
             click.echo(f"running: {name}", err=True)
             arms.append(run_arm(name, Path(folder) / str(number)))
+        worth = {arm.name: _worth(Path(arm.journal)) for arm in arms if arm.journal}
     table = Table("", *(arm.name for arm in arms))
     for row in ("proposed", "executed", "elided", "remarked", "input_tokens", "cached_tokens"):
         table.add_row(
@@ -57,7 +62,7 @@ def _live() -> None:
             *(f"{getattr(arm, row):,}" for arm in arms),
         )
     table.add_row("uncached tokens", *(f"{arm.input_tokens - arm.cached_tokens:,}" for arm in arms))
-    Screen(highlight=False).print(table)
+    Console(highlight=False).print(table)
     for arm in arms[1:]:
         click.echo(f"\nWhat differs under `{arm.name}`:")
         for message in arm.messages:
@@ -65,6 +70,9 @@ def _live() -> None:
             if "shown" in note and note["shown"]["kind"] != "full":
                 decision = note["decision"]
                 click.echo(f"- {decision['type']}, rule `{decision['rule']}`: {note['shown']['text']}")
+    click.echo()
+    for name, sentence in worth.items():
+        click.echo(f"`{name}`: {sentence}")
     click.echo(
         "\nThe folder is the user's own, so nothing is sealed: `verified` runs every command and compares."
         "\nA scripted model does not react to references or to the state view, and this repository is tiny: the table"
@@ -75,15 +83,24 @@ def _live() -> None:
     )
 
 
+def _worth(journal: Path) -> str:
+    """What Ledger saved and spent in a run, by its journal."""
+    balance = Balance()
+    for event in read_events(journal.name, journal.read_bytes(), Trouble()):
+        balance.add_event(event)
+    return balance.net().sentence()
+
+
 def _replayed(full: bool) -> None:
     """Replay the recorded run."""
     run = load()
     ledger = new_ledger(run)
-    tally = Tally()
+    tally, account, prices = Tally(), Account(run, ledger), load_prices()
     tally.start(run)
     click.echo("A scripted agent mends a bug in a small repository. What Ledger makes of each of its commands:\n")
     for call in replay(run, ledger=ledger):
         tally.add(run, call)
+        account.add(call)
         _show(call, full)
     click.echo("\nThe state view that the model would be shown next, at the end of its input:\n")
     click.echo(ledger.inform(sealed=run.container).text)
@@ -94,6 +111,7 @@ def _replayed(full: bool) -> None:
         f" {tally.remarks} nudged."
     )
     click.echo(f"{references} references, {len(tally.false)} of them false by what was recorded.")
+    click.echo(account.close(prices).worth(prices.date).sentence(would=True))
     click.echo("A scripted agent does not react: this shows what is decided, not what a model makes of it.")
     click.echo("\nNext: execledger replay PATH... measures the same on your own recorded runs.")
 

@@ -193,7 +193,8 @@ def report(
     paths: tuple[str, ...], output: str | None, formats: tuple[str, ...], price_file: str | None, as_json: bool
 ) -> None:
     """Print the paper's tables for outputs of `eval run`, and for any recorded runs."""
-    from execledger.cli.screen import Screen
+    from rich.console import Console
+
     from execledger.evaluate.collect import collect, conditions, unfinished
     from execledger.evaluate.prices import load_prices
 
@@ -213,7 +214,7 @@ def report(
     held = list(dict.fromkeys(sentence for path in paths for sentence in conditions(Path(path))))
     for sentence in held:
         tell(sentence)
-    notes, console = [f"Prices are of {prices.date}", *held, *missing], Screen(highlight=False)
+    notes, console = [f"Prices are of {prices.date}", *held, *missing], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)
         wanted = {*(formats or FORMATS)} if output else set()

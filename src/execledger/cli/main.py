@@ -27,10 +27,6 @@ VERBS = {
 """Each verb's module, and one line for the list of verbs."""
 
 
-class ReaderGone(Exception):
-    """Whoever read our output has ended, as ``head`` does."""
-
-
 class Verbs(click.Group):
     """A group whose members are imported when they are called."""
 
@@ -58,13 +54,6 @@ class Verbs(click.Group):
                 how = f"{error.message} To start an agent: execledger run -- {' '.join(args)}"
                 raise click.UsageError(how, ctx) from None
             raise
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Call the verb; click would end with 1 where a pipe is closed, which is what a verb says of bad news."""
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise ReaderGone from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs, without importing any."""
@@ -101,8 +90,9 @@ def main() -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except (ReaderGone, BrokenPipeError):
-        _drop_output()
+    except BrokenPipeError:
+        # The reader of our output has gone; there is nobody to tell.
+        sys.stderr.close()
         return 141
     except OSError as error:
         if error.filename is not None:

@@ -18,7 +18,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
-from execledger.cli.screen import Screen
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.evaluate.caching import BYTES_PER_TOKEN
@@ -62,11 +61,14 @@ def command(
     if not tally.runs:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}")
     to_stderr = decisions == "-"
+    worth = tally.counterfactual.worth(prices.date)
     if as_json:
-        click.echo(json.dumps(msgspec.to_builtins(tally), separators=(",", ":")), err=to_stderr)
+        found = {**msgspec.to_builtins(tally), "net": {**msgspec.to_builtins(worth), "net": worth.net}}
+        click.echo(json.dumps(found, separators=(",", ":")), err=to_stderr)
     else:
-        console = Screen(highlight=False, stderr=to_stderr)
+        console = Console(highlight=False, stderr=to_stderr)
         console.print(summary(tally, presets), costs(tally.counterfactual, prices.date))
+        console.print(worth.sentence(would=True), soft_wrap=True)
     return 1 if strict and tally.false else 0
 
 
@@ -151,10 +153,10 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with an equal result{_listed('; ', tally.nudges)}"
     yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
     share = tally.saved_bytes / max(tally.read_bytes, 1)
-    yield "output bytes", f"{tally.read_bytes:,}", "each output counted once for every later model call"
+    yield "output bytes", f"{tally.read_bytes:,}", "each once for every later model call, mostly cached"
     untold = f"; unknown outputs, not counted: {tally.untold:,}" if tally.untold else ""
     yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these{untold}"
-    yield "state views", f"{tally.view_bytes:,}", "bytes, one view per model call"
+    yield "state views", f"{tally.view_bytes:,}", "bytes, one view per model call, never cached"
 
 
 def _top(counter: Counter[str], most: int = 5) -> str:
@@ -171,12 +173,12 @@ def costs(found: Counterfactual, date: str) -> Table:
     title = "cost, the agent's behaviour held fixed"
     table = Table(title=title, title_justify="left", caption=_caption(found, date), caption_justify="left")
     table.add_column("input tokens")
-    for head in ("calls", "new", "cached", *(("dollars", "share") if found.priced else ())):
+    for head in ("calls", "new", "cached", "dollars", "share"):
         table.add_column(head, justify="right")
     for name, calls, amount in cost_rows(found):
         tokens = (f"{amount.tokens.uncached + amount.tokens.written:,}", f"{amount.tokens.cached:,}")
         share = amount.dollars / found.own.dollars if found.own.dollars else 0.0
-        dollars = (f"{amount.dollars:,.4f}", f"{share:.2%}") if found.priced else ()
+        dollars = (f"{amount.dollars:,.4f}", f"{share:.2%}")
         table.add_row(name, f"{calls:,}" if calls is not None else "", *tokens, *dollars)
     return table
 
@@ -199,8 +201,7 @@ def _caption(found: Counterfactual, date: str) -> str:
     """What the numbers rest on."""
     counted = f"{found.runs - found.estimated:,} of {found.runs:,} runs"
     said = [f"The tokens of {counted} were counted by the provider; all others are bytes / {BYTES_PER_TOKEN}."]
-    if found.priced:
-        said.append(f"Prices of {date}, for the models of {found.priced:,} of them.")
+    said.append(f"Prices of {date}: {', '.join(f'{name} {count:,}' for name, count in found.priced.most_common())}.")
     if found.blind_edits:
         said.append(f"{found.blind_edits:,} edits were of a file that had changed since it was read.")
     return " ".join(said)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 import msgspec
+from rich.console import Console
 from rich.table import Table
 
-from execledger.cli.screen import Screen
 from execledger.errors import LedgerError, UnreadableRun
+from execledger.evaluate.net import Balance, Net
+from execledger.evaluate.prices import load_prices
 from execledger.journal.folder import journal_folder, require_readable
 from execledger.journal.reader import Trouble, read_events
 from execledger.journal.summary import MAX_NAMES, RunSummary, Totals
@@ -29,7 +31,7 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
     if not paths:
         require_readable(Path(given[0]))
     # Before the first run, the folder that we would make is not there.
-    totals = add_up(find_runs(given) if paths or os.path.exists(given[0]) else iter(()))
+    totals, worth = add_up(find_runs(given) if paths or os.path.exists(given[0]) else iter(()))
     for sentence in totals.named:
         click.echo(f"execledger: {sentence}", err=True)
     if len(totals.named) == MAX_NAMES:
@@ -43,19 +45,22 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
         many = f"{totals.foreign:,} files are" if totals.foreign > 1 else "one file is"
         click.echo(f"execledger: {many} no journal of Ledger; {hint}", err=True)
     if as_json:
-        click.echo(msgspec.json.encode(totals).decode())
-    elif totals.runs:
-        Screen(highlight=False).print(_table(totals))
+        net = None if worth is None else {**msgspec.to_builtins(worth), "net": worth.net}
+        click.echo(msgspec.json.encode({**msgspec.to_builtins(totals), "net": net}).decode())
+    elif worth is not None:
+        console = Console(highlight=False)
+        console.print(_table(totals))
+        console.print(worth.sentence(), soft_wrap=True)
     else:
         click.echo(f"execledger: no runs yet in {given[0]}", err=True)
 
 
-def add_up(sources: Iterator[Source]) -> Totals:
-    """The totals over these sources, one in memory at a time."""
-    totals = Totals()
+def add_up(sources: Iterator[Source]) -> tuple[Totals, Net | None]:
+    """The totals over these sources, and what Ledger saved and spent in them; one in memory at a time."""
+    totals, worth, prices = Totals(), None, load_prices()
     counted: set[tuple[str, float]] = set()
     for source in sources:
-        run, trouble = RunSummary(), Trouble()
+        run, balance, trouble = RunSummary(), Balance(), Trouble()
         try:
             data = source.read()
             if not is_journal(data):
@@ -63,6 +68,7 @@ def add_up(sources: Iterator[Source]) -> Totals:
                 continue
             for event in read_events(source.name, data, trouble):
                 run.add(event)
+                balance.add_event(event)
         except UnreadableRun as error:
             totals.skip(str(error))
         except MemoryError:
@@ -74,7 +80,9 @@ def add_up(sources: Iterator[Source]) -> Totals:
             if run.identity is not None:
                 counted.add(run.identity)
             totals.add(source.name, run, trouble)
-    return totals
+            net = balance.net(prices)
+            worth = net if worth is None else worth + net
+    return totals, worth
 
 
 def _table(totals: Totals) -> Table:

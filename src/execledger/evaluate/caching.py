@@ -106,7 +106,12 @@ def charges_writes(run: Run) -> bool:
     calls = (*run.model_calls, run.totals or _UNKNOWN)
     if any(call.input is not None for call in calls):
         return any(call.written for call in calls)
-    return bool(_CHARGES_WRITES.search(run.model))
+    return charges_for_writes(run.model)
+
+
+def charges_for_writes(model: str) -> bool:
+    """The provider of a model is known to charge for writing to its cache."""
+    return bool(_CHARGES_WRITES.search(model))
 
 
 class PromptCache:

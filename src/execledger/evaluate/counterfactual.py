@@ -8,12 +8,14 @@ cached. ``caching`` holds that model; all tokens but the runs' own are estimated
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct, field
 
 from execledger.core.ledger import Ledger
 from execledger.evaluate.caching import PromptCache, text_bytes, tokens_in, usage
+from execledger.evaluate.net import Net
 from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import Tokens
 from execledger.evaluate.redundancy import Kind, Redundancies
@@ -27,7 +29,7 @@ class Amount(Struct):
     tokens: Tokens = field(default_factory=Tokens)
     """The tokens."""
     dollars: float = 0.0
-    """Their cost, of the runs whose model has a price."""
+    """Their cost; that of unknown models at the assumed price."""
 
     def add(self, other: Amount) -> None:
         """Add another amount."""
@@ -68,8 +70,8 @@ class Counterfactual(Struct):
     """Runs."""
     estimated: int = 0
     """Those whose own tokens are estimated, at least in part."""
-    priced: int = 0
-    """Those whose model has a price."""
+    priced: Counter[str] = field(default_factory=Counter)
+    """How many of them were given the price of which model."""
     own: Amount = field(default_factory=Amount)
     """What the runs took as they were."""
     classes: dict[Kind, Found] = field(default_factory=lambda: {kind: Found() for kind in Kind})
@@ -93,11 +95,21 @@ class Counterfactual(Struct):
         """What would have been saved in all; negative where Ledger would have cost more than it saved."""
         return _sum((self.saved, self.remarks.negative, self.views.negative, self.kept_out.negative))
 
+    def worth(self, date: str) -> Net:
+        """The same in three numbers, under prices of that day."""
+        return Net(
+            saved=self.saved.dollars - self.remarks.dollars,
+            spent=self.views.dollars + self.kept_out.dollars,
+            own=self.own.dollars,
+            models=tuple(sorted(self.priced)),
+            date=date,
+        )
+
     def add(self, other: Counterfactual) -> None:
         """Add other runs."""
         self.runs += other.runs
         self.estimated += other.estimated
-        self.priced += other.priced
+        self.priced.update(other.priced)
         self.own.add(other.own)
         for kind, found in other.classes.items():
             self.classes[kind].add(found)
@@ -151,10 +163,8 @@ class Account:
         total.own.tokens, total.estimated = own.total, int(own.estimated)
         total.blind_edits = self._redundancies.blind_edits
         self._charge_views()
-        price = prices.price(self._run.model)
-        if price is None:
-            return total
-        total.priced = 1
+        name, price = prices.charged(self._run.model)
+        total.priced[name] += 1
         amounts = [total.own, total.remarks, total.views, total.kept_out]
         amounts += [amount for found in total.classes.values() for amount in (found.there, found.saved)]
         for amount in amounts:

@@ -16,6 +16,8 @@ from msgspec import Meta, Struct
 from execledger.errors import LedgerError
 from execledger.evaluate.records import Tokens
 
+ASSUMED = "gpt-5"
+"""Whose price runs of unknown models are given where a price is needed: saved and spent are then in proportion."""
 SHIPPED = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
 # A price above this is a unit mistaken; the bound also keeps out what is not a number.
@@ -63,6 +65,13 @@ class Prices(Struct, frozen=True):
     def price(self, model: str) -> Price | None:
         """The price of a model under any of its names; None if the table has none."""
         return next((self.models[name] for name in names(model) if name in self.models), None)
+
+    def charged(self, model: str) -> tuple[str, Price]:
+        """The price of a model and the name that it stands under; the assumed one if the table has none."""
+        known = next((name for name in names(model) if name in self.models), None)
+        if known is not None:
+            return known, self.models[known]
+        return f"{ASSUMED} (assumed)", self.models.get(ASSUMED) or shipped().models[ASSUMED]
 
     def cost(self, tokens: Tokens | None, model: str) -> float | None:
         """Dollars for these tokens; None where the price or the tokens are not known."""

@@ -25,8 +25,9 @@ TOTALS = {
     "elided": "elided",
     "nudges": "nudges",
     "rereads": "rereads",
-    "saved_tokens": "saved_tokens",
-    "view_tokens": "view_tokens",
+    "saved_cost": "saved_cost",
+    "view_cost": "view_cost",
+    "net_cost": "net_cost",
     "faults": "faults",
 }
 """What is put side by side, and the fields of a line that it is."""
@@ -41,7 +42,7 @@ class Comparison(Struct, frozen=True):
     """The other."""
     pairs: list[tuple[int | None, int | None, str]]
     """Steps of both, in order: ``same``, ``changed`` (another result), ``removed`` (not in b), ``added`` (not in a)."""
-    totals: dict[str, tuple[int | None, int | None]]
+    totals: dict[str, tuple[float | None, float | None]]
     """Numbers of both."""
     same_task: bool | None
     """Both had the same task; None where one of them does not tell."""

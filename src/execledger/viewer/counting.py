@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from execledger.core.actions import Observation
 from execledger.core.anchor import task_anchor
 from execledger.core.decisions import Nudge, Reuse, Step
+from execledger.evaluate.net import Balance, Net
+from execledger.evaluate.prices import load_prices
+from execledger.evaluate.records import Tokens
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
-from execledger.replay import output_bytes
 from execledger.trajectories.journal import FORMAT as JOURNAL
 from execledger.trajectories.recording import Run
-from execledger.trajectories.usage import provider_total, tokens_in
+from execledger.trajectories.usage import provider_total
 
 TASK_BYTES = 200
 """Bytes of the task that stand in the list."""
@@ -69,12 +71,16 @@ class RunLine(Sums, kw_only=True):
     """The task anchor: what the task is about, on one line."""
     saved_bytes: int = 0
     """What references kept out of the model's input, counted once for every later call of the model."""
-    saved_tokens: int = 0
-    """The same in tokens, estimated."""
-    view_tokens: int = 0
-    """What state views added to the model's input in tokens, estimated."""
-    spent_tokens: int | None = None
-    """Tokens of input and output, as the provider counted them; None where that is not recorded."""
+    saved_cost: float = 0.0
+    """The same in dollars: new once, then cached."""
+    view_cost: float = 0.0
+    """What state views took in dollars: never cached."""
+    net_cost: float = 0.0
+    """What remains of the one behind the other, in dollars."""
+    run_cost: float | None = None
+    """Dollars that the run took, as the agent recorded them, else by its tokens; None where these are not recorded."""
+    prices: str = ""
+    """The day of the prices, and the model whose they are."""
     live: bool = False
     """The agent may still be at work."""
     pending: bool = False
@@ -111,13 +117,12 @@ class Count(Sums, kw_only=True):
 
     over: bool = False
     """Its end is recorded."""
-    _spared: int = 0
-    _spared_turns: int = 0
-    _asked: list[tuple[int, int]] = []
+    worth: Net | None = None
+    """What a replay makes of it in dollars, once it is over."""
+    _balance: Balance = field(default_factory=Balance)
 
     def add(self, step: Step, turn: int, truth: Observation | None = None, *, again: bool = False) -> None:
         """Count a step; ``truth`` is what it really returned, where that is known otherwise than by the step."""
-        shown, size = step.shown, self._size(step, truth)
         mark = mark_of(step).removeprefix("would-" if self.shadow else "")
         self.steps += 1
         self.turns = max(self.turns, turn + 1)
@@ -125,32 +130,18 @@ class Count(Sums, kw_only=True):
         self.elided += mark == "reference"
         self.nudges += mark == "remark"
         self.rereads += again
-        self._asked.append((_asked(step), size or 0))
-        if shown.kind == "full" or size is None:
-            return
-        spared = (size if shown.kind == "reference" else 0) - len(shown.text.encode("utf-8", "replace"))
-        self._spared += spared
-        self._spared_turns += spared * (turn + 1)
-
-    def _size(self, step: Step, truth: Observation | None) -> int | None:
-        """Bytes of the true output. Of a command that did not run they are known only if it ran before as it stands."""
-        if truth is not None:
-            return output_bytes(truth)
-        if step.shown.result is not None or step.shown.kind != "reference":
-            return step.shown.result.size if step.shown.result else output_bytes(step.observation)
-        same = (
-            size for at in step.shown.refers_to for asked, size in self._asked[at : at + 1] if asked == _asked(step)
-        )
-        return next(same, None)
+        self._balance.add(step, turn, truth)
 
     @property
     def saved_bytes(self) -> int:
         """What references kept out of the model's input, counted once for every later call of the model."""
-        return self._spared * self.turns - self._spared_turns
+        self._balance.turns = self.turns
+        return self._balance.saved_bytes
 
     def add_view(self, text: str) -> None:
         """Count a state view."""
-        self.view_bytes += len(text.encode("utf-8", "replace"))
+        self._balance.add_view(text)
+        self.view_bytes = self._balance.view_bytes
 
     def add_event(self, event: Event) -> None:
         """Count an event of a journal."""
@@ -180,6 +171,7 @@ class Count(Sums, kw_only=True):
 
     def line(self, origin: Origin, *, live: bool = False) -> RunLine:
         """The line in the list."""
+        worth = self.worth or self._net(origin.model)
         return RunLine(
             **{name: getattr(self, name) for name in Sums.__struct_fields__},
             id=run_id(origin.name),
@@ -189,11 +181,26 @@ class Count(Sums, kw_only=True):
             model=origin.model,
             task=task_anchor(origin.task, TASK_BYTES),
             saved_bytes=self.saved_bytes,
-            saved_tokens=tokens_in(self.saved_bytes),
-            view_tokens=tokens_in(self.view_bytes),
-            spent_tokens=None if self.input_tokens is None else self.input_tokens + (self.output_tokens or 0),
+            saved_cost=worth.saved,
+            view_cost=worth.spent,
+            net_cost=worth.net,
+            run_cost=self._run_cost(origin.model) if self.cost is None else self.cost,
+            prices=f"{worth.date}, {', '.join(worth.models)}",
             live=live,
         )
+
+    def _net(self, model: str) -> Net:
+        """What it comes to so far, by its steps and views; nothing in shadow mode."""
+        self._balance.turns = self.turns
+        return (Balance() if self.shadow else self._balance).net(model=model)
+
+    def _run_cost(self, model: str) -> float | None:
+        """What its tokens cost under the table; None where they are not recorded."""
+        if self.input_tokens is None:
+            return None
+        cached = self.cached_tokens or 0
+        own = Tokens(uncached=max(self.input_tokens - cached, 0), cached=cached, output=self.output_tokens or 0)
+        return load_prices().charged(model)[1].cost(own)
 
 
 def mark_of(step: Step) -> str:
@@ -206,11 +213,6 @@ def mark_of(step: Step) -> str:
     if shown.instead is not None:
         return f"would-{shown.instead}"
     return "nudge" if isinstance(decision, Nudge) else ""
-
-
-def _asked(step: Step) -> int:
-    """What tells one command from another, without its text being kept."""
-    return hash((step.action.command, step.action.cwd))
 
 
 def run_id(name: str) -> str:

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from execledger.core.decisions import Decision, Shown, Step
 from execledger.core.ledger import Ledger
+from execledger.evaluate.counterfactual import Account
+from execledger.evaluate.prices import load_prices
 from execledger.replay import INHERITED, Replayed, replay
 from execledger.trajectories.recording import Recorded, Run
 from execledger.viewer.counting import Count
@@ -35,6 +37,7 @@ BORN_WITH = Call(INHERITED, Shown("full"), "")
 def told_calls(run: Run, ledger: Ledger, count: Count) -> Iterator[Call]:
     """Every call of ``run`` in order, replayed in ``ledger`` and added to ``count``."""
     count.add_run(run)
+    account, prices = Account(run, ledger), load_prices()
     views: dict[str, tuple[int, str]] = {}
     told = 0
     for replayed in replay(run, ledger=ledger):
@@ -43,9 +46,12 @@ def told_calls(run: Run, ledger: Ledger, count: Count) -> Iterator[Call]:
         call = Call(replayed.decision, replayed.shown, _view(replayed, views, count))
         recorded = replayed.recorded
         count.add(call.step(recorded), recorded.turn, recorded.observation, again=bool(replayed.reread))
+        account.add(replayed)
         told = replayed.index + 1
         yield call
     yield from _born_with(run, told, len(run.steps), count)
+    if not ledger.policy.shadow:
+        count.worth = account.close(prices).worth(prices.date)
 
 
 def _born_with(run: Run, first: int, end: int, count: Count) -> Iterator[Call]:

@@ -2,12 +2,13 @@
 
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
-import { count, nameParts, shortCount } from "./format.js";
+import { count, dollars, nameParts } from "./format.js";
 import { LAST, runAddress } from "./router.js";
 
-const SAVED = "tokens that references kept out of the model's input, over all its calls; estimated from bytes";
-const VIEWS = "tokens of state views in the model's input; estimated from bytes";
-const SPENT = "tokens of input and output, as the provider counted them";
+const SAVED = "what references kept out of the model's input, over all its calls: new once, then cached; estimated";
+const VIEWS = "what state views took: never cached, and they keep what the model wrote out of the cache; estimated";
+const NET = "what was saved less what views took, in dollars: cached and uncached tokens have their own price";
+const COST = "what the run cost: as the agent recorded it, else its tokens at the table's prices";
 
 /** The columns: the field that one is sorted by, its heading, its class, what it is, and what it says of a run. */
 export const COLUMNS = [
@@ -17,10 +18,11 @@ export const COLUMNS = [
   column("steps", "Steps", "number", "commands that were proposed"),
   column("reuses", "Reused before", "number", "reused before running: an earlier result still holds", done("reuses")),
   column("elided", "Reused after", "number", "reused after running: a reference is shown instead", done("elided")),
-  column("nudges", "Nudged", "number", "shown with a remark", done("nudges")),
-  column("saved_tokens", "Saved", "number", SAVED, (run) => shortCount(run.saved_tokens)),
-  column("view_tokens", "Views", "number spare", VIEWS, (run) => shortCount(run.view_tokens)),
-  column("spent_tokens", "Spent", "number spent", SPENT, spentCell),
+  column("nudges", "Nudged", "number spare", "shown with a remark", done("nudges")),
+  column("saved_cost", "Saved", "number parts", SAVED, money("saved_cost")),
+  column("view_cost", "Views", "number parts", VIEWS, money("view_cost")),
+  column("net_cost", "Net", "number", NET, money("net_cost")),
+  column("run_cost", "Cost", "number spent", COST, costCell),
   column("faults", "Faults", "number faults", "faults of Ledger's own, all of them caught"),
   column("ended", "Ended", "ended spare", "how it ended, in the agent's own word", endCell),
 ];
@@ -38,6 +40,11 @@ function done(field) {
   };
 }
 
+/** Dollars, with the prices that they are at. */
+function money(field) {
+  return (run) => h("span", { title: `estimated; prices of ${run.prices}` }, dollars(run[field]));
+}
+
 function nameCell(run) {
   const [folder, name] = nameParts(run.name).map(visible);
   return [
@@ -48,15 +55,15 @@ function nameCell(run) {
   ];
 }
 
-function spentCell(run) {
-  const { input_tokens: input, cached_tokens: cached, output_tokens: output, cost, spent_tokens: spent } = run;
-  if (spent === null) return "–";
+function costCell(run) {
+  const { input_tokens: input, cached_tokens: cached, output_tokens: output, cost, run_cost: whole } = run;
+  if (whole === null) return "–";
   const words = [
-    `input ${count(input)}${cached === null ? "" : `, ${count(cached)} of it cached`}`,
+    input === null ? null : `tokens: input ${count(input)}${cached === null ? "" : `, ${count(cached)} of it cached`}`,
     output === null ? null : `output ${count(output)}`,
-    cost === null ? null : `$${cost.toFixed(2)}`,
+    cost === null ? `prices of ${run.prices}` : "as the agent recorded it",
   ];
-  return h("span", { title: words.filter(Boolean).join("; ") }, shortCount(spent));
+  return h("span", { title: words.filter(Boolean).join("; ") }, dollars(whole));
 }
 
 function endCell(run) {

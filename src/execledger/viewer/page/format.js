@@ -17,12 +17,11 @@ export function bytes(value) {
   return `${scaled.toFixed(Math.abs(scaled) < 99.5 ? 1 : 0)} ${name}`;
 }
 
-/** A large number in short: 12.3k, 4.5M. */
-export function shortCount(value) {
-  if (value === null || value === undefined || Math.abs(value) < 10_000) return count(value);
-  const [unit, name] = Math.abs(value) < 999_500 ? [1e3, "k"] : [1e6, "M"];
-  const scaled = value / unit;
-  return `${scaled.toFixed(Math.abs(scaled) < 99.5 ? 1 : 0)}${name}`;
+/** A sum of money, with as many digits as it needs to be told from nothing. */
+export function dollars(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  return `${value < 0 ? "−" : ""}$${size.toFixed(size >= 1 || size === 0 ? 2 : 4)}`;
 }
 
 /** "1 step", "2 steps". */

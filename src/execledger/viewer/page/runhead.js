@@ -2,7 +2,7 @@
 
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
-import { count, nameParts, plural, shortCount } from "./format.js";
+import { count, dollars, nameParts, plural } from "./format.js";
 
 /** The elements of the head. */
 export function runHead({ line, governed, task, trouble }) {
@@ -43,9 +43,10 @@ function facts(line) {
     [count(line.reuses), `${would} reused before running`],
     [count(line.elided), `${would} reused after`],
     [count(line.nudges), `${would} nudged`],
-    !line.shadow && [shortCount(line.saved_tokens), " tokens saved"],
-    [shortCount(line.view_tokens), " tokens of state views"],
-    line.spent_tokens !== null && [shortCount(line.spent_tokens), " tokens spent"],
+    !line.shadow && [dollars(line.saved_cost), " saved by references"],
+    !line.shadow && [dollars(line.view_cost), " spent on state views"],
+    !line.shadow && [dollars(line.net_cost), ` net, at prices of ${line.prices}`],
+    line.run_cost !== null && [dollars(line.run_cost), " in all"],
     line.faults > 0 && [plural(line.faults, "fault"), ""],
   ].filter(Boolean);
 }

@@ -2,7 +2,7 @@
 
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
-import { count, nameParts } from "./format.js";
+import { count, dollars, nameParts } from "./format.js";
 import { runAddress } from "./router.js";
 
 const NARROW = "(max-width: 68rem)";
@@ -16,8 +16,9 @@ const TITLES = {
   elided: "reused after",
   nudges: "nudged",
   rereads: "re-reads",
-  saved_tokens: "saved tokens",
-  view_tokens: "view tokens",
+  saved_cost: "saved",
+  view_cost: "views",
+  net_cost: "net",
   faults: "faults",
 };
 
@@ -45,10 +46,10 @@ export class Totals {
         "tr",
         {},
         this.heading(side, "row"),
-        named.map(([, values]) => h("td", {}, count(values[side]))),
+        named.map(([name, values]) => h("td", {}, shown(name, values[side]))),
       ),
     );
-    const difference = named.map(([, values]) => h("td", {}, signed(values)));
+    const difference = named.map(([name, values]) => h("td", {}, signed(name, values)));
     return [
       h(
         "thead",
@@ -71,8 +72,8 @@ export class Totals {
         "tr",
         {},
         h("th", { scope: "row" }, TITLES[name] ?? name),
-        values.map((value) => h("td", {}, count(value))),
-        h("td", { class: "difference" }, signed(values)),
+        values.map((value) => h("td", {}, shown(name, value))),
+        h("td", { class: "difference" }, signed(name, values)),
       ),
     );
     const heads = [0, 1].map((side) => this.heading(side, "col"));
@@ -90,9 +91,14 @@ export class Totals {
   }
 }
 
+/** A number, or a sum of money. */
+function shown(name, value) {
+  return name.endsWith("_cost") ? dollars(value) : count(value);
+}
+
 /** The difference of two numbers with its sign. */
-function signed([one, other]) {
+function signed(name, [one, other]) {
   if (typeof one !== "number" || typeof other !== "number") return "–";
   const sign = other > one ? "+" : other < one ? "−" : "±";
-  return sign + count(Math.abs(other - one));
+  return sign + shown(name, Math.abs(other - one));
 }
