@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import execledger
+from execledger.extras import requirement
 from execledger.journal.reader import JournalRun, read_journal, rebuild
 from execledger.testing.fake_docker import FakeDocker
 from execledger.testing.mini_harness import (
@@ -384,7 +385,8 @@ def test_where_ledger_cannot_be_imported_one_line_says_what_to_do(tmp_path: Path
     assert ended == Ended(
         2,
         "",
-        f"execledger: {python} runs mini, but can't import execledger\nhint: pipx inject mini-swe-agent execledger\n",
+        f"execledger: {python} runs mini, but can't import execledger\n"
+        f"hint: pipx inject mini-swe-agent {requirement()}\n",
     )
     assert not (tmp_path / "mini.traj.json").exists()
 
