@@ -100,7 +100,7 @@ def text_of(random: Random) -> str:
             "7:x",
         )
         for _ in range(random.randint(1, 5)):
-            lines[random.randrange(len(lines))] = random.choice((*hostile, "\\:\\:", "x" * 300, "   ", "..."))
+            lines[random.randrange(len(lines))] = random.choice((*hostile, "x" * 300, "   ", "..."))
     if random.random() < 0.05:
         lines = [f"{number:6}\t{line}" for number, line in enumerate(lines, random.choice((1, 1, 5)))]
     end = "\r\n" if random.random() < 0.07 else "\n"
