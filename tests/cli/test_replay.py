@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,18 @@ def test_decisions_are_one_line_of_json_per_call(execledger: Execledger, good: P
             [4, "python -m pytest", "test", "unknown", "nudge", "repeated-test", [2], None, [], "remark"],
         ]
     )
+
+
+def test_decisions_are_redacted_and_private(execledger: Execledger, tmp_path: Path) -> None:
+    """The file of decisions is the owner's alone, also where an older one was open to others, and keeps no secret."""
+    secret = "correct-horse-1"
+    run = recorded(tmp_path / "run.traj.json", (f"mysql -u root -p{secret} -e 'select 1'", "1\n"))
+    out = tmp_path / "decisions.jsonl"
+    out.write_text("old")
+    out.chmod(0o644)
+    assert execledger("replay", run, "--decisions", out).status == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert "mysql -u root -p[redacted] -e" in out.read_text() and secret not in out.read_text()
 
 
 def test_replaying_twice_gives_the_same_bytes(execledger: Execledger, good: Path, tmp_path: Path) -> None:

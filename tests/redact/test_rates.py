@@ -6,9 +6,12 @@ before, and only their rates are looked at: what they say of a rule is what it d
 
 from __future__ import annotations
 
+import json
+
+import msgspec
 import pytest
 
-from execledger.redact import redact
+from execledger.redact import redact, suspicious
 from tests.redact.tables import remains, table
 
 
@@ -32,6 +35,16 @@ def test_every_line_of_a_table_keeps_its_lines_and_is_stable(name: str) -> None:
         once = redact(line.text)
         assert once.count("\n") == line.text.count("\n"), line.text
         assert redact(once) == once, line.text
+
+
+@pytest.mark.parametrize("name", ["secrets", "held_out_secrets"])
+def test_a_line_of_json_is_suspicious_if_a_text_in_it_is(name: str) -> None:
+    """A journal looks for markers in whole lines of JSON, and cleans only the texts of those that have one."""
+    assert [line.text for line in table(name) if redact(line.text) != line.text and not _suspicious(line.text)] == []
+
+
+def _suspicious(text: str) -> bool:
+    return suspicious(json.dumps(text)) and suspicious(msgspec.json.encode([text]).decode())
 
 
 def test_a_secret_is_found_among_other_lines() -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+import stat
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -52,6 +53,17 @@ class Elements(HTMLParser):
         if self._open is not None:
             tag, named, text = self.inner.pop()
             self.inner.append((tag, named, text + data))
+
+
+def test_an_exported_page_is_redacted_and_private(tmp_path: Path) -> None:
+    """A recorded run with a secret becomes a page without it, in a file that only its owner may read."""
+    run, target, secret = tmp_path / "run.traj.json", tmp_path / "run.html", "correct-horse-1"
+    text = DEMO.read_text(encoding="utf-8")
+    assert text.count("def ") > 2
+    run.write_text(text.replace("def ", f"DB_PASSWORD={secret} def "), encoding="utf-8")
+    export((str(run),), target, None, None, print)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert "DB_PASSWORD=[redacted] def" in target.read_text() and secret not in target.read_text()
 
 
 @pytest.fixture

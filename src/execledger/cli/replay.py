@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import click
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -23,6 +24,8 @@ from execledger.errors import LedgerError
 from execledger.evaluate.caching import BYTES_PER_TOKEN
 from execledger.evaluate.counterfactual import Account, Amount, Counterfactual
 from execledger.evaluate.prices import Prices, load_prices
+from execledger.journal.folder import open_private
+from execledger.redact import redact
 from execledger.replay import new_ledger, replay
 from execledger.tally import Tally
 
@@ -78,12 +81,12 @@ def _same_file(one: str, other: str) -> bool:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    """The file for decisions; ``-`` is standard output."""
+    """The file for decisions, private to its owner; ``-`` is standard output."""
     if path == "-":
         yield sys.stdout.buffer
         return
     try:
-        with Path(path).open("wb") as file:
+        with open_private(Path(path)) as file:
             yield file
     except OSError as error:
         raise LedgerError(f"{path}: can't be written: {error.strerror or error}") from None
@@ -110,7 +113,8 @@ def _replay_all(
                 tally.add(run, call)
                 account.add(call)
                 if out is not None:
-                    out.write(encoder.encode(call.line(run.name)) + b"\n")
+                    line = call.line(run.name)
+                    out.write(encoder.encode(replace(line, command=redact(line.command))) + b"\n")
             tally.counterfactual.add(account.close(prices))
             progress.advance(bar)
     if skipped:

@@ -123,6 +123,7 @@ def export(
             with duckdb.connect() as database:
                 for kind, columns in (("runs", _columns(RunRow)), ("calls", _columns(CallRow))):
                     _convert(database, scratch / kind, columns)
+                    (scratch / f"{kind}.parquet").chmod(0o600)
                     os.replace(scratch / f"{kind}.parquet", folder / f"{kind}.parquet")
     except (OSError, duckdb.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from execledger.core.actions import Observation
@@ -18,6 +20,15 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return redact(text)
+
+
+def clean_texts(value: Any) -> Any:
+    """A plain value of lists and dictionaries, with every text in it cleaned."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: clean_texts(inner) for key, inner in value.items()}
+    return [clean_texts(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def clean_observation(observation: Observation) -> Observation:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from execledger.core.actions import Observation
-from execledger.journal.clean import clean, clean_observation
+from execledger.journal.clean import clean_observation, clean_texts
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.redact import suspicious
 
@@ -65,7 +63,7 @@ def cleaned(event: Event) -> Event:
     if isinstance(event, StepRecorded):
         # The result is cleaned in its own way.
         bare = replace(event, step=replace(event.step, observation=Observation()))
-    kept: Event = msgspec.convert(_cleaned_texts(msgspec.to_builtins(bare)), type(event))
+    kept: Event = msgspec.convert(clean_texts(msgspec.to_builtins(bare)), type(event))
     if isinstance(event, Started) and isinstance(kept, Started):
         return replace(kept, altered=event.altered or kept.task != event.task)
     if isinstance(event, StepRecorded) and isinstance(kept, StepRecorded):
@@ -73,12 +71,3 @@ def cleaned(event: Event) -> Event:
         step = replace(kept.step, observation=clean_observation(event.step.observation))
         return replace(kept, step=step, altered=altered)
     return kept
-
-
-def _cleaned_texts(value: Any) -> Any:
-    """Every text in a plain value, cleaned."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, dict):
-        return {key: _cleaned_texts(inner) for key, inner in value.items()}
-    return [_cleaned_texts(inner) for inner in value] if isinstance(value, list | tuple) else value

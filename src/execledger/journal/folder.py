@@ -7,7 +7,9 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
 def journal_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
@@ -44,6 +46,16 @@ def private_folder(folder: Path) -> None:
             one.mkdir(mode=0o700, exist_ok=True)
         except FileExistsError:
             raise NotADirectoryError(errno.ENOTDIR, f"{one} is no folder", str(one)) from None
+
+
+def open_private(path: Path) -> BinaryIO:
+    """Open ``path`` for writing from its start, as a file that only its owner may read, whatever the umask says."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    # A pipe or a device keeps the permissions that it has, and so does a file of somebody else.
+    with suppress(OSError):
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "wb")
 
 
 def require_readable(folder: Path) -> None:

@@ -79,12 +79,13 @@ _COOKIE = re.compile(
     r"(?=[\w!#$%&*+.^`|~-]{1,80}=[^\s=\"'(])(?P<value>[^\r\n\"'\\]{4,4000}+)",
     re.IGNORECASE,
 )
-_DATA = re.compile(r"(?:string)?data[\"']?:[ \t]{0,4}(?:\r?\n|\{)", re.IGNORECASE)
+_DATA = re.compile(r"(?:string)?data\\{0,15}[\"']?:[ \t]{0,4}(?:\r?\n|\{)", re.IGNORECASE)
 _DATA_LINES = re.compile(r"[ \t]{1,40}[\w./-]{1,80}:[ \t]{0,4}[\"']?(?P<value>[^\s\"']{4,65536}+)[^\n]{0,40}(?:\n|\Z)")
 _DATA_FIELDS = re.compile(
-    r"\s{0,40}[\"'][\w./-]{1,80}[\"'][ \t]{0,2}:[ \t]{0,2}[\"'](?P<value>[^\s\"']{4,65536}+)[\"'],?"
+    r"\s{0,40}\\{0,15}[\"'][\w./-]{1,80}\\{0,15}[\"'][ \t]{0,2}:[ \t]{0,2}"
+    r"\\{0,15}[\"'](?P<value>[^\s\"'\\]{4,65536}+)\\{0,15}[\"'],?"
 )
-_KIND = re.compile(r"kind(?<!\wkind)[\"']?:[ \t]{0,4}[\"']?Secret\b(?![\w-])")
+_KIND = re.compile(r"kind(?<!\wkind)\\{0,15}[\"']?:[ \t]{0,4}\\{0,15}[\"']?Secret\b(?![\w-])")
 _NEAR = 3000
 """How far from its data the kind of a Kubernetes object may be."""
 
@@ -94,7 +95,9 @@ def kubernetes(text: str, at: int) -> Iterator[Span]:
     opening = _DATA.match(text, at)
     if opening is None or text[at - 1 : at] not in ("", "\n", '"', "'", ",", "{", " ", "\t"):
         return
-    if _KIND.search(text, max(0, at - _NEAR), at + _NEAR) is None:
+    first = max(0, at - _NEAR, text.rfind("\n---", max(0, at - _NEAR), at))
+    last = text.find("\n---", at, at + _NEAR)
+    if _KIND.search(text, first, at + _NEAR if last < 0 else last) is None:
         return
     line = _DATA_FIELDS if text[opening.end() - 1] == "{" else _DATA_LINES
     place = opening.end()

@@ -37,7 +37,7 @@ def _finders() -> dict[str, list[_Finder]]:
     add(by_name.authorization, ("authorization",))
     add(by_name.address, ("://",))
     add(by_name.cookie, ("cookie",))
-    add(by_name.kubernetes, ("data:", 'data":', "data':", "stringdata"))
+    add(by_name.kubernetes, ("data:", 'data"', "data'", "data\\", "stringdata"))
     for rule in by_name.RULES:
         add(rule.find, rule.markers)
     add(by_command.arguments, (*by_command.MARKERS, *by_command.SHORT_MARKERS))

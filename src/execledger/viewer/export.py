@@ -1,7 +1,8 @@
 """Runs and the page in one file that opens from a disk, without a server and without a network.
 
 Every answer that the server would give stands in an element of its own, which is no script to a browser and is parsed
-when the page asks for it. The one script and the one style are allowed by their digests, and nothing else is.
+when the page asks for it. The one script and the one style are allowed by their digests, and nothing else is. The texts
+of the runs are redacted, and the file is its owner's alone, as a journal is.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import html
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from io import TextIOWrapper
 from itertools import permutations
 from pathlib import Path
 from typing import IO, NamedTuple
 
+import msgspec
+
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError, UnreadableRun
+from execledger.journal.clean import clean_texts
+from execledger.journal.folder import open_private
 from execledger.trajectories.codex import Resolve
 from execledger.trajectories.find import find_runs
 from execledger.viewer.alignment import compare
@@ -63,7 +69,7 @@ def export(
     before, end, after = page(page_files()).rpartition(END)
     unfinished = target.with_name(f".{target.name}.part")
     try:
-        with unfinished.open("w", encoding="utf-8") as file:
+        with TextIOWrapper(open_private(unfinished), encoding="utf-8") as file:
             file.write(before)
             exported = _written(file, paths, policy, resolve, tell)
             file.write(end + after)
@@ -142,8 +148,8 @@ def _answers(reading: Reading) -> Iterator[tuple[str, object]]:
 
 
 def element(path: str, answer: object) -> str:
-    """An answer as an element of the page; no text in it can end the element, or begin another."""
-    data = encoded(answer).decode().replace("<", r"\u003c")
+    """An answer as an element of the page, redacted; no text in it can end the element, or begin another."""
+    data = encoded(clean_texts(msgspec.to_builtins(answer))).decode().replace("<", r"\u003c")
     return f'<script type="application/json" data-path="{html.escape(path)}">{data}</script>\n'
 
 
