@@ -43,11 +43,12 @@ _OTHER_TAIL = re.compile(
 _SEPARATOR = re.compile(
     r"(?:[ \t]{1,3}is(?=[ \t]?:))?\\{0,15}(?P<closed>[\"'`]|\"\")?(?:\]|\})?[ \t]{0,16}"
     r"(?P<sign>=>|:=|==?|:|(?<=[\"'])[ \t]?,)(?!=)"
-    r"(?P<space>(?:\\(?=[ \t]))?[ \t]{0,16}(?:\\\r?\n[ \t]{0,40})?(?:\((?:[ \t]{0,4}\r?\n[ \t]{0,40})?(?=[\"'\w]))?)"
+    r"(?P<space>(?:\\(?=[ \t]))?[ \t]{0,16}(?:&\w{1,40}[ \t]{1,4})?"
+    r"(?:\\\r?\n[ \t]{0,40})?(?:\((?:[ \t]{0,4}\r?\n[ \t]{0,40})?(?=[\"'\w]))?)"
 )
 _BESIDE = re.compile(
-    r"\\{0,7}[\"']?[ \t]{0,4},?(?:[ \t]{0,4}|\r?\n[ \t]{0,40})"
-    r"\\{0,7}[\"']?\bvalue\b\\{0,7}[\"']?[ \t]{0,4}[:=][ \t]{0,4}",
+    r"\\{0,7}[\"']?[ \t]{0,4}[,{]?(?:[ \t]{0,4}|\r?\n[ \t]{0,40})"
+    r"\\{0,7}[\"']?\b(?:value|default)\b\\{0,7}[\"']?[ \t]{0,4}[:=][ \t]{0,4}",
     re.IGNORECASE,
 )
 """A name and its value as two fields: ``name: DB_PASSWORD``, ``value: ...``."""
@@ -61,6 +62,10 @@ _CALL = re.compile(
     r"(?:\w{0,40}(?:set|put|define|env|get|config|default|property|header|add|insert|update)\w{0,40})\([ \t]{0,4}\Z",
     re.I,
 )
+_MADE = re.compile(r"(?:String::from|String|Secret(?:Str|String)?(?:::new)?|Some|Ok)\((?=[\"'])")
+"""What makes a value of a string."""
+_SETTER = re.compile(r"(?:with|set|using)_?\w{0,20}", re.IGNORECASE)
+_COMMANDLET = re.compile(r"[A-Z][A-Za-z]+-[A-Z]\w+")
 _WORD_BEHIND = re.compile(r"[ \t]{1,8}(?=[^\s:=])")
 _SQL = re.compile(r"[ \t]{0,4}\(?[ \t]{0,4}(?=['\"])")
 _LINE_START = re.compile(
@@ -166,7 +171,8 @@ def _separated(name: _Name, separator: re.Match[str]) -> Iterator[Span]:
             if not _short(name, item):
                 yield from _secret(text, item)
         return
-    quoted = string(text, at)
+    made = _MADE.match(text, at)
+    quoted = string(text, at if made is None else made.end())
     if quoted is not None:
         if not _short(name, quoted):
             yield from _secret(text, quoted)
@@ -315,7 +321,7 @@ def _is_code(name: _Name, content: str, spaced: bool, end: int) -> bool:
     text = name.text
     if text[end : end + 1] in ("(", "["):
         return not (name.shouts and not spaced)
-    if _attribute(name, content):
+    if _attribute(name, content) or _COMMANDLET.fullmatch(content):
         return True
     if re.match(r"[\w.]+\(", content) or content.startswith(("&", "*", "!", "(", "lambda")):
         return True
@@ -354,6 +360,9 @@ def _otherwise(name: _Name) -> Iterator[Span]:
         value = argument(text, behind.end())
         if value is not None and not (not value.quote and _no_argument(text[value.start : value.end])):
             yield from _secret(text, value)
+        return
+    if text.startswith("(", name.end) and _SETTER.fullmatch(name.full.rpartition(".")[2]):
+        yield from _secret(text, string(text, name.end + 1))
         return
     lower = name.full.lower()
     if lower.endswith(("password", "passwd")) and (quote := _SQL.match(text, name.end)) is not None:

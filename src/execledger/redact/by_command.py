@@ -50,6 +50,7 @@ PROGRAMS: tuple[Program, ...] = (
     _program("smbclient rpcclient net smbmap", rf"{_GAP}-U{_GAP}{{0,4}}(?P<quote>[\"']?)[^\s%\"'$]{{1,80}}%"),
     _program("sqlcmd bcp isql ipmitool zip unzip zipcloak", rf"{_GAP}-P{_GAP}{{0,4}}"),
     _program("login", rf"{_GAP}-p{_GAP}{{1,4}}"),
+    _program("sqlplus", rf"{_GAP}[\w.]{{1,40}}/(?=[^\s]{{1,80}}@)"),
     _program("twine", rf"{_GAP}-p{_GAP}{{1,4}}"),
     _program(
         "htpasswd",
@@ -85,7 +86,7 @@ def arguments(text: str, at: int) -> Iterator[Span]:
         return
     if at and (text[at - 1].isalnum() or text[at - 1] in "_-.@"):
         return
-    again = text.find(word[0], word.end(), at + _REACH)
+    again = text.find(f" {word[0]} ", word.end(), at + _REACH)
     end = at + _REACH if again < 0 else again
     command = _COMMAND.match(text, word.end(), end)
     assert command is not None

@@ -140,6 +140,8 @@ RULES: tuple[Rule, ...] = (
         "requirepass  masterauth",
         r"(?:requirepass|masterauth)[ \t]{1,4}[\"']?(?P<value>[^\s\"']{4,200}+)(?=[\"']?[ \t]*(?:\n|\Z))",
     ),
+    # A line of .pgpass: host, port, database, user, password.
+    _rule(":5432:", r":5432:[^:\s]{1,80}:[^:\s]{1,80}:(?P<value>[^\s\"'|]{3,200}+)(?=[\"']?[ \t]*(?:\n|\Z))"),
     _rule("private-key", r"private-key[ \t]{1,4}<\((?:echo|printf)[ \t]{1,4}[\"']?(?P<value>[A-Za-z0-9+/=]{40,64}+)"),
 )
 """Every such way but those that have a function of their own."""

@@ -35,9 +35,10 @@ PLANTED = {
     "tests/doctor/test_surroundings.py": frozenset({"Basic Auth Credentials"}),
     "tests/journal/test_clean.py": frozenset({"Private Key"}),
     "tests/redact/harmless.txt": frozenset({"Basic Auth Credentials"}),
-    "tests/redact/held_out_harmless.txt": frozenset({"Basic Auth Credentials"}),
+    "tests/redact/harmless_2.txt": frozenset({"Basic Auth Credentials"}),
     "tests/redact/held_out_secrets.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
     "tests/redact/secrets.txt": frozenset({"Basic Auth Credentials"}),
+    "tests/redact/secrets_2.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
     "tests/redact/test_redaction.py": frozenset({"Basic Auth Credentials", "Private Key"}),
 }
 """Secrets of no use to anybody that tests plant: the kinds, by file."""
