@@ -112,10 +112,11 @@ def export(
     found = collect(paths, prices or load_prices(), exported.unreadable, read)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Beside the result, so that there is room for it, and the result is put in its place in one step.
+        # Beside the result, so that there is room for it, and the result is put in its place in one step. The folder
+        # may lie among the runs that are being read: no file in it is named like one.
         with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:
             scratch = Path(name)
-            with (scratch / "runs.jsonl").open("wb") as runs, (scratch / "calls.jsonl").open("wb") as calls:
+            with (scratch / "runs.rows").open("wb") as runs, (scratch / "calls.rows").open("wb") as calls:
                 for run, row in found:
                     exported.runs += 1
                     _write(runs, _flat(row))
@@ -203,5 +204,5 @@ def _convert(database: duckdb.DuckDBPyConnection, rows: Path, columns: dict[str,
     database.execute(f"SET memory_limit = '{_MEMORY}'; SET threads = 1")
     database.execute(
         f"COPY (SELECT * FROM {source}) TO $target (FORMAT parquet, COMPRESSION zstd)",
-        {"source": f"{rows}.jsonl", "target": f"{rows}.parquet"},
+        {"source": f"{rows}.rows", "target": f"{rows}.parquet"},
     )
