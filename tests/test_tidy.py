@@ -66,7 +66,8 @@ def python_files(*folders: str) -> tuple[Path, ...]:
 def hand_written() -> Iterator[Path]:
     """Every text that is written by hand: at the top, and in our own folders, recorded and golden files left out."""
     below = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
-    for path in sorted([*ROOT.iterdir(), *below]):
+    # In a linked work tree, `.git` is a file with a path.
+    for path in sorted([*(path for path in ROOT.iterdir() if path.name != ".git"), *below]):
         if path.is_file() and path.suffix in WRITTEN_BY_HAND and "__pycache__" not in path.parts:
             yield path
 
