@@ -136,14 +136,13 @@ def assigned(text: str, at: int) -> Iterable[Span]:
     found = _NAME.match(text, at)
     if found is None:
         return ()
-    tail = found["tail"]
-    if tail and _OTHER_TAIL.fullmatch(tail):
-        return ()
     end = found.end()
     separator = _SEPARATOR.match(text, end)
     if separator is None and (
         text[end : end + 1] not in _BEHIND or (text[end : end + 1] in "\r\n" and _BESIDE.match(text, end) is None)
     ):
+        return ()
+    if found["tail"] and _OTHER_TAIL.fullmatch(found["tail"]):
         return ()
     name = _Name(text, at, end)
     return _otherwise(name) if separator is None else _separated(name, separator)

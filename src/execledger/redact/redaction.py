@@ -75,13 +75,21 @@ _LONGEST = max(map(len, _FINDERS))
 
 def suspicious(text: str) -> bool:
     """Whether any rule would be tried: where not, ``redact`` gives the text back as it is."""
-    return _SUSPICIOUS.search(text.lower()) is not None
+    windows = (text[start : start + _STEP + _LONGEST] for start in range(0, len(text), _STEP))
+    return any(_SUSPICIOUS.search(window.lower()) is not None for window in windows)
 
 
 @lru_cache(maxsize=16)
 def redact(text: str) -> str:
     """``text`` with every known kind of secret replaced; it has as many lines as before."""
-    steps = in_steps(text)
+    first = 0
+    if len(text) <= _STEP:
+        # Most texts are short and have nothing suspicious: they are gone through once, and no further than necessary.
+        marker = _SUSPICIOUS.search(_lower(text))
+        if marker is None:
+            return text
+        first = marker.start()
+    steps = _steps(text, first)
     while True:
         try:
             next(steps)
@@ -92,30 +100,30 @@ def redact(text: str) -> str:
 
 def in_steps(text: str) -> Generator[None, None, str]:
     """Redact a long text in steps: yields after each few milliseconds of work, and returns what ``redact`` returns."""
-    for _ in range(_PASSES):
-        spans = yield from _walk(text)
-        if _ENCODED_HINT.search(text):
-            decoded = yield from _decode(text)
-            spans += [decoded.back(span) for span in (yield from _walk(decoded.text))]
+    return _steps(text, 0)
+
+
+def _steps(text: str, first: int) -> Generator[None, None, str]:
+    """Redact a text that has no marker before ``first``."""
+    for number in range(_PASSES):
+        spans = yield from _walk(text, 0 if number else first)
+        decoded = yield from _decode(text)
+        if decoded.text is not text:
+            spans += [decoded.back(span) for span in (yield from _walk(decoded.text, 0))]
         before, text = text, _replaced(text, spans)
         if text == before:
             break
     return text
 
 
-def _walk(text: str) -> Generator[None, None, list[Span]]:
-    """The secrets in a text."""
-    lower = text.lower()
-    if len(lower) != len(text):
-        # A few letters have a longer lower case, which would shift what follows them.
-        lower = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+def _walk(text: str, first: int) -> Generator[None, None, list[Span]]:
+    """The secrets in a text, from ``first`` on."""
     spans: list[Span] = []
     done = tried = 0
-    for start in range(0, len(text), _STEP):
-        stop = start + _STEP
-        for marker in _MARKER.finditer(lower, start, stop + _LONGEST):
-            at = marker.start()
-            if at >= stop:
+    for start in range(first, len(text), _STEP):
+        for marker in _MARKER.finditer(_lower(text[start : start + _STEP + _LONGEST])):
+            at = start + marker.start()
+            if at >= start + _STEP:
                 break
             if at < done:
                 continue
@@ -128,6 +136,14 @@ def _walk(text: str) -> Generator[None, None, list[Span]]:
                 yield
         yield
     return spans
+
+
+def _lower(text: str) -> str:
+    """``text`` in lower case, with as many characters: of a few letters the lower case is longer."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
 
 
 def _replaced(text: str, spans: list[Span]) -> str:
@@ -145,14 +161,17 @@ _ENCODED = re.compile(
     r"\x1b\[[0-9;?]{0,16}[A-Za-z]|%[2-7][0-9A-Fa-f]|\\{1,15}u00[2-7][0-9A-Fa-f]|&(?:quot|amp|apos|#3[49]|#x2[27]);"
 )
 _ENTITIES = {"&quot;": '"', "&#34;": '"', "&#x22;": '"', "&apos;": "'", "&#39;": "'", "&#x27;": "'", "&amp;": "&"}
-_ENCODED_HINT = re.compile(r"\x1b\[|%[2-7][0-9A-Fa-f]|\\u00[2-7]|&(?:quot|amp|apos|#3[49]|#x2[27]);")
+_CODES = ("%", "\\u00", "\x1b[", "&")
+"""Every code begins with one of these."""
+_LONGEST_CODE = 32
+"""No code is longer."""
 
 
 class _Decoded:
     """A text without colours and with encoded characters decoded, and where each of its parts was."""
 
-    def __init__(self) -> None:
-        self.text = ""
+    def __init__(self, text: str) -> None:
+        self.text = text
         self._places: list[int] = []
         self._ranges: list[tuple[int, int]] = []
 
@@ -172,22 +191,27 @@ class _Decoded:
 
 def _decode(text: str) -> Generator[None, None, _Decoded]:
     """Undo what keeps a name from being seen: colours, and characters as codes."""
-    decoded, pieces, at, place = _Decoded(), [""], 0, 0
-    for count, found in enumerate(_ENCODED.finditer(text)):
-        if count % 1000 == 999:
+    decoded, pieces, at, place = _Decoded(text), [""], 0, 0
+    for window in range(0, len(text), _STEP):
+        if not any(text.find(mark, window, window + _STEP + _LONGEST_CODE) >= 0 for mark in _CODES):
             yield
-        start, end = found.span()
-        if start > at:
-            decoded.add(place, at, start)
-            pieces.append(text[at:start])
-            place += start - at
-        code = found[0]
-        if code[0] != "\x1b":
-            decoded.add(place, start, end)
-            pieces.append(_ENTITIES[code] if code[0] == "&" else chr(int(code[-2:], 16)))
-            place += 1
-        at = end
-    decoded.add(place, at, len(text))
-    pieces.append(text[at:])
-    decoded.text = "".join(pieces)
+            continue
+        for found in _ENCODED.finditer(text, max(at, window), window + _STEP + _LONGEST_CODE):
+            start, end = found.span()
+            if start >= window + _STEP:
+                break
+            if start > at:
+                decoded.add(place, at, start)
+                pieces.append(text[at:start])
+                place += start - at
+            code = found[0]
+            if code[0] != "\x1b":
+                decoded.add(place, start, end)
+                pieces.append(_ENTITIES[code] if code[0] == "&" else chr(int(code[-2:], 16)))
+                place += 1
+            at = end
+        yield
+    if at:
+        decoded.add(place, at, len(text))
+        decoded.text = "".join((*pieces, text[at:]))
     return decoded
