@@ -25,7 +25,7 @@ MARKERS = (
 _BEFORE = 100
 """How far back the beginning of a name, and of its line, is looked for."""
 _NAME = re.compile(
-    r"(?:pass(?:w(?:or)?ds?|phrases?|code|(?<![a-z]pass)(?![a-z_])"
+    r"(?:pass(?:w(?:or)?ds?|phrases?|code|(?<![a-z]pass)(?![a-z_-])"
     r"|(?:(?<=dbpass)|(?<=userpass)|(?<=rootpass)|(?<=adminpass)|(?<=smtppass))(?![a-z]))"
     r"|sshpass(?![a-z])|secret(?:s?(?![a-z])|(?=(?-i:[A-Z])|access|key))|tokens?(?![a-z_])|pwd(?![a-z])|mnemonic|psk(?![a-z])"
     r"|(?<=[_-])auth(?![a-z])|[a-z]{2,12}[_-]?keys?(?![a-z])|[a-z]{2,12}[_-]?key(?=(?-i:[A-Z]))|key-data)(?P<tail>[\w-]{0,30}+)",
@@ -223,7 +223,8 @@ def _unquoted(name: _Name, at: int, sign: str, space: str) -> Iterator[Span]:
         return
     if name.starts_line and _properties(name, sign) and (rest := _REST.match(text, at)) is not None:
         line = rest[0].rstrip(" \t;,")
-        if not _is_code(name, line, True, at + len(line)):
+        code = spaced and "." in name.full and _IDENTIFIER.fullmatch(line) is not None and not _in_section(name)
+        if not code and not _is_code(name, line, True, at + len(line)):
             yield from _secret(text, Value(at, at + len(line), ""))
         return
     environment = sign in ("=", ":=") and not spaced and (name.shouts or _exported(name))
@@ -237,7 +238,10 @@ def _unquoted(name: _Name, at: int, sign: str, space: str) -> Iterator[Span]:
 
 def _properties(name: _Name, sign: str) -> bool:
     """Whether the name is a key of a file of properties, or of a section of one, where a value may have spaces."""
-    return "." in name.full.strip(".-") or (sign == "=" and _in_section(name))
+    if sign != "=":
+        return False
+    first, dot, _ = name.full.strip(".-").partition(".")
+    return (bool(dot) and first.lower() not in _OBJECTS) or _in_section(name)
 
 
 def _in_section(name: _Name) -> bool:

@@ -56,7 +56,7 @@ PROGRAMS: tuple[Program, ...] = (
         "htpasswd",
         rf"{_GAP}-[a-zA-Z]{{0,4}}b[a-zA-Z]{{0,4}}{_GAP}{{1,4}}(?:[^\s-]{{1,200}}{_GAP}{{1,4}})?[^\s-]{{1,80}}{_GAP}{{1,4}}",
     ),
-    _program("add_user change_password", rf"{_GAP}[\w.@-]{{1,80}}{_GAP}{{1,4}}"),
+    _program("add_user change_password", rf"(?:(?<=add_user)|(?<=change_password)){_GAP}[\w.@-]{{1,80}}{_GAP}{{1,4}}"),
 )
 """Every such program."""
 _BY_NAME: dict[str, list[re.Pattern[str]]] = {}
