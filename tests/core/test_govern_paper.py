@@ -30,6 +30,14 @@ def test_a_read_of_an_edited_file_is_run() -> None:
     assert story.ask("cat a.py") == Allow("new")
 
 
+def test_lines_before_a_syntax_error_count_as_run() -> None:
+    """Bash has run them when it gets to the error: what they write moves the counters."""
+    story = Story(policy=PAPER)
+    story.do("cat a.py", text(20))
+    story.do("python - <<'PY'\nopen('a.py', 'w').write('')\nPY\n&& python -m pytest", "syntax error", 2)
+    assert story.ask("sed -n '2,9p' a.py") == Allow("new")
+
+
 def test_a_repeat_is_judged_by_the_global_counter() -> None:
     """Any tracked change ends a repeated search, also one of a file that it does not name."""
     story = Story(policy=PAPER)

@@ -15,7 +15,7 @@ from execledger.shell.provable import provable_command
 from tests.support.real_shell import CONTENTS, Ran, RealShell
 from tests.support.shell_grammar import command
 
-SHORT, LONG = 300, 50_000
+SHORT, LONG = 200, 50_000
 """Commands of the two forms of this test."""
 WHOLE_FILE = {"": "cat {}", "awk": "awk 1 {}", "grep": "grep '' {}", "nl": "nl -ba {}"}
 """How each form shows a whole file: what a read of some lines may be predicted from."""

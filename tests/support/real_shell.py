@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -22,6 +23,10 @@ CONTENTS = {
 """The files that a command starts with: plain ones, NUL bytes, marks that ``nl`` acts upon, no final newline."""
 TIMEOUT = 10
 """Seconds after which a command is ended; what it changed until then counts."""
+
+
+LIMITED = 'ulimit -f 2048 -t 5; exec bash -c "$1"'
+"""Bounds the size of files, for a command may append to what it reads, and the time that it computes."""
 
 
 class Ran(Struct, frozen=True):
@@ -48,14 +53,16 @@ class RealShell:
     def run(self, command: str) -> Ran:
         """Run a command, see what changed, and put everything back."""
         environment = {**VARIABLES, "PATH": "/usr/bin:/bin", "HOME": str(self._home), "LC_ALL": "C.UTF-8"}
-        try:
-            done = subprocess.run(
-                ("bash", "-c", command), cwd=self.root, env=environment, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
-                capture_output=True, check=False,
-            )  # fmt: skip
-            output, status = done.stdout, done.returncode
-        except subprocess.TimeoutExpired:
-            output, status = b"", -1
+        with subprocess.Popen(
+            ("bash", "-c", LIMITED, "bash", command), cwd=self.root, env=environment, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            try:
+                output, _ = process.communicate(timeout=TIMEOUT)
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, status = b"", -1
         after = self._snapshot()
         changed = frozenset(path for path in {*self._before, *after} if self._before.get(path) != after.get(path))
         if changed:
