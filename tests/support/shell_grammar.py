@@ -27,6 +27,8 @@ VARIABLES = {
     "f": "a.py",
     "n": "3",
     "s": "q[$(>NEW)]",
+    "t": "3 touch NEW ",
+    "u": "600 a.py",
     "e": "",
 }
 """The environment of every command."""
@@ -289,7 +291,8 @@ class Grammar:
             "echo x > {0}", "> {0}", "cp {0} {1} d", "cp -t d {0}", "ln -s a.py {0}", "truncate -s 0 {0}",
             "dd if={0} of={1} status=none", "install -m 644 {0} {1}", "chmod 600 {0}", "perl -pi -e 's/a/b/' {0}",
             "sed --in-place 1d {0}", "unlink {0}", "cat {0} >> {1}", "tee -a {0} {1} < a.py", "cp --backup {0} {1}",
-            "mv -t d {0}", "touch -r {0} {1}",
+            "mv -t d {0}", "touch -r {0} {1}", "touch -d $u {0}", "chmod $u {0}", "truncate -s $u {0}",
+            "head -n $t {0}", "cp -S $u {0} {1}",
         )  # fmt: skip
         return text.format(self.file(), self.file()) + self.redirects()
 
@@ -302,7 +305,9 @@ class Grammar:
         quoted = "'" + inner.replace("'", "'\"'\"'") + "'"
         wrapper = self._pick(
             "env", "env -i", "env -u x", "env A=b", "env --", "env -C d", "env -S", "env x=y", "timeout 5",
-            "timeout -k 1 5", "timeout --signal KILL 5", "timeout -s KILL 5", "nice", "nice -n 3", "nice -5",
+            "timeout -k 1 5", "timeout $t", "timeout -k $t 5", "nice -n $t", "env A=$t", 'env A="$t"', "env -u $t",
+            "exec -a $t", "xargs -n $t", "stdbuf -o $t", 'timeout "$n"', "timeout $n", "timeout --signal KILL 5",
+            "timeout -s KILL 5", "nice", "nice -n 3", "nice -5",
             "nice --adjustment 3", "command", "builtin", "exec", "exec -a x", "time", "time -p", "nohup",
             "stdbuf -oL", "stdbuf -o L", "setsid -w", "xargs", "xargs -n 1", "xargs -I{}", "xargs -I {}", "xargs -i",
             "xargs -i{}", "xargs --replace", "xargs --replace={}", "xargs --max-lines", "xargs --max-lines=1",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from execledger.shell.evaluation import splits
 from execledger.shell.tree import Word
 
 
@@ -87,7 +88,7 @@ def _long_option(
     elif equals:
         given.append((kind.rstrip(":?"), literal_word(value)))
     elif kind.endswith(":"):
-        given.append((kind[:-1], rest.pop(0) if rest else literal_word("")))
+        given.append((kind[:-1], _value(rest, "--" + name, unknown)))
     else:
         given.append((kind.rstrip("?"), None))
 
@@ -104,9 +105,17 @@ def _short_options(
             given.append((letter, literal_word(inline)))
             return
         elif kind == ":":
-            given.append((letter, rest.pop(0) if rest else literal_word("")))
+            given.append((letter, _value(rest, "-" + letter, unknown)))
         else:
             given.append((letter, None))
+
+
+def _value(rest: list[Word], option: str, unknown: list[str]) -> Word:
+    """The next word, as the value of an option; one that may become several words leaves the others unknown."""
+    word = rest.pop(0) if rest else literal_word("")
+    if splits(word):
+        unknown.append(option)
+    return word
 
 
 def number(text: str) -> int | None:

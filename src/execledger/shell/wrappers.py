@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from execledger.shell.evaluation import splits
 from execledger.shell.options import Options, literal_word, parse_options
 from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
@@ -146,6 +147,13 @@ WRAPPERS: dict[str, Callable[[tuple[Word, ...]], Peeled | None]] = {
 """Each wrapper's name, and how to find the command behind it; None means that it can't be told."""
 
 
+def _is_certain(words: tuple[Word, ...], inner: Peeled) -> bool:
+    """The wrapper's own words are what they seem: literal, or a variable's value that stays one word."""
+    behind = len(inner.words) if inner.script is None else len(words) - words.index(inner.script)
+    own = words[1 : len(words) - behind]
+    return all(word.literal is not None or (word in inner.given and not splits(word)) for word in own)
+
+
 def peel(words: tuple[Word, ...]) -> Peeled:
     """Take the wrappers off ``words``."""
     volatile = background = False
@@ -155,7 +163,7 @@ def peel(words: tuple[Word, ...]) -> Peeled:
     for _ in range(MAX_DEPTH):
         wrapper = WRAPPERS.get(machine_name(words[0].literal or "")) if words else None
         inner = wrapper(words[1:]) if wrapper else None
-        if inner is None:
+        if inner is None or not _is_certain(words, inner):
             break
         volatile, background = volatile or inner.volatile, background or inner.background
         moved = inner.moved or moved

@@ -127,7 +127,8 @@ def mode(call: Invocation) -> Part:
     options = parse_options(call.args, "Rvfch", long)
     # A mode such as -x looks like an option.
     files = options.operands if options.unknown or options.has("r") else options.operands[1:]
-    return touched((word.literal for word in files), Category.SETUP)
+    computed = any(word.literal is None for word in options.operands)
+    return touched((word.literal for word in files), Category.SETUP, certain=not computed)
 
 
 @program("dd")

@@ -43,10 +43,11 @@ def output_option(spec: str, long: Mapping[str, str], volatile: bool = False) ->
 
     def understand(call: Invocation) -> Part:
         options = parse_options(call.args, spec, long)
-        if options.unknown or options.has("X"):
-            return runs(Category.INSPECT)
+        odd = bool(options.unknown) or options.has("X")
         if options.has("o"):
-            return touched(word.literal for word in options.values("o"))
+            return touched((word.literal for word in options.values("o")), certain=not odd)
+        if odd:
+            return runs(Category.INSPECT)
         return inspects(volatile=volatile or options.has("R"))
 
     return understand
