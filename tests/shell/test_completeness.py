@@ -24,6 +24,9 @@ from tests.shell.asking import ask, outcome, reads
         "echo $\\\n[x]",
         "i\\\nf true; then a; fi",
         "echo +(a|b)",
+        "tim\\\ne [[ x -eq 1 ]]",
+        "! ((x[0]==$n==m++))",
+        "cp a b d\\\n 2> f",
     ],
 )
 def test_text_that_was_not_read_makes_a_command_opaque(command: str) -> None:

@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 
 from execledger.shell.environment import acting
-from execledger.shell.tree import Compound, Redirect, Simple, Word
+from execledger.shell.tree import Compound, Node, Pipeline, Redirect, Sequence, Simple, Word
 
 NUMBERS = re.compile(r"[\d\s+*/%<>=!&|^~?:,()-]*")
 """An expression of numbers and operators alone."""
@@ -52,7 +52,9 @@ def evaluates_compound(node: Compound) -> bool:
     if _expansions(() if counts else node.words, node.redirects):
         return True
     if node.kind == "for":
-        return (counts and not all(map(_counting, node.words))) or acting(node.mark.split(" ")[-1])
+        return (counts and not all(_counting(word, node.bodies) for word in node.words)) or acting(
+            node.mark.split(" ")[-1]
+        )
     if node.kind != "test" or not node.mark:
         return False
     operands = [word.literal for word in node.words]
@@ -71,13 +73,32 @@ def _numeric(expression: str) -> bool:
     return bool(NUMBERS.fullmatch(expression))
 
 
-def _counting(word: Word) -> bool:
-    """The bounds of a counting loop, such as ``i=0; i<5; i++``: its own variable is a number once it was set to one."""
+def _counting(word: Word, bodies: tuple[Sequence, ...]) -> bool:
+    """The bounds of a counting loop, such as ``i=0; i<5; i++``.
+
+    Its own variable is a number once it was set to one, unless the loop's body sets it to something else.
+    """
     first = re.match(r"\s*([A-Za-z_]\w*)\s*=\s*\d+\s*;", word.source)
     if first is None:
         return _numeric(word.source.replace(";", ""))
     bounds = re.sub(rf"\b{first[1]}\b", "0", word.source)
-    return _numeric(bounds.replace(";", ""))
+    return _numeric(bounds.replace(";", "")) and not any(_speaks_of(body, first[1]) for body in bodies)
+
+
+def _speaks_of(node: Node, name: str) -> bool:
+    """A word of the commands has the name of a variable in it, other than to expand it."""
+    if isinstance(node, Sequence):
+        return any(_speaks_of(item.node, name) for item in node.items)
+    if isinstance(node, Pipeline):
+        return any(_speaks_of(part, name) for part in node.parts)
+    texts = [word.source for word in node.words]
+    if isinstance(node, Simple):
+        texts += [word.source for word in node.assignments]
+    elif any(_speaks_of(body, name) for body in node.bodies):
+        return True
+    else:
+        texts.append(node.mark)
+    return any(re.search(rf"(?:(?<![\w$-])(?<!\$\{{)|(?<=-[avp])){name}\b", text) for text in texts)
 
 
 def _assigns(word: Word) -> bool:

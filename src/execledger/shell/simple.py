@@ -28,6 +28,7 @@ _RESERVED = frozenset("! { } [[ if then elif else fi for while until do done cas
 _NOT_WORDS = frozenset("subshell heredoc_redirect herestring_redirect comment ( )".split())
 _DELIMITERS = b" \t\n;&|()<>"
 """The bytes that end a word."""
+_DESCRIPTOR = re.compile(rb"(?:^|[\s;&|()<>])\d+\Z|\}\Z")
 _JOINED = re.compile(rb"[\w./:=,+@%^-]{2}")
 
 
@@ -51,6 +52,9 @@ class SimpleReader:
         start, end = node.start_byte, node.end_byte
         self.account(start, end)
         text = self.masked[start:end].decode()
+        if text == "(" and self.masked[end : end + 1] == b"(":
+            # Bash tries to read this as arithmetic.
+            raise Refused("syntax")
         if text[0] not in "()<>;&|" and not (self._delimits(start - 1) and self._delimits(end)):
             raise Refused("lost-text")
         return text
@@ -92,8 +96,9 @@ class SimpleReader:
         descriptor = self._descriptor(children.pop(0)) if children[0].type == "file_descriptor" else None
         operator, *pieces = children
         self.token(operator)
-        if descriptor is None and self.masked[operator.start_byte - 1 : operator.start_byte] == b"}":
-            # The descriptor's number goes into a variable: `{name}> file`.
+        before = self.masked[max(0, operator.start_byte - _MAX_DIGITS - 2) : operator.start_byte]
+        if descriptor is None and _DESCRIPTOR.search(before):
+            # Bash takes the number for a descriptor, or puts one into a variable: `{name}> file`.
             raise Refused("syntax")
         if operator.type in (">&-", "<&-"):
             return Redirect(operator.type[:2], descriptor, Word("-", "-")), self.words(pieces)
@@ -195,7 +200,8 @@ class SimpleReader:
 def _check_program(command: Simple) -> None:
     """A reserved word is no program: the grammar took the syntax that it begins for arguments."""
     for word in command.words:
-        if word.source.replace("\\\n", "") in _RESERVED and not command.assignments:
+        source = word.source.replace("\\\n", "")
+        if source in _RESERVED and not command.assignments:
             raise Refused("syntax")
-        if word.source not in ("time", "-p"):
+        if source not in ("time", "-p"):
             return
