@@ -104,6 +104,7 @@ def test_loops_may_have_their_body_in_braces() -> None:
         'perl -ne print "a$x"',
         "find . -fprintf NEW %p",
         "tomlq -i . a.toml",
+        "awk 'BEGIN{system\\\n(\"touch NEW\")}'",
     ],
 )
 def test_what_may_run_or_write_something_has_unknown_effects(command: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.shell.options import literal_word
 from execledger.shell.tree import Word
@@ -12,6 +13,11 @@ from tests.shell.asking import ask, outcome, reads
 
 def words(command: str) -> tuple[Word, ...]:
     return tuple(literal_word(word) for word in command.split())
+
+
+def peeled(command: str) -> Peeled:
+    """The command without its wrappers, whether these are processes of their own or not."""
+    return replace(peel(words(command)), apart=False)
 
 
 CAT = words("cat f")
@@ -39,18 +45,18 @@ CAT = words("cat f")
 )
 def test_wrappers_come_off(wrapper: str) -> None:
     """The command behind them is the command."""
-    assert peel(words(f"{wrapper} cat f")) == Peeled(CAT)
+    assert peeled(f"{wrapper} cat f") == Peeled(CAT)
 
 
 def test_wrappers_say_more() -> None:
     """Some print something of their own, leave the command running or move it elsewhere."""
-    assert peel(words("time -p cat f")) == Peeled(CAT, volatile=True)
-    assert peel(words("sudo -E A=b cat f")) == Peeled(CAT, volatile=True, given=words("A=b"))
-    assert peel(words("env -u X A=b nice env C=d cat f")) == Peeled(CAT, given=words("A=b C=d"))
-    assert peel(words("timeout 0.1 cat f")) == Peeled(CAT, volatile=True)
-    assert peel(words("nohup cat f")) == Peeled(CAT, background=True)
-    assert peel(words("setsid -f cat f")) == Peeled(CAT, background=True)
-    assert peel(words("env -C x cat f")) == Peeled(CAT, moved=literal_word("x"))
+    assert peeled("time -p cat f") == Peeled(CAT, volatile=True)
+    assert peeled("sudo -E A=b cat f") == Peeled(CAT, volatile=True, given=words("A=b"))
+    assert peeled("env -u X A=b nice env C=d cat f") == Peeled(CAT, given=words("A=b C=d"))
+    assert peeled("timeout 0.1 cat f") == Peeled(CAT, volatile=True)
+    assert peeled("nohup cat f") == Peeled(CAT, background=True)
+    assert peeled("setsid -f cat f") == Peeled(CAT, background=True)
+    assert peeled("env -C x cat f") == Peeled(CAT, moved=literal_word("x"))
     assert peel(words("xargs -t cat")).volatile
 
 
@@ -73,7 +79,7 @@ def test_wrappers_say_more() -> None:
 )
 def test_what_is_not_certain_stays(command: str) -> None:
     """A wrapper whose options are not all known, or that moves or forks by itself, is left as it stands."""
-    assert peel(words(command)) == Peeled(words(command))
+    assert peeled(command) == Peeled(words(command))
 
 
 @pytest.mark.parametrize(
@@ -90,12 +96,12 @@ def test_what_is_not_certain_stays(command: str) -> None:
 )
 def test_shells_run_a_text(command: str) -> None:
     """The text is the first word behind the options, wherever -c stands."""
-    assert peel(words(command)) == Peeled((), literal_word("X"))
+    assert peeled(command) == Peeled((), literal_word("X"))
 
 
 def test_a_shell_that_traces() -> None:
     """It prints its commands among their output."""
-    assert peel(words("bash -xc X")) == Peeled((), literal_word("X"), volatile=True)
+    assert peeled("bash -xc X") == Peeled((), literal_word("X"), volatile=True)
 
 
 def test_words_that_xargs_adds_are_computed() -> None:
@@ -103,6 +109,14 @@ def test_words_that_xargs_adds_are_computed() -> None:
     assert peel(words("xargs cat f")).words[-1].literal is None
     assert peel(words("xargs -I{} cat {} f")).words == (literal_word("cat"), Word("{}", None), literal_word("f"))
     assert peel(words("xargs")).words[0].literal == "echo"
+
+
+def test_a_process_of_its_own_does_not_move_the_shell() -> None:
+    """Nor does ``cd`` move what its own line opens, which happens before."""
+    assert outcome("env cd d; rm f") == ("modify", "listed", ["/r/f"])
+    assert outcome("command cd d && rm f") == ("modify", "listed", ["/r/d/f"])
+    assert outcome("cd d > f && rm f") == ("modify", "listed", ["/r/f", "/r/d/f"])
+    assert outcome("{ cd d; ls; } > f")[2] == ["/r/f"]
 
 
 def test_wrapped_commands_are_understood() -> None:

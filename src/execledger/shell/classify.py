@@ -174,9 +174,9 @@ class _Walk:
             self.found.effects.append(Effects.UNKNOWN)
         if node.kind in ("for", "case"):
             self.found.literal = False
+        self._redirects(node.redirects, Part())
         for body in node.bodies:
             self.sequence(body, certain=False)
-        self._redirects(node.redirects, Part())
 
     def _simple(self, node: Simple, *, fed: bool) -> tuple[Part, bool]:
         """Look a simple command up, and note its effects, words and redirections."""
@@ -198,8 +198,7 @@ class _Walk:
             part = self._script(peeled.script)
         else:
             part = self._program(peeled.words, body, fed or fed_file)
-        if peeled.moved is not None:
-            self.cwd = before
+        after, self.cwd = before if peeled.apart else self.cwd, before
         if part.argv is not None and len(peeled.words) == len(node.words):
             self.spelled[id(node)] = part.argv
         if part.comparable:
@@ -208,7 +207,9 @@ class _Walk:
             part = without_expansions(part)
         if fed_view is not None and part.selection is not None:
             part = replace(part, view=apply(fed_view, part.selection))
+        # A file behind a redirection is opened before ``cd`` moves.
         silent = self._redirects(node.redirects, part) or prints_nothing(node.words, part)
+        self.cwd = after
         self.found.part(part, self.knowledge.patches)
         self._scripts_written()
         return part, silent

@@ -33,6 +33,8 @@ class Peeled(Struct, frozen=True):
     """``NAME=value`` words that a wrapper puts into the environment."""
     unfed: bool = False
     """The command's standard input is not that of the wrapper, which reads it itself."""
+    apart: bool = False
+    """A wrapper is a process of its own: ``env cd x`` does not move the shell."""
 
 
 def _behind_assignments(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -147,6 +149,10 @@ WRAPPERS: dict[str, Callable[[tuple[Word, ...]], Peeled | None]] = {
 """Each wrapper's name, and how to find the command behind it; None means that it can't be told."""
 
 
+WITHIN = ("time", "command", "builtin")
+"""Wrappers that the shell itself is."""
+
+
 def _is_certain(words: tuple[Word, ...], inner: Peeled) -> bool:
     """The wrapper's own words are what they seem: literal, or a variable's value that stays one word."""
     behind = len(inner.words) if inner.script is None else len(words) - words.index(inner.script)
@@ -159,17 +165,18 @@ def peel(words: tuple[Word, ...]) -> Peeled:
     volatile = background = False
     moved: Word | None = None
     given: tuple[Word, ...] = ()
-    unfed = False
+    unfed = apart = False
     for _ in range(MAX_DEPTH):
-        wrapper = WRAPPERS.get(machine_name(words[0].literal or "")) if words else None
+        name = machine_name(words[0].literal or "") if words else ""
+        wrapper = WRAPPERS.get(name)
         inner = wrapper(words[1:]) if wrapper else None
         if inner is None or not _is_certain(words, inner):
             break
         volatile, background = volatile or inner.volatile, background or inner.background
         moved = inner.moved or moved
         given += inner.given
-        unfed = unfed or inner.unfed
+        unfed, apart = unfed or inner.unfed, apart or name not in WITHIN
         if inner.script is not None:
-            return Peeled((), inner.script, volatile, background, moved, given, unfed)
+            return Peeled((), inner.script, volatile, background, moved, given, unfed, apart)
         words = inner.words
-    return Peeled(words, None, volatile, background, moved, given, unfed)
+    return Peeled(words, None, volatile, background, moved, given, unfed, apart)

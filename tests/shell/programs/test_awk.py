@@ -98,6 +98,7 @@ def test_harmless_options() -> None:
     "text",
     [
         '{print > "out"}',
+        '{print \\\n > "out"}',
         '{print $1";" > "out"}',
         '{print "}" >> "out"}',
         '{print $1,\n  $2 > "out"}',

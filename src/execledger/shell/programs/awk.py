@@ -19,7 +19,7 @@ CODE = re.compile(
 """What must be told apart to see a program's own signs: texts, patterns (no operand stands before them), lines."""
 OUTPUT = re.compile(r"\bprintf?\b[^;}\n]*>")
 """A print into a file; what merely looks like one counts too."""
-MAY_ACT = re.compile(r"\bsystem\s*\(|\bgetline\b|\bprintf?\b[^;}\n]*(?<!\|)\|(?!\|)|\bclose\s*\(|\|&|@|\bfflush\b")
+MAY_ACT = re.compile(r"\b(?:system|getline|close|fflush)\b|\bprintf?\b[^;}\n]*(?<!\|)\|(?!\|)|\|&|@")
 """A program that runs another, or reads what we don't see."""
 OWN = re.compile(r"[a-z]\w*=")
 """A variable of the program's own: those that change what a line is or how it is printed are in capitals."""
@@ -57,7 +57,8 @@ def awk(call: Invocation) -> Part:
     text = options.operands[0].literal
     if text is None or len(text) > MAX_PROGRAM:
         return runs(Category.OTHER)
-    signs = bare(text)
+    # A line that ends in a backslash goes on in the next one.
+    signs = bare(text) + "\n" + bare(text.replace("\\\n", ""))
     if OUTPUT.search(signs):
         return runs(Category.MODIFY, scope=Scope.TREE)
     # A slash may begin a pattern or divide, so what a quote or a remark behind it hides may be the program's own.
