@@ -24,7 +24,7 @@ def observed(command: str, output: str | Observation, path: str = "/repo/a.py") 
 
 
 def record(*ranges: Lines, end: int | None = None) -> ObservationRecord:
-    return ObservationRecord(0, ranges, end, 0, 0, 0, (0,))
+    return ObservationRecord(0, ranges, end, 0, 0, 0, 0)
 
 
 # Observation records
@@ -82,7 +82,7 @@ def test_a_record_holds_the_counters_of_its_time() -> None:
     story.do("echo x > b.py")
     story.do("python -m pytest", "ok\n")
     story.do("cat a.py", text(3))
-    assert story.ledger.observed("", "/repo/a.py") == [ObservationRecord(3, (Lines(1, 3),), 3, 1, 2, 3, (3,))]
+    assert story.ledger.observed("", "/repo/a.py") == [ObservationRecord(3, (Lines(1, 3),), 3, 1, 2, 3, 3)]
 
 
 def test_a_read_that_was_not_run_leaves_no_record_of_its_own() -> None:

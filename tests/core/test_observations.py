@@ -9,7 +9,7 @@ from execledger.core.records import Lines
 
 
 def record(step: int, *ranges: Lines, end: int | None = None) -> ObservationRecord:
-    return ObservationRecord(step, ranges, end, 0, 0, 0, (step,))
+    return ObservationRecord(step, ranges, end, 0, 0, 0, step)
 
 
 def left(*records: ObservationRecord) -> list[tuple[int, str]]:

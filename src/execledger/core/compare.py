@@ -1,7 +1,7 @@
 """Compare after running: what the model is shown of a result.
 
 An output is replaced by a reference only if its bytes are already visible: as one whole result (``same``), or line by
-line in visible reads of the same file (``covered``).
+line in visible reads of the same file, at the same places (``covered``).
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from execledger.core import references
 from execledger.core.actions import Action, Observation
+from execledger.core.coverage import Held, cut, told
 from execledger.core.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
-from execledger.core.fingerprint import fingerprint
+from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Preset
-from execledger.core.records import Category, CommandRecord
-from execledger.core.seen import Run
+from execledger.core.records import Category, CommandRecord, Lines
+from execledger.core.seen import passages
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -35,14 +38,14 @@ def judge(
         return _reused(ledger, action, record, decision, observation)
     assert observation is not None, "only a reuse goes without a result"
     mark = fingerprint(observation, steady=record.category is Category.TEST)
-    compared, steps, plain = _evidence(ledger, action, record, observation, mark, visible)
-    text = _reference(ledger, record, compared, steps, mark) if plain else ""
-    if text and _may_elide(ledger, decision):
-        return Shown("reference", text, steps, compared, steps, mark)
+    shown = _evidence(ledger, action, record, observation, mark, visible)
+    if text := _reference(ledger, record, shown, mark) if _may_elide(ledger, decision) else "":
+        return replace(shown, kind="reference", text=text)
+    shown = replace(shown, refers_to=(), lines=(), end=None)
     if isinstance(decision, Nudge) and _equal(ledger, decision.refers_to[0], mark):
         remark = references.remark(ledger, decision.rule, decision.refers_to[0])
-        return Shown("remark", remark, decision.refers_to, compared, steps, mark)
-    return Shown("full", "", (), compared, steps, mark)
+        return replace(shown, kind="remark", text=remark, refers_to=decision.refers_to)
+    return shown
 
 
 def eligible(record: CommandRecord, observation: Observation) -> bool:
@@ -52,20 +55,45 @@ def eligible(record: CommandRecord, observation: Observation) -> bool:
 
 
 def _reused(
-    ledger: Ledger, action: Action, record: CommandRecord, decision: Reuse, observation: Observation | None
+    ledger: Ledger,
+    action: Action,
+    record: CommandRecord,
+    decision: Reuse,
+    observation: Observation | None,
 ) -> Shown:
     """The reference for a command that was not run; judged against what it refers to where a recording allows that."""
-    text = references.suppressed(ledger, record, decision.refers_to)
+    text = references.suppressed(ledger, record, decision)
     compared: Compared | None = None
     steps: tuple[int, ...] = ()
     # By an output that is not whole nothing can be judged; a journal keeps none of a call that was not run.
     if observation is not None and not observation.truncated:
         mark = fingerprint(observation, steady=False)
         steps = tuple(step for step in decision.refers_to if _digest(ledger, step) == mark.digest)
-        runs = None if steps else _runs(ledger, action, record, observation, frozenset(decision.refers_to), alone=True)
-        compared = "same" if steps else "different" if runs is None else "covered"
-        steps = steps or _steps(runs)
-    return Shown("reference", text, decision.refers_to, compared, steps)
+        covered = not steps and _as_told(ledger, action, record, decision, observation)
+        compared = "same" if steps else "covered" if covered else "different"
+        steps = steps or (decision.refers_to if covered else ())
+    return Shown("reference", text, decision.refers_to, compared, steps, lines=decision.lines)
+
+
+def _as_told(ledger: Ledger, action: Action, record: CommandRecord, decision: Reuse, observation: Observation) -> bool:
+    """The output has the lines that the reuse names, as the results that it refers to show them at these places."""
+    view = record.view
+    seen = ledger.seen(action.thread, view.path) if view is not None else None
+    lines = ledger.returned(view, observation) if view is not None and eligible(record, observation) else None
+    if seen is None or lines is None or not decision.lines:
+        return False
+    texts: list[str] = []
+    ended, newline = False, True
+    for one in decision.lines:
+        shown = seen.passage(decision.refers_to[one.by], Lines(one.first, one.last))
+        if shown is None:
+            return False
+        texts += shown.texts
+        ended, newline = shown.end == one.last, shown.newline
+    places = tuple(place for one in decision.lines for place in range(one.first, one.last + 1))
+    numbers = lines.numbers[0]
+    same = seen.known(lines.texts[0]) == tuple(texts) and (numbers is None or numbers == places)
+    return same and (lines.end is None or (ended and newline == lines.newline))
 
 
 def _evidence(
@@ -75,17 +103,21 @@ def _evidence(
     observation: Observation,
     mark: Fingerprint,
     visible: Container[int],
-) -> tuple[Compared | None, tuple[int, ...], bool]:
-    """How a result compares with everything visible, what bears that out, and whether a reference may say so."""
+) -> Shown:
+    """How a result compares with everything visible, and what bears that out."""
     if not eligible(record, observation):
-        return None, (), False
+        return Shown("full", result=mark)
+    lines = ledger.returned(record.view, observation) if record.view is not None else None
+    end = lines.end if lines is not None else None
     for step in reversed(ledger.same(action.thread, mark.digest)):
         if step in visible:
-            return "same", (step,), True
+            runs = _runs(ledger, action, record, observation, visible, frozenset((step,)))
+            return Shown("full", "", (step,), "same", (step,), mark, lines=told(runs or [], (step,)), end=end)
     runs = _runs(ledger, action, record, observation, visible)
     if runs is None:
-        return "different", (), False
-    return "covered", _steps(runs), _tells_all(ledger, action, record, observation, runs)
+        return Shown("full", compared="different", result=mark)
+    steps = _steps(runs)
+    return Shown("full", "", steps, "covered", steps, mark, lines=told(runs, steps), end=end)
 
 
 def _runs(
@@ -94,55 +126,41 @@ def _runs(
     record: CommandRecord,
     observation: Observation,
     visible: Container[int],
-    *,
-    alone: bool = False,
-) -> list[Run] | None:
-    """The output's lines as runs that stand in visible reads of the file; None if they don't, or not in few results."""
+    among: Container[int] | None = None,
+) -> Held | None:
+    """The output's lines as runs that visible reads show at the same places, of the steps ``among`` if these are given;
+    None if some are not shown so, or only in too many results."""
     if record.view is None or not eligible(record, observation):
         return None
     seen = ledger.seen(action.thread, record.view.path)
     lines = ledger.returned(record.view, observation) if seen is not None else None
-    if seen is None or lines is None or len(lines.texts) != 1:
+    if seen is None or lines is None or not lines.certain:
         return None
-    # Judged against named results, their lines are looked up in an index of their own.
-    runs = (seen.of(visible) if alone else seen).cut(lines, visible, ledger.policy.min_run)
+    min_run = ledger.policy.min_run
+    runs: Held = []
+    asked = passages(lines)
+    for one in asked:
+        held = seen.held(one, visible, ledger.unclear(action.thread, visible), min_run)
+        held = held if among is None else [run for run in held if run[1] in among]
+        found = cut(Lines(one.first, one.last), held, min_run, alone=len(asked) == 1)
+        if found is None:
+            return None
+        runs += found
     return runs if runs and len(_steps(runs)) <= ledger.policy.max_results else None
 
 
-def _steps(runs: list[Run] | None) -> tuple[int, ...]:
-    return tuple(sorted({run.step for run in runs or ()}))
+def _steps(runs: Held) -> tuple[int, ...]:
+    return tuple(sorted({step for _, step in runs}))
 
 
-def _tells_all(
-    ledger: Ledger, action: Action, record: CommandRecord, observation: Observation, runs: list[Run]
-) -> bool:
-    """A reference would hide nothing: neither a gap where lines were removed or moved, nor another answer than before.
-
-    That every line stands above is true either way, but a model that looks at its own edit must see what it did.
-    """
-    view = record.view
-    lines = ledger.returned(view, observation) if view is not None else None
-    if view is None or lines is None or (len(runs) > 1 and not all(run.in_place for run in runs)):
-        return False
-    ends = {one.end for one in ledger.observed(action.thread, view.path) if one.step in _steps(runs)}
-    moved = lines.end is not None and not ends <= {None, lines.end}
-    holders = [ledger.results[run.step] for run in runs]
-    answers = {
-        one.print.lines for one in holders if one.print and one.record.view and one.record.view.ranges == view.ranges
-    }
-    return not moved and answers <= {len(lines.texts[0])}
-
-
-def _reference(
-    ledger: Ledger, record: CommandRecord, compared: Compared | None, steps: tuple[int, ...], mark: Fingerprint
-) -> str:
+def _reference(ledger: Ledger, record: CommandRecord, shown: Shown, mark: Fingerprint) -> str:
     """The reference, if there is something to refer to and it is worth the detour."""
-    if compared not in ("same", "covered") or mark.size < ledger.policy.min_output:
+    if not shown.refers_to or mark.size < ledger.policy.min_output:
         return ""
-    if compared == "same":
-        text = references.same(ledger, record, steps[0])
+    if shown.compared == "same":
+        text = references.same(ledger, shown.refers_to[0])
     else:
-        text = references.covered(ledger, record, steps, mark.lines)
+        text = references.covered(ledger, record, shown.lines, shown.refers_to)
     return text if len(text.encode()) <= mark.size * ledger.policy.max_share else ""
 
 
@@ -155,7 +173,7 @@ def _may_elide(ledger: Ledger, decision: Decision) -> bool:
 
 def _equal(ledger: Ledger, step: int, mark: Fingerprint) -> bool:
     earlier = ledger.results[step].print
-    return earlier is not None and earlier.steady == mark.steady
+    return earlier is not None and alike(earlier, mark)
 
 
 def _digest(ledger: Ledger, step: int) -> str:

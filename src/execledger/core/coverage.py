@@ -5,47 +5,55 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from execledger.core.decisions import Told
 from execledger.core.policy import Policy
 from execledger.core.records import Lines, View
 
 if TYPE_CHECKING:
     from execledger.core.observations import ObservationRecord
 
-Held = list[tuple[Lines, tuple[int, ...]]]
-"""Runs of lines, and the steps whose results hold their text."""
+Held = list[tuple[Lines, int]]
+"""Runs of lines, and the step whose result shows them, newest first."""
+MAX_RUNS = 8
+"""Runs that one reference may name: more is a puzzle, and the bound keeps the search short."""
 
 
 def cover(
-    view: View, records: list[ObservationRecord], shown: Callable[[int], bool], policy: Policy
-) -> tuple[int, ...] | None:
-    """The steps whose visible results hold every line that ``view`` asks for; None if some line is missing.
+    view: View, records: list[ObservationRecord], shown: Callable[[int], bool], policy: Policy, *, ended: bool
+) -> Held | None:
+    """Lines that ``view`` asks for, cut into runs that visible results show; None if some line is missing.
 
     ``records`` must all be of the file as it stands. A line counts only in a contiguous run of ``policy.min_run``
-    lines, unless one run is the whole answer.
+    lines, unless one run is the whole answer. With ``ended``, what is asked for to the end of the file must be shown by
+    a result that shows that end.
     """
-    held, end = _held(records, shown)
-    steps: list[int] = []
+    end = next((record.end for record in reversed(records) if record.end is not None), None)
+    runs: Held = []
     for asked in view.ranges:
         lines = absolute(asked, end, floating=view.floating)
         if lines is None or lines.last is None:
             return None
-        found = _cut(lines, held, policy.min_run, alone=len(view.ranges) == 1)
+        last = end if ended and lines.last == end and (asked.last is None or asked.last > end) else None
+        found = cut(lines, _held(records, shown, end, last), policy.min_run, alone=len(view.ranges) == 1)
         if found is None:
             return None
-        steps += found
-    unique = tuple(sorted(set(steps)))
-    return unique if len(unique) <= policy.max_results else None
+        runs += found
+    return runs if len({step for _, step in runs}) <= policy.max_results else None
 
 
-def _held(records: list[ObservationRecord], shown: Callable[[int], bool]) -> tuple[Held, int | None]:
-    """What visible results hold, newest first, counted from the file's start; and where the file ends, if known."""
-    end = next((record.end for record in reversed(records) if record.end is not None), None)
+def _held(records: list[ObservationRecord], shown: Callable[[int], bool], end: int | None, last: int | None) -> Held:
+    """What visible results hold, newest first, counted from the file's start; ``last`` only by those that end there."""
     held: Held = []
     for record in reversed(records):
-        if all(shown(step) for step in record.holders):
-            runs = (absolute(run, end) for run in record.ranges)
-            held += [(run, record.holders) for run in runs if run is not None]
-    return held, end
+        if not shown(record.holder):
+            continue
+        for run in record.ranges:
+            lines = absolute(run, end)
+            if lines is not None and last is not None and lines.last == last != record.end:
+                lines = Lines(lines.first, last - 1) if lines.first < last else None
+            if lines is not None:
+                held.append((lines, record.holder))
+    return held
 
 
 def absolute(lines: Lines, end: int | None, *, floating: bool = False) -> Lines | None:
@@ -64,23 +72,35 @@ def absolute(lines: Lines, end: int | None, *, floating: bool = False) -> Lines 
     return Lines(lines.first, last) if last >= lines.first else None
 
 
-def _cut(asked: Lines, held: Held, min_run: int, *, alone: bool) -> list[int] | None:
-    """The steps that hold ``asked`` in runs of at least ``min_run`` lines, as few as a greedy choice finds."""
+def cut(asked: Lines, held: Held, min_run: int, *, alone: bool) -> Held | None:
+    """``asked`` as runs of at least ``min_run`` lines that are held, of as few results as a greedy choice finds.
+
+    With ``alone``, a single shorter run will do if it is all that is asked for.
+    """
     assert asked.last is not None
-    steps: list[int] = []
-    at = previous = asked.first
+    runs: Held = []
+    at = asked.first
     while at <= asked.last:
         reaching = [one for one in held if one[0].first <= at <= (one[0].last or 0)]
-        if not reaching:
+        if not reaching or len(runs) == MAX_RUNS:
             return None
-        best = max(reaching, key=lambda one: one[0].last or 0)
-        run, holders = best
+        used = {step for _, step in runs}
+        run, step = max(reaching, key=lambda one: (min(one[0].last or 0, asked.last or 0), one[1] in used))
         last = min(run.last or asked.last, asked.last)
         # A run that is too short from here on may begin inside the one before it, if that stays long enough.
         begin = min(at, last - min_run + 1)
         whole = alone and at == asked.first and last == asked.last
-        if not whole and (begin < run.first or begin - previous < (min_run if begin < at else 0)):
+        if whole:
+            return [(asked, step)]
+        if begin < run.first or (begin < at and (not runs or begin - runs[-1][0].first < min_run)):
             return None
-        steps += holders
-        previous, at = begin, last + 1
-    return steps
+        if begin < at:
+            runs[-1] = (Lines(runs[-1][0].first, begin - 1), runs[-1][1])
+        runs.append((Lines(begin, last), step))
+        at = last + 1
+    return runs
+
+
+def told(runs: Held, steps: tuple[int, ...]) -> tuple[Told, ...]:
+    """Runs of lines, each with its place among the ``steps`` that are referred to."""
+    return tuple(Told(lines.first, lines.last or lines.first, steps.index(step)) for lines, step in runs)

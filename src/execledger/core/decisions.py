@@ -9,6 +9,17 @@ from msgspec import Struct
 from execledger.core.actions import Action, Observation
 
 
+class Told(Struct, frozen=True, array_like=True):
+    """Lines of a file, and the earlier result that shows them at that place."""
+
+    first: int
+    """The first line."""
+    last: int
+    """The last line."""
+    by: int
+    """Which of the steps that are referred to shows them, counted from 0."""
+
+
 class Allow(Struct, frozen=True, tag="allow"):
     """Run the action unchanged."""
 
@@ -29,6 +40,8 @@ class Reuse(Struct, frozen=True, tag="reuse"):
     """What was found, as short facts."""
     refers_to: tuple[int, ...]
     """The steps whose results hold what the action would print."""
+    lines: tuple[Told, ...] = ()
+    """The lines of the file that it asks for, and which of these steps shows each; none where it is no read."""
 
 
 class Nudge(Struct, frozen=True, tag="nudge"):
@@ -53,11 +66,13 @@ class Fingerprint(Struct, frozen=True):
     digest: str
     """Of the output, the error output, the exit status: byte for byte."""
     steady: str
-    """The same without durations, addresses and dates, for tests alone; only repeats are judged by it, never reuse."""
+    """The same without timings, for tests alone; only repeats are judged by it, never reuse."""
     size: int
     """Bytes of output."""
     lines: int
     """Lines of output."""
+    timings: tuple[str, ...] = ()
+    """The timings that ``steady`` leaves out, as they were printed."""
 
 
 class Shown(Struct, frozen=True):
@@ -77,6 +92,10 @@ class Shown(Struct, frozen=True):
     """The true result; None if the action did not run."""
     instead: Literal["reference", "remark"] | None = None
     """In shadow mode: what would have been shown in place of the plain output; None if nothing else would have."""
+    lines: tuple[Told, ...] = ()
+    """The lines of the file that a reference stands for, and which of ``refers_to`` shows each at that place."""
+    end: int | None = None
+    """The last line of that file, if the result tells it."""
 
 
 class Step(Struct, frozen=True, omit_defaults=True):

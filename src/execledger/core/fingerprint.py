@@ -1,22 +1,27 @@
-"""Digests of results: exact ones for claims, steady ones for noticing repeats."""
+"""Digests of results: exact ones for claims, steady ones, without timings, for noticing repeats."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from itertools import islice
 
 from execledger.core.actions import Observation
 from execledger.core.decisions import Fingerprint
 
-VOLATILE = re.compile(
-    # The look ahead turns most characters away before any alternative is tried.
-    r"(?=[\d/p=\-_*])(?:"
-    r"(?<![\w.])\d+(?:\.\d+)?(?:\s?(?:s|ms|us|ns|sec|secs|seconds?|minutes?)\b|:\d\d(?::\d\d)?(?:\.\d+)?\b)"
-    r"|0x[0-9a-fA-F]{4,}|(?<!\w)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?"
-    r"|/tmp/[\w./-]+|\bpid[ =:]?\d+|pytest-\d+|[=\-_*]{5,})"
+TIMING = re.compile(
+    r"(?<![\w.:-])(?P<value>\d+(?:\.(?P<digits>\d+))?)\s?(?P<unit>s|ms|us|µs|ns|secs?|seconds?|mins?|minutes?)\b"
+    r"|(?<=\()(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)(?=\))"
 )
-"""What differs between two runs of one test: durations, times, addresses, dates, temporary names, and rules drawn to
-the width of the text in them."""
+"""How long something took, as test runners print it."""
+RULER = re.compile(r"[=\-_*]{5,}")
+"""Rules that are drawn to the width of the text in them."""
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+"""Units of time, in seconds."""
+JITTER = 2
+"""Timings are close if they differ by this factor at most, or by this many units of their last digit."""
+MAX_TIMINGS = 64
+"""Timings in one output beyond which they are not told apart from other numbers."""
 
 
 def digest(*texts: str) -> str:
@@ -38,9 +43,37 @@ def fingerprint(observation: Observation, *, steady: bool) -> Fingerprint:
     )
     data = output.encode("utf-8", "surrogatepass")
     exact = _digest(b"%d:%b%b" % (len(data), data, rest.encode("utf-8", "surrogatepass")))
+    timings = tuple(islice((found[0] for found in TIMING.finditer(output)), MAX_TIMINGS + 1)) if steady else ()
+    steady = steady and len(timings) <= MAX_TIMINGS
     return Fingerprint(
         digest=exact,
-        steady=digest(VOLATILE.sub("#", output), rest) if steady else exact,
+        steady=digest(RULER.sub("#", TIMING.sub("#", output)), rest) if steady else exact,
         size=len(data),
         lines=output.count("\n") + (1 if output and not output.endswith("\n") else 0),
+        timings=timings if steady else (),
     )
+
+
+def alike(one: Fingerprint, other: Fingerprint) -> bool:
+    """Two results are the same but for timings that are close: 5 ms is not 50 ms, and another date is another one."""
+    return (
+        one.steady == other.steady
+        and len(one.timings) == len(other.timings)
+        and all(map(_close, one.timings, other.timings))
+    )
+
+
+def _close(one: str, other: str) -> bool:
+    (first, unit), (second, other_unit) = _seconds(one), _seconds(other)
+    low, high = sorted((first, second))
+    return one == other or high <= JITTER * low or high - low <= JITTER * max(unit, other_unit) * 1.001
+
+
+def _seconds(timing: str) -> tuple[float, float]:
+    """A timing in seconds, and the worth of its last digit."""
+    found = TIMING.search(f"({timing})")
+    assert found is not None, "it was found as a timing"
+    if found["hours"]:
+        return int(found["hours"]) * 3600.0 + int(found["minutes"]) * 60 + int(found["seconds"]), 1.0
+    scale = SECONDS.get(found["unit"]) or SECONDS["min" if found["unit"].startswith("min") else "s"]
+    return float(found["value"]) * scale, scale / 10 ** len(found["digits"] or "")

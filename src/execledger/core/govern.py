@@ -11,13 +11,15 @@ from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.actions import Action, Aside
-from execledger.core.coverage import cover
+from execledger.core.coverage import Held, cover, told
 from execledger.core.decisions import Allow, Decision, Nudge, Reuse
 from execledger.core.faults_seen import names
+from execledger.core.fingerprint import alike
 from execledger.core.policy import Preset
-from execledger.core.records import CHANGED, Category, CommandRecord, Effects
+from execledger.core.records import CHANGED, Category, CommandRecord, Effects, View
 from execledger.core.seal import NOT_FOUND, stopped
 from execledger.core.transient import transient
 from execledger.core.understand import provable
@@ -159,12 +161,29 @@ def seen_content(case: Case) -> Decision | None:
         return None
     if view.numbering:
         # Numbers are asked for: only a result that prints them holds what would be printed.
-        valid = [one for one in valid if all(_numbered(ledger, step) for step in one.holders)]
-    steps = cover(view, valid, case.shown, ledger.policy)
-    if steps is None or not _proven(case):
+        valid = [one for one in valid if _numbered(ledger, one.holder)]
+    paper = ledger.policy.preset is Preset.PAPER
+    runs = cover(view, valid, case.shown, ledger.policy, ended=not paper)
+    if runs is None or not (paper or _believable(case, view, runs)) or not _proven(case):
         return None
+    steps = tuple(sorted({step for _, step in runs}))
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
-    return Reuse("whole-read" if whole else "covered-read", (f"file: {view.path}", reason), steps)
+    rule, proof = "whole-read" if whole else "covered-read", (f"file: {view.path}", reason)
+    return Reuse(rule, proof, steps, told(runs, steps))
+
+
+def _believable(case: Case, view: View, runs: Held) -> bool:
+    """Each run is at its place in the result that is referred to, and no newer visible result shows it differently."""
+    seen = case.ledger.seen(case.action.thread, view.path)
+    since = case.ledger.unclear(case.action.thread, case.visible)
+    for lines, step in runs:
+        shown = seen.passage(step, lines) if seen is not None else None
+        if seen is None or shown is None:
+            return False
+        asked = replace(shown, end=shown.end if shown.end == lines.last else None, numbered=bool(view.numbering))
+        if (lines, step) not in seen.held(asked, case.visible, since, 1):
+            return False
+    return True
 
 
 def _proven(case: Case) -> bool:
@@ -258,11 +277,11 @@ def _in_loop(ledger: Ledger, result: Result) -> bool:
     if result.record.category is not Category.TEST or result.print is None:
         return False
     same = [
-        other.print.steady
+        other.print
         for other in ledger.results[-ledger.policy.repeat_window :]
         if other.record.normalized == result.record.normalized and other.print is not None
     ]
-    return len(same) > 1 and len(set(same)) == 1
+    return len(same) > 1 and all(alike(result.print, other) for other in same)
 
 
 RULES: tuple[Callable[[Case], Decision | None], ...] = (

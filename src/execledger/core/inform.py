@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.core.observations import FileSeen, ObservationRecord, Sight, shown_name, spans
+from execledger.core.observations import FileSeen, ObservationRecord, Sight, spans
 from execledger.core.plain import clip, printable
 from execledger.core.policy import Preset
 from execledger.shell.paths import beneath
@@ -95,11 +95,8 @@ def _focus(ledger: Ledger) -> Iterable[str]:
             symbols = "symbols unknown"
         else:
             symbols = ", ".join(printable(name) for name in reversed(modified.symbols[-MAX_SYMBOLS:]))
-        yield (
-            f"- {shown_name(modified.path, ledger.home)}: {symbols}"
-            if symbols
-            else f"- {shown_name(modified.path, ledger.home)}"
-        )
+        name = ledger.name_of(modified.path)
+        yield f"- {name}: {symbols}" if symbols else f"- {name}"
 
 
 def _refresh(
@@ -147,7 +144,5 @@ def status(ledger: Ledger, record: ObservationRecord, local: int, sealed: bool) 
 
 def context(ledger: Ledger, record: ObservationRecord, visible: Container[int]) -> str:
     """Whether the text that a record stands for is still in the model's context."""
-    for step in record.holders:
-        if step not in visible or ledger.results[step].kind == "reference":
-            return "seen, no longer in context"
-    return "in context"
+    shown = record.holder in visible and ledger.results[record.holder].kind != "reference"
+    return "in context" if shown else "seen, no longer in context"

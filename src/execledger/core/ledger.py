@@ -5,6 +5,7 @@ State changes only in ``record``, at a cost proportional to the step. Everything
 
 from __future__ import annotations
 
+import posixpath
 from collections import deque
 from collections.abc import Callable, Container
 
@@ -19,9 +20,10 @@ from execledger.core.lines import Returned, returned
 from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy
-from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Lines, View
+from execledger.core.records import Category, CommandRecord, Effects, Lines, View
 from execledger.core.seal import ending
 from execledger.core.seen import SeenLines
+from execledger.core.sights import sights
 from execledger.core.understand import classify
 from execledger.core.withheld import marked
 from execledger.redact import REDACTED, redact
@@ -31,6 +33,8 @@ from execledger.shell.paths import resolve
 
 NEVER = -1
 """A value that no change counter ever has: nothing was unchanged since."""
+MAX_UNCLEAR = 64
+"""Steps that may show any file, kept per thread: the newest visible one counts."""
 
 
 class Result(Struct, frozen=True):
@@ -48,8 +52,6 @@ class Result(Struct, frozen=True):
     """Which call of that conversation it was, from 0."""
     exit_status: int | None
     """Its exit status."""
-    begins: str
-    """How its output begins."""
     print: Fingerprint | None
     """Its fingerprint; None if it did not run."""
     sound: bool
@@ -86,6 +88,9 @@ class Ledger:
         self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
         self._files: dict[str, dict[str, FileSeen]] = {}
         self._seen: dict[tuple[str, str], SeenLines] = {}
+        self._named: dict[tuple[str, str], list[str]] = {}
+        self._unclear: dict[str, deque[int]] = {}
+        self._moved = False
         self._same: dict[tuple[str, str], list[int]] = {}
         self._repeats: dict[tuple[str, str | None, str], int] = {}
         self._symbols = symbols
@@ -168,6 +173,14 @@ class Ledger:
         """The lines of ``path`` that were shown on ``thread``."""
         return self._seen.get((thread, path))
 
+    def unclear(self, thread: str, visible: Container[int]) -> int:
+        """The newest visible step whose output may show lines of any file; -1 if there is none."""
+        return next((step for step in reversed(self._unclear.get(thread, ())) if step in visible), -1)
+
+    def name_of(self, path: str) -> str:
+        """A file's name for people and models: relative while every command has started in the same directory."""
+        return shown_name(path, None if self._moved else self.home)
+
     def observed(self, thread: str, path: str) -> list[ObservationRecord]:
         """The observation records of ``path``, oldest first."""
         seen = self.files(thread).get(path)
@@ -194,7 +207,7 @@ class Ledger:
         """Take in a completed step."""
         record = self.classify(step.action)
         self._understood = None
-        self.home = self.home or step.action.cwd
+        self._locate(step.action.cwd)
         at = len(self.results)
         ran = not isinstance(step.decision, Reuse) or step.shown.kind != "reference"
         result = self._result(step, record, ran)
@@ -225,6 +238,15 @@ class Ledger:
             # Last, so that a fault in naming symbols leaves the step recorded whole.
             self._name_symbols(step, record)
 
+    def _locate(self, cwd: str | None) -> None:
+        """The directory that names are relative to; once a command starts elsewhere, files have absolute names."""
+        self.home = self.home or cwd
+        if cwd != self.home and not self._moved:
+            self._moved = True
+            for files in self._files.values():
+                for path, seen in files.items():
+                    seen.rename(self.name_of(path))
+
     def _note_error(self, at: int, observation: Observation, record: CommandRecord) -> None:
         """Files that an error names. What a search shows may be a traceback, but a hit is no compiler's message."""
         text = f"{observation.output}\n{observation.stderr}" if observation.stderr else observation.output
@@ -247,7 +269,6 @@ class Ledger:
             thread=step.action.thread,
             ordinal=self.calls(step.action.thread),
             exit_status=observation.exit_status,
-            begins=_beginning(observation.output) if full else "",
             print=mark if ran else None,
             sound=ran and not observation.timed_out and (not observation.truncated or observation.cut is not None),
             whole=full and not observation.truncated,
@@ -276,34 +297,63 @@ class Ledger:
                 shown = self.returned(record.view, step.observation)
                 shown = marked(shown, step.withheld) if shown is not None and step.withheld else shown
         if shown is not None and record.view is not None:
-            self._seen.setdefault((thread, record.view.path), SeenLines()).add(at, shown)
-            self._note(step, record.view.path, at, shown.ranges, shown.end, ())
-        elif result.kind == "reference" and result.print is not None and step.inherits is None:
+            self._index(at, thread, record.view.path, shown)
+            self._note(step, record.view.path, at, shown.ranges, shown.end, at)
+        elif result.kind != "reference":
+            self._glance(at, step, record)
+        elif result.print is not None and step.inherits is None:
             self._confirm(at, step, record)
         return shown
 
-    def _confirm(self, at: int, step: Step, record: CommandRecord) -> None:
-        """A reference after running: what it points at was found to be true just now."""
-        view, mark = record.view, step.shown.result
-        if view is None or mark is None or view.floating or view.numbering == CHANGED:
-            return
-        if len(view.ranges) != 1 or not view.path.startswith("/"):
-            return
-        holders = [self.results[step].record.view for step in step.shown.refers_to]
-        if any(holder is None or holder.path != view.path for holder in holders):
-            # The bytes stand there, but in something else than a read of this file.
-            return
-        if not view.numbering and any(holder is not None and holder.numbering for holder in holders):
-            # The lines still stand there, but under numbers that an edit above them may have moved.
-            return
-        first = view.ranges[0].first
-        ranges = (Lines(first, first + mark.lines - 1),)
-        end = first + mark.lines - 1 if view.ranges[0].last is None else None
-        self._note(step, view.path, at, ranges, end, step.shown.refers_to)
+    def _index(self, at: int, thread: str, path: str, shown: Returned) -> None:
+        """Take in the lines of a file that were shown at known places."""
+        if (thread, path) not in self._seen:
+            self._seen[thread, path] = SeenLines()
+            self._named.setdefault((thread, path.rpartition("/")[2]), []).append(path)
+        self._seen[thread, path].add(at, shown)
 
-    def _note(
-        self, step: Step, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, sources: tuple[int, ...]
-    ) -> None:
+    def _glance(self, at: int, step: Step, record: CommandRecord) -> None:
+        """Take in that a result may show lines of files in another way than a plain read does.
+
+        It holds nothing, but it is newer than what it contradicts. Only the files that it names are visited.
+        """
+        thread, output = step.action.thread, step.observation.output
+        if not output.strip() and record.view is None:
+            return
+        for name in (*record.shows, *((record.view.path,) if record.view is not None else ())):
+            for seen in self._meant(thread, name):
+                seen.close(at)
+        if "" in record.shows:
+            self._unclear.setdefault(thread, deque(maxlen=MAX_UNCLEAR)).append(at)
+        hits: dict[str, list[tuple[int, str]]] = {}
+        for name, place, text in sights(step.action, output):
+            hits.setdefault(name, []).append((place, text))
+        for name, lines in hits.items():
+            named = (name,) if name else (*record.looks_at, *record.writes)
+            for seen in {id(one): one for each in named for one in self._meant(thread, each)}.values():
+                seen.doubt(at, ((place, _public(text)) for place, text in lines if seen.covers(place)))
+
+    def _meant(self, thread: str, name: str) -> list[SeenLines]:
+        """The files that ``name`` may mean: relative to an unknown directory, every one whose name ends so."""
+        path = posixpath.normpath(name) if name else ""
+        if path.startswith("/"):
+            known = self._seen.get((thread, path))
+            return [known] if known is not None else []
+        paths = self._named.get((thread, path.rpartition("/")[2]), ())
+        return [self._seen[thread, one] for one in paths if one.endswith(f"/{path}")]
+
+    def _confirm(self, at: int, step: Step, record: CommandRecord) -> None:
+        """A reference after running: what it points at was found to be true just now, at the places that it names."""
+        shown, view = step.shown, record.view
+        if view is None or not view.path.startswith("/"):
+            return
+        for by, holder in enumerate(shown.refers_to):
+            ranges = tuple(Lines(one.first, one.last) for one in shown.lines if one.by == by)
+            ended = any(lines.last == shown.end for lines in ranges)
+            if ranges:
+                self._note(step, view.path, at, ranges, shown.end if ended else None, holder)
+
+    def _note(self, step: Step, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, holder: int) -> None:
         local: int | None = self.modifications.local(path)
         if step.inherits is not None:
             origin = self.observed(self.results[step.inherits].thread, path)
@@ -312,9 +362,9 @@ class Ledger:
             # The record was let go of: nobody knows any more how often the file had changed by then.
             return
         files = self._files.setdefault(step.action.thread, {})
-        seen = files.pop(path, None) or FileSeen(shown_name(path, self.home))
+        seen = files.pop(path, None) or FileSeen(self.name_of(path))
         files[path] = seen
-        seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), sources or (at,)))
+        seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), holder))
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Counters, scripts and disturbances: what the step changed or may have changed."""
@@ -354,7 +404,7 @@ class Ledger:
             self.last_nudge[step.action.thread] = at
 
 
-def _beginning(output: str) -> str:
-    """The first line with something in it; nothing if a key stands in it: no reference repeats one."""
-    line = next((line.strip() for line in output[:2000].split("\n") if line.strip()), "")
-    return "" if REDACTED in redact(line) else line
+def _public(text: str) -> str:
+    """A line as a journal keeps it, so that a ledger that is rebuilt from one finds the same."""
+    kept = redact(text)
+    return kept if REDACTED in kept else text

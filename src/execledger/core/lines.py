@@ -1,10 +1,12 @@
-"""From an output back to the file's lines: which were really returned, and how they are numbered."""
+"""From an output back to the file's lines: which were really returned, at which places, and how they are numbered."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.actions import Observation
 from execledger.core.records import CHANGED, Lines, View
@@ -17,6 +19,10 @@ COMPLAINT = re.compile(
     re.MULTILINE,
 )
 """A reader's complaint. Behind a pipe it stands in the output of a command that reports success."""
+
+
+MAX_RESULT = 200_000
+"""Characters of an output beyond which its lines are not indexed: it neither covers nor is covered."""
 
 
 class Returned(Struct, frozen=True):
@@ -33,14 +39,44 @@ class Returned(Struct, frozen=True):
     withheld: frozenset[str] = frozenset()
     """What stands among the texts for lines whose text was withheld."""
 
-    def first(self, piece: int) -> int | None:
-        """The line that a piece begins with, if its lines are one run of the file's."""
-        numbers = self.numbers[piece]
-        if numbers:
-            return numbers[0] if numbers[-1] - numbers[0] == len(numbers) - 1 else None
-        one = self.ranges[0] if self.ranges and piece == 0 else None
-        whole = one is not None and one.last is not None and one.last - one.first + 1 == len(self.texts[0])
-        return one.first if one is not None and whole and one.first > 0 else None
+    newline: bool = True
+    """The output ends with a newline."""
+
+    def placed(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Consecutive lines whose place in the file is known: the first one's line number, and their texts."""
+        for index, (texts, numbers) in enumerate(zip(self.texts, self.numbers, strict=True)):
+            if numbers is not None:
+                yield from _by_number(texts, numbers)
+            elif index == 0:
+                yield from self._by_range(texts)
+
+    @property
+    def certain(self) -> bool:
+        """The place of every line is known."""
+        return sum(len(texts) for _, texts in self.placed()) == sum(map(len, self.texts))
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """The lines that are known to be the file's last, where their line numbers are not known."""
+        counted = bool(self.ranges) and self.ranges[-1].first < 0
+        return self.texts[-1] if counted and self.numbers[-1] is None else ()
+
+    def _by_range(self, texts: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+        at = 0
+        for lines in self.ranges:
+            if lines.first < 0 or lines.last is None:
+                return
+            count = lines.last - lines.first + 1
+            yield lines.first, texts[at : at + count]
+            at += count
+
+
+def _by_number(texts: tuple[str, ...], numbers: tuple[int, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    start = 0
+    for at in range(1, len(numbers) + 1):
+        if at == len(numbers) or numbers[at] != numbers[at - 1] + 1:
+            yield numbers[start], texts[start:at]
+            start = at
 
 
 def split_lines(text: str) -> list[str]:
@@ -54,15 +90,14 @@ def split_lines(text: str) -> list[str]:
 def returned(view: View, observation: Observation) -> Returned | None:
     """The lines that ``observation`` returned for ``view``; None if it failed, is ambiguous or cut somewhere."""
     pieces = observation.pieces
-    if not observation.succeeded or not observation.output or not pieces:
+    if not observation.succeeded or not observation.output or not pieces or len(observation.output) > MAX_RESULT:
         return None
     if view.numbering == CHANGED:
         return None
     if _complains(view, observation):
         return None
-    if len(pieces) == 1:
-        return _whole(view, split_lines(pieces[0]))
-    return _elided(view, pieces[0], pieces[1])
+    found = _whole(view, split_lines(pieces[0])) if len(pieces) == 1 else _elided(view, pieces[0], pieces[1])
+    return found if found is None or observation.output.endswith("\n") else replace(found, newline=False)
 
 
 def _complains(view: View, observation: Observation) -> bool:

@@ -36,8 +36,8 @@ class ObservationRecord(Struct, frozen=True):
     """The global change counter."""
     clock: int
     """How many commands that may write had run."""
-    holders: tuple[int, ...]
-    """The steps whose results hold the text: this one, or those that its reference points at."""
+    holder: int
+    """The step whose result shows the text: this one, or the one that its reference points at."""
 
 
 class Sight(Struct, frozen=True):
@@ -68,6 +68,11 @@ class FileSeen(Struct):
     """The status and context of each sight in that line."""
     line: str = ""
     """The line that a view had for it last."""
+
+    def rename(self, name: str) -> None:
+        """Give the file another name; its line in the view is made anew."""
+        self.name = name
+        self.settled, self.moment, self.words = None, None, []
 
     def add(self, record: ObservationRecord) -> None:
         """Take in a new record; it hides what older ones show of the same lines."""

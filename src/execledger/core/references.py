@@ -1,15 +1,17 @@
 """The words of references and remarks.
 
-A reference names its target in words that the model can resolve (the command, how many commands ago, how it begins) and
-stands in brackets with our name, so that it can't be mistaken for file content.
+A reference names what it stands for in words that the model can resolve (the lines and the file, the command that
+showed them, how many commands ago) in brackets with our name, so that it can't be mistaken for file content.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from execledger.core.decisions import Reuse, Told
 from execledger.core.plain import clip, printable
 from execledger.core.records import CommandRecord, Lines
+from execledger.shell.ranges import union
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger, Result
@@ -34,40 +36,66 @@ def ago(count: int) -> str:
     return "1 command ago" if count == 1 else f"{count} commands ago"
 
 
-def _target(ledger: Ledger, step: int, record: CommandRecord, width: int) -> str:
-    """One earlier result: its command, how long ago, and how it begins."""
+def _target(ledger: Ledger, step: int, width: int) -> str:
+    """One earlier result: its command, and how long ago it was."""
     result: Result = ledger.results[step]
     back = ago(ledger.calls(result.thread) - result.ordinal)
-    begins = clip(printable(result.begins).strip("\"'` "), 28)
-    hint = f', beginning "{begins}"' if begins and width > 40 else ""
-    if result.record.exact == record.exact and result.record.cwd == record.cwd:
-        return f"this same command, {back}{hint}"
-    return f"`{clip(printable(result.command), width)}`, {back}{hint}"
+    return f"`{clip(printable(result.command), width)}`, {back}"
 
 
-def suppressed(ledger: Ledger, record: CommandRecord, steps: tuple[int, ...]) -> str:
+def _named(ledger: Ledger, path: str) -> str:
+    """A file's name; in quotes if it would not be read as one word."""
+    name = ledger.name_of(path)
+    return f'"{name}"' if " " in name else name
+
+
+def _shown_by(ledger: Ledger, path: str, lines: tuple[Told, ...], steps: tuple[int, ...]) -> str:
+    """Which lines of a file are as which results showed them."""
+    runs: dict[int, list[Lines]] = {}
+    for one in lines:
+        runs.setdefault(one.by, []).append(Lines(one.first, one.last))
+    parts: list[str] = []
+    for by, group in runs.items():
+        joined = union((), tuple(group))
+        single = len(joined) == 1 and joined[0].first == joined[0].last
+        spans = ", ".join(map(span, joined))
+        target = _target(ledger, steps[by], 60 if len(runs) == 1 else 36)
+        if parts:
+            parts.append(f"{'line' if single else 'lines'} {spans} by {target}")
+        else:
+            subject, verb = ("Line", "is") if single else ("Lines", "are")
+            parts.append(f"{subject} {spans} of {_named(ledger, path)} {verb} as shown by {target}")
+    return ", and ".join(parts)
+
+
+def suppressed(ledger: Ledger, record: CommandRecord, decision: Reuse) -> str:
     """The reference that answers a command that was not run."""
-    result = ledger.results[steps[0]]
-    targets = " and ".join(_target(ledger, step, record, 60 if len(steps) == 1 else 36) for step in steps)
+    result = ledger.results[decision.refers_to[0]]
     status = f" Exit status {result.exit_status}." if result.exit_status not in (0, None) else ""
-    return f"{MARK}not run, its output still stands above, unchanged: {targets}.{status} Repeat it to see it again.]"
+    if record.view is not None and decision.lines:
+        path = record.view.path
+        reason = f"{_named(ledger, path)} has not changed"
+        claim = _shown_by(ledger, path, decision.lines, decision.refers_to)
+    else:
+        reason = "nothing has changed since"
+        claim = f"Its output is the same as that of {_target(ledger, decision.refers_to[0], 60)}"
+    return f"{MARK}not run, {reason}. {claim}.{status} Repeat it to see it again.]"
 
 
-def same(ledger: Ledger, record: CommandRecord, step: int) -> str:
+def same(ledger: Ledger, step: int) -> str:
     """The reference for an output that one visible result already has, byte for byte."""
-    return f"{MARK}ran; the output is the same as above: {_target(ledger, step, record, 60)}.]"
+    return f"{MARK}output omitted. It is the same as that of {_target(ledger, step, 60)}.]"
 
 
-def covered(ledger: Ledger, record: CommandRecord, steps: tuple[int, ...], lines: int) -> str:
-    """The reference for lines of a file that already stand in visible reads of it."""
-    width = 60 if len(steps) == 1 else 36
-    targets = " and ".join(_target(ledger, step, record, width) for step in steps)
-    return f"{MARK}ran; all {lines} lines already stand above, unchanged: {targets}.]"
+def covered(ledger: Ledger, record: CommandRecord, lines: tuple[Told, ...], steps: tuple[int, ...]) -> str:
+    """The reference for lines of a file that visible reads of it show at the same places."""
+    assert record.view is not None, "only lines of one file are covered"
+    return f"{MARK}output omitted. {_shown_by(ledger, record.view.path, lines, steps)}.]"
 
 
 def remark(ledger: Ledger, rule: str, step: int) -> str:
-    """The remark behind the result of a repeated command."""
+    """The remark behind the result of a repeated command: it claims only what the ledger knows of the agent's work."""
     what = "test" if rule == "repeated-test" else "command"
     result = ledger.results[step]
     back = ago(ledger.calls(result.thread) - result.ordinal)
-    return f"{MARK}the same {what} gave the same result {back}, and nothing was changed in between.]"
+    return f"{MARK}the same {what} gave the same result {back}, and you have edited no file in between.]"

@@ -1,181 +1,188 @@
-"""An index of shown lines: where a run of lines already stands, found by hash.
+"""The lines of one file that visible results show, by their place in the file.
 
-One index serves one file on one thread. The search looks at a bounded number of places per line, so its cost does not
-grow with the history.
+A model that is referred to an earlier result takes line *p* of the file from what that result shows as line *p*. So a
+result covers a line only if it shows the same text at the same place, and no newer visible result shows that place
+differently. The work is bounded: a fixed number of passages is kept per file, and each is compared once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.core.coverage import Held
 from execledger.core.lines import Returned
+from execledger.core.records import Lines
 from execledger.core.withheld import mark
 
-MAX_PLACES = 16
-"""Places that are remembered for one run of three lines, newest last: older copies of boilerplate are forgotten."""
+MAX_PASSAGES = 64
+"""Passages that are kept per file, newest last. Those that are let go of cover nothing any more."""
+MAX_DOUBTS = 16
+"""Differing lines of one result beyond which all older results of the file are in doubt."""
 
 
-class Piece(Struct, frozen=True):
-    """A contiguous piece of output that shows lines of the file."""
-
-    step: int
-    """The step that showed it."""
-    texts: tuple[str, ...]
-    """Its lines."""
-    numbers: tuple[int, ...] | None
-    """Their printed numbers."""
-    first: int | None
-    """The line of the file that it begins with, if its lines are known to follow each other there."""
-
-
-class Run(Struct, frozen=True):
-    """Lines of a new output that stand in a visible piece."""
+class Passage(Struct, frozen=True):
+    """Consecutive lines of a file that one result shows."""
 
     step: int
     """The step that showed them."""
-    length: int
-    """How many."""
-    in_place: bool
-    """They stood at the same lines of the file as now."""
+    first: int
+    """The place of the first one: its line number in the file. 0 for lines at places that are not known."""
+    texts: tuple[str, ...]
+    """The lines."""
+    numbered: bool = False
+    """Their line numbers are printed."""
+    end: int | None = None
+    """The file's last line, if the result tells it."""
+    newline: bool = True
+    """The output ends with a newline."""
+    holds: bool = True
+    """A reference may point here; not so at the hits of a search, which only contradict."""
+
+    @property
+    def last(self) -> int:
+        """The place of the last line."""
+        return self.first + len(self.texts) - 1
 
 
 class SeenLines:
-    """The lines of one file that were shown on one thread."""
+    """The lines of one file that were shown on one thread, oldest result first."""
 
-    __slots__ = ("_pieces", "_single", "_triples", "_withheld")
+    __slots__ = ("_passages", "_withheld")
 
-    def __init__(self, withheld: frozenset[str] = frozenset()) -> None:
-        """Nothing was shown yet; lines whose marks are in ``withheld`` will stand here by these."""
-        self._withheld = withheld
-        self._pieces: list[Piece] = []
-        self._triples: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
-        self._single: dict[str, list[tuple[int, int]]] = {}
+    def __init__(self) -> None:
+        """Nothing was shown yet."""
+        self._passages: list[Passage] = []
+        self._withheld: frozenset[str] = frozenset()
 
     def add(self, step: int, shown: Returned) -> None:
-        """Index the lines that ``step`` showed."""
+        """Take in the lines that ``step`` showed."""
         if not shown.withheld <= self._withheld:
-            self._withhold(shown.withheld)
-        for index, (texts, numbers) in enumerate(zip(shown.texts, shown.numbers, strict=True)):
-            self._add(Piece(step, self._known(texts), numbers, shown.first(index)))
+            self._withheld |= shown.withheld
+            self._passages = [replace(one, texts=self.known(one.texts)) for one in self._passages]
+        if not shown.certain and not self._is_ending(shown.tail):
+            self.close(step)
+        self._keep(replace(one, texts=self.known(one.texts)) for one in passages(shown, step))
 
-    def of(self, steps: Container[int]) -> SeenLines:
-        """An index of what these steps showed and nothing else, with no place forgotten for the sake of others."""
-        index = SeenLines(self._withheld)
-        for piece in self._pieces:
-            if piece.step in steps:
-                index._add(piece)
-        return index
+    def close(self, step: int) -> None:
+        """``step`` may show lines of the file at any place: no older result is referred to while it is visible."""
+        if self._passages:
+            self._keep((Passage(step, 0, ()),))
 
-    def _withhold(self, marks: frozenset[str]) -> None:
-        """Let lines stand here by these marks, also where their text was shown before."""
-        pieces, self._pieces = self._pieces, []
-        self._triples.clear()
-        self._single.clear()
-        self._withheld |= marks
-        for piece in pieces:
-            self._add(replace(piece, texts=self._known(piece.texts)))
+    def doubt(self, step: int, hits: Iterable[tuple[int, str]]) -> None:
+        """``step`` shows single lines, as a search does; kept where an older result shows that place differently."""
+        found = [Passage(step, place, self.known((text,)), holds=False) for place, text in hits]
+        found = [one for one in found if self._differs(one)]
+        if len(found) > MAX_DOUBTS:
+            self.close(step)
+        else:
+            self._keep(found)
 
-    def _known(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """Lines as they stand here."""
+    def covers(self, place: int) -> bool:
+        """Some result shows this place, or where the file ends."""
+        return any(one.first <= place <= one.last or one.end is not None for one in self._passages)
+
+    def held(self, asked: Passage, visible: Container[int], since: int, min_run: int) -> Held:
+        """Which visible results from step ``since`` on show these lines at their places, newest result first.
+
+        Runs of fewer than ``min_run`` lines are left out, unless they are all that is asked for.
+        """
+        texts, count = self.known(asked.texts), len(asked.texts)
+        # Places that a newer visible result shows differently; and whether none shows another end of the file.
+        closed, ended = bytearray(count), True
+        found: Held = []
+        for one in reversed(self._passages):
+            if one.step not in visible:
+                continue
+            if one.step < since or one.first == 0 or 0 not in closed:
+                break
+            low, high = max(asked.first, one.first), min(asked.last, one.last)
+            mine = texts[low - asked.first : high - asked.first + 1]
+            theirs = one.texts[low - one.first : high - one.first + 1]
+            if low <= high and mine != theirs:
+                for at, (new, old) in enumerate(zip(mine, theirs, strict=True), low - asked.first):
+                    closed[at] |= new != old
+            if low <= high and one.holds and (one.numbered or not asked.numbered):
+                until = high if high < asked.last or _ends_alike(asked, one, ended) else high - 1
+                runs = _open_runs(closed, low - asked.first, until - asked.first + 1, min(min_run, count))
+                found += [(Lines(asked.first + a, asked.first + b), one.step) for a, b in runs]
+            ended = ended and not _ends_elsewhere(asked, one)
+            if one.end is not None and one.end < asked.last:
+                gone = max(one.end + 1 - asked.first, 0)
+                closed[gone:] = b"\1" * (count - gone)
+        return found
+
+    def passage(self, step: int, lines: Lines) -> Passage | None:
+        """What ``step`` showed at these places; None if it did not show all of them."""
+        assert lines.last is not None
+        for one in reversed(self._passages):
+            if one.step == step and one.holds and 0 < one.first <= lines.first and lines.last <= one.last:
+                texts = one.texts[lines.first - one.first : lines.last - one.first + 1]
+                return replace(one, first=lines.first, texts=texts)
+        return None
+
+    def _keep(self, passages: Iterable[Passage]) -> None:
+        self._passages += passages
+        if len(self._passages) > MAX_PASSAGES:
+            del self._passages[: -MAX_PASSAGES // 2]
+
+    def _differs(self, hit: Passage) -> bool:
+        """An older passage shows another text at the place of ``hit``, or no such place."""
+        return any(
+            one.texts[hit.first - one.first] != hit.texts[0]
+            if one.first <= hit.first <= one.last
+            else one.end is not None and one.end < hit.first
+            for one in self._passages
+            if one.first
+        )
+
+    def _is_ending(self, tail: tuple[str, ...]) -> bool:
+        """The file was last seen to end with these lines."""
+        ending = next((one for one in reversed(self._passages) if one.end is not None and one.end == one.last), None)
+        return bool(tail) and ending is not None and ending.texts[-len(tail) :] == self.known(tail)
+
+    def known(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Lines as they are compared here: a mark takes the place of one whose text was withheld."""
         if not self._withheld:
             return texts
         return tuple(known if (known := mark(text)) in self._withheld else text for text in texts)
 
-    def _add(self, piece: Piece) -> None:
-        at = len(self._pieces)
-        self._pieces.append(piece)
-        for line, text in enumerate(piece.texts):
-            _place(self._single, text, (at, line))
-        for line, key in enumerate(zip(piece.texts, piece.texts[1:], piece.texts[2:], strict=False)):
-            _place(self._triples, key, (at, line))
 
-    def cut(self, shown: Returned, visible: Container[int], min_run: int) -> list[Run] | None:
-        """Cut an output into runs of at least ``min_run`` lines that stand in visible pieces; None if that fails."""
-        new = Piece(-1, self._known(shown.texts[0]), shown.numbers[0], shown.first(0))
-        count = len(new.texts)
-        if count <= 2 or count < min_run:
-            whole = self._longest(new, 0, visible, ())
-            return [whole] if whole is not None and whole.length >= count else None
-        runs: list[tuple[int, Run]] = []
-        at = 0
-        while at < count:
-            used = tuple(run.step for _, run in runs)
-            for back in range(min(min_run, at + 1)):
-                # A run may begin inside the one before it, if that stays long enough.
-                if back and (not runs or at - back - runs[-1][0] < min_run):
-                    continue
-                run = self._longest(new, at - back, visible, used)
-                if run is not None and run.length >= min_run and run.length > back:
-                    break
-            else:
-                return None
-            runs.append((at - back, run))
-            at += run.length - back
-        return [run for _, run in runs]
-
-    def _longest(self, new: Piece, at: int, visible: Container[int], used: tuple[int, ...]) -> Run | None:
-        """The longest run from line ``at``; among equals one in place, one in a result already used, the newest."""
-        texts = new.texts
-        best: Run | None = None
-        rank = (0, False, False)
-        for index, line in reversed(self._places(texts, at)):
-            piece = self._pieces[index]
-            if piece.step not in visible:
-                continue
-            length = _match(texts, new.numbers, at, piece, line)
-            in_place = new.first is not None and piece.first is not None and new.first + at == piece.first + line
-            if length and (length, in_place, piece.step in used) > rank:
-                best, rank = Run(piece.step, length, in_place), (length, in_place, piece.step in used)
-        return best
-
-    def _places(self, texts: tuple[str, ...], at: int) -> list[tuple[int, int]]:
-        """Where a run from line ``at`` may begin: by three lines, or by the rarer of the last two."""
-        if at + 2 < len(texts):
-            return self._triples.get((texts[at], texts[at + 1], texts[at + 2]), [])
-        here = self._single.get(texts[at], [])
-        if at + 1 == len(texts):
-            return here
-        behind = self._single.get(texts[at + 1], [])
-        return here if len(here) <= len(behind) else [(index, line - 1) for index, line in behind if line]
+def passages(shown: Returned, step: int = -1) -> list[Passage]:
+    """The passages that a result shows, in order."""
+    found = [
+        Passage(step, first, texts, numbered=shown.numbers[0] is not None) for first, texts in shown.placed() if texts
+    ]
+    if found and shown.certain:
+        found[-1] = replace(found[-1], end=shown.end, newline=shown.newline)
+    return found
 
 
-def _place(index: dict[object, list[tuple[int, int]]] | dict, key: object, place: tuple[int, int]) -> None:  # type: ignore[type-arg]
-    """Remember one more place, forgetting the oldest half of too many."""
-    places = index.get(key)
-    if places is None:
-        index[key] = [place]
-        return
-    if len(places) >= MAX_PLACES:
-        del places[: MAX_PLACES // 2]
-    places.append(place)
+def _ends_alike(asked: Passage, one: Passage, ended: bool) -> bool:
+    """The last line of ``asked`` is followed by the same in ``one``: a newline or none, the end of the file or not."""
+    if asked.end is not None:
+        return ended and (one.end, one.newline) == (asked.end, asked.newline)
+    if not asked.newline:
+        # Where no output ends with a newline, its absence means nothing.
+        return not one.newline
+    return one.newline or asked.last < one.last
 
 
-def _match(texts: tuple[str, ...], numbers: tuple[int, ...] | None, at: int, piece: Piece, line: int) -> int:
-    """How many lines from ``at`` stand in ``piece`` from ``line``, with equal numbers where both print them."""
-    theirs = piece.texts
-    limit = min(len(texts) - at, len(theirs) - line)
-    if numbers is not None and piece.numbers is not None:
-        return _match_numbered(texts, numbers, at, piece, line, limit)
-    if texts[at : at + limit] == theirs[line : line + limit]:
-        return limit
-    length = 0
-    while length < limit and texts[at + length] == theirs[line + length]:
-        length += 1
-    return length
+def _ends_elsewhere(asked: Passage, one: Passage) -> bool:
+    """``one`` shows another end of the file than ``asked``, or a line behind it."""
+    if asked.end is None:
+        return False
+    other = one.end is not None and (one.end, one.newline) != (asked.end, asked.newline)
+    return other or one.last > asked.end
 
 
-def _match_numbered(
-    texts: tuple[str, ...], numbers: tuple[int, ...], at: int, piece: Piece, line: int, limit: int
-) -> int:
-    theirs = piece.numbers or ()
-    length = 0
-    while (
-        length < limit
-        and texts[at + length] == piece.texts[line + length]
-        and numbers[at + length] == theirs[line + length]
-    ):
-        length += 1
-    return length
+def _open_runs(closed: bytearray, start: int, stop: int, shortest: int) -> Iterator[tuple[int, int]]:
+    """Runs of at least ``shortest`` places that are not closed: the first and the last of each."""
+    while start < stop:
+        until = closed.find(1, start, stop)
+        until = stop if until < 0 else until
+        if until - start >= shortest:
+            yield start, until - 1
+        start = until + 1

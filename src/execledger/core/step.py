@@ -46,7 +46,7 @@ def complete(
     if ledger.policy.shadow:
         assert observation is not None, "in shadow mode every action runs"
         instead = None if shown.kind == "full" else shown.kind
-        shown = replace(shown, kind="full", text="", refers_to=(), instead=instead)
+        shown = replace(shown, kind="full", text="", refers_to=(), lines=(), end=None, instead=instead)
     if shown.kind == "reference":
         observation = _answered(ledger, decision, observation, shown)
     assert observation is not None

@@ -74,6 +74,7 @@ def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
         reads=(FileRange(path, None if lines == WHOLE else lines),),
         view=View(path, (lines,), call.numbering) if stable else None,
         looks_at=(path,),
+        shows=(path,),
         comparable=stable,
         literal=stable and path.startswith("/"),
     )

@@ -174,7 +174,9 @@ class Conversation:
         shown = Shown("reference", edit.reference) if isinstance(edit, CallEdit) else edit.shown
         output = shown.text if shown.kind == "reference" else observation.output
         decision = edit.decision if isinstance(edit.decision, Allow) else replace(edit.decision, refers_to=targets)
-        return Step(action, decision, replace(observation, output=output), replace(shown, refers_to=targets))
+        lines = shown.lines if len(targets) == len(edit.targets) else ()
+        shown = replace(shown, refers_to=targets, lines=lines)
+        return Step(action, decision, replace(observation, output=output), shown)
 
     def _judged_result(self, answered: Answered, full: Step) -> tuple[Step, ResultEdit | None]:
         """A result that the model has not seen: the step, and the edit that shows it, kept before anybody sees it."""
@@ -193,7 +195,7 @@ class Conversation:
         if isinstance(kept, ResultEdit):
             # The same session goes on elsewhere, and its model was shown this very result before.
             return self._edited(full.action, full.observation, kept), kept
-        return replace(full, shown=replace(shown, kind="full", text="", refers_to=())), None
+        return replace(full, shown=replace(shown, kind="full", text="", refers_to=(), lines=(), end=None)), None
 
     def _concurrent(self, answered: Answered, proposed: _Proposed | None) -> bool:
         """Something that may write may have run beside it, or behind it, without our knowing."""

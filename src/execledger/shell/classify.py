@@ -7,11 +7,12 @@ whole unknown.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from msgspec.structs import replace
 
-from execledger.core.records import WHOLE, CommandRecord, Effects, Scope, View
+from execledger.core.records import WHOLE, Category, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
 from execledger.shell.entering import leading_cd
 from execledger.shell.environment import acts
@@ -151,9 +152,12 @@ class _Walk:
         self.incidental = self.incidental or is_cat(node.parts[-1])
         view: View | None = None
         silent = False
-        views = len(self.found.views)
+        views, shows = len(self.found.views), len(self.found.shows)
         for at, stage in enumerate(node.parts):
             part, silent = self._stage(stage, fed=fed or at > 0)
+            if part.category is Category.SEARCH:
+                # What a search lets through comes with its place, or without one.
+                del self.found.shows[shows:]
             if silent and at < len(node.parts) - 1:
                 # Its output goes elsewhere: what stands behind it is given nothing.
                 view = None
@@ -260,6 +264,8 @@ class _Walk:
         self.found.harmless = self.found.harmless and (sure or part.effects is not Effects.NONE)
         if part.comparable:
             self.found.looks_at += [spell(self.cwd, text) for text in files]
+        if part.category is Category.INSPECT or _executes_reader(call):
+            self.found.shows += _operands(call, self.cwd)
         if part.moves_to is not None:
             self.cwd = resolve(self.cwd, part.moves_to) if part.moves_to else None
         return self._joined(part)
@@ -352,6 +358,7 @@ class _Walk:
                 path = redirect.target.literal if redirect.target else None
                 certain = path and not unstable(path) and not path.endswith(("/", "/."))
                 spelled = self._path(path) if path and certain else None
+                self.found.shows.append(spelled or "")
                 view = View(spelled, (WHOLE,)) if spelled is not None else None
             elif redirect.body is not None:
                 fed, body = True, redirect.body
@@ -424,6 +431,23 @@ def named_files(words: tuple[Word, ...]) -> list[str]:
     """The words that may name a file: not an option, and with a folder or an extension."""
     texts = [word.literal for word in words if word.literal]
     return [text for text in texts if text[0] != "-" and ("/" in text or "." in text)]
+
+
+def _operands(call: Invocation, cwd: str | None) -> list[str]:
+    """The words of a reader that may name the files that it shows; "" for those that only the shell knows."""
+    given = [word.literal for word in call.args if not (word.literal or "").startswith("-")]
+    if _executes_reader(call) or None in given or not (given or call.fed):
+        return [""]
+    return [spell(cwd, text) for text in given if text]
+
+
+def _executes_reader(call: Invocation) -> bool:
+    """``find -exec cat {} +``: it shows files that only the search knows."""
+    for word, behind in itertools.pairwise(call.args):
+        if word.literal in ("-exec", "-execdir"):
+            understand = PROGRAMS.get(behind.literal or "")
+            return understand is None or understand(Invocation(behind.literal or "", ())).category is Category.INSPECT
+    return False
 
 
 def known_name(name: str) -> str:

@@ -46,6 +46,8 @@ class Found(Struct):
     """All words are literal."""
     looks_at: list[str] = field(default_factory=list)
     """Words of readers and searchers that may name a file."""
+    shows: list[str] = field(default_factory=list)
+    """Words of readers that may name a file, "" for one that is not literal."""
     volatile: bool = False
     """Some output depends on more than files."""
     upward: bool = False
@@ -129,6 +131,7 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         effects=effects,
         view=_only_view(found) if comparable and not (found.noisy or found.upward) else None,
         looks_at=tuple(found.looks_at),
+        shows=tuple(dict.fromkeys(found.shows)),
         comparable=comparable,
         literal=found.literal and not (found.volatile or found.upward),
         scope=found.scope,
@@ -156,6 +159,7 @@ def opaque_record(command: str, cwd: str | None, reason: str, found: Found) -> C
         cwd=cwd,
         writes=tuple(dict.fromkeys(found.writes)),
         opaque=reason,
+        shows=tuple(dict.fromkeys(found.shows)),
         scope=found.scope,
         background=bool(BACKGROUND.search(text)),
         patches=tuple(found.patches),

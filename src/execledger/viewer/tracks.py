@@ -169,10 +169,12 @@ class Tracks:
     def _look(self, at: int, thread: str, record: CommandRecord) -> None:
         """Note the lines that the step showed, or found unchanged."""
         path = record.view.path if record.view is not None else ""
-        seen = self.ledger.observed(thread, path)
-        if not seen or seen[-1].step != at:
-            return
-        observed = seen[-1]
+        for observed in self.ledger.observed(thread, path):
+            if observed.step == at:
+                self._seen(at, path, observed)
+
+    def _seen(self, at: int, path: str, observed: ObservationRecord) -> None:
+        """Note one observation record of the step."""
         track = self._track(path, observed.local)
         end = observed.end or track.end(observed.local)
         ranges = union((), tuple(filter(None, (absolute(run, end) for run in observed.ranges))))
