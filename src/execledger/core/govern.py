@@ -155,7 +155,7 @@ def seen_content(case: Case) -> Decision | None:
     elif case.sealed:
         seen = ledger.observed(case.action.thread, view.path)
         # What a program makes of odd bytes is known only from that program.
-        valid = [one for one in seen if one.clock == ledger.clock and _forms(ledger, one.holders) == {view.form}]
+        valid = [one for one in seen if one.clock == ledger.clock and _form(ledger, one.holder) == view.form]
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     else:
         return None
@@ -180,7 +180,7 @@ def _believable(case: Case, view: View, runs: Held) -> bool:
         shown = seen.passage(step, lines) if seen is not None else None
         if seen is None or shown is None:
             return False
-        asked = replace(shown, end=shown.end if shown.end == lines.last else None, numbered=bool(view.numbering))
+        asked = replace(shown, numbered=bool(view.numbering))
         if (lines, step) not in seen.held(asked, case.visible, since, 1):
             return False
     return True
@@ -191,9 +191,9 @@ def _proven(case: Case) -> bool:
     return case.ledger.policy.preset is Preset.PAPER or provable(case.action, case.record)
 
 
-def _forms(ledger: Ledger, steps: tuple[int, ...]) -> set[str]:
-    views = [ledger.results[step].record.view for step in steps]
-    return {view.form if view is not None else "" for view in views}
+def _form(ledger: Ledger, step: int) -> str:
+    view = ledger.results[step].record.view
+    return view.form if view is not None else ""
 
 
 def _numbered(ledger: Ledger, step: int) -> bool:

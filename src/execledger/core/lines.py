@@ -97,7 +97,8 @@ def returned(view: View, observation: Observation) -> Returned | None:
     if _complains(view, observation):
         return None
     found = _whole(view, split_lines(pieces[0])) if len(pieces) == 1 else _elided(view, pieces[0], pieces[1])
-    return found if found is None or observation.output.endswith("\n") else replace(found, newline=False)
+    newline = observation.output.endswith("\n")
+    return replace(found, newline=newline) if found is not None else None
 
 
 def _complains(view: View, observation: Observation) -> bool:

@@ -120,7 +120,8 @@ class SeenLines:
         for one in reversed(self._passages):
             if one.step == step and one.holds and 0 < one.first <= lines.first and lines.last <= one.last:
                 texts = one.texts[lines.first - one.first : lines.last - one.first + 1]
-                return replace(one, first=lines.first, texts=texts)
+                found = replace(one, first=lines.first, texts=texts)
+                return found if lines.last == one.last else replace(found, end=None, newline=True)
         return None
 
     def _keep(self, passages: Iterable[Passage]) -> None:
