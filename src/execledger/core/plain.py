@@ -8,7 +8,7 @@ def clip(text: str, budget: int) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= budget:
         return data.decode("utf-8", "replace")
-    return data[: max(budget - 3, 0)].decode("utf-8", "ignore").rstrip() + "..." if budget > 3 else ""
+    return data[: max(budget - 3, 0)].decode("utf-8", "ignore").rstrip(" .") + "..." if budget > 3 else ""
 
 
 def printable(text: str) -> str:

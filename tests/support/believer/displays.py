@@ -113,7 +113,8 @@ class Part:
             template = self.style.unnumbered if label is None else self.style.template
             shown.append(Line(number, said, label, template.format(number=label, text=said)))
         path, ended = os.path.realpath(self.path), self.selection.ended(len(lines))
-        return Piece(path, tuple(shown), self.selection, ended, self.style.completes, text)
+        name = os.path.abspath(self.path)
+        return Piece(path, tuple(shown), self.selection, ended, self.style.completes, text, name)
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,8 @@ class Piece:
     """Whether the program adds a missing final newline."""
     file: str = ""
     """All that stood in the file at that moment."""
+    name: str = ""
+    """The name by which it is shown: a reader can't see that another name leads to the same file."""
 
     @property
     def numbered(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.support.believer.displays import Chosen, Last, Line, Piece, Span, split
@@ -283,7 +283,7 @@ class Reader:
                 if not result.visible:
                     continue
                 for shown in result.pieces:
-                    if shown.path != piece.path:
+                    if (shown.path, shown.name) != (piece.path, piece.name):
                         continue
                     for other in shown.lines:
                         if other.number == line.number and not _agrees(line, other, piece, shown):
@@ -382,7 +382,7 @@ def _agrees(line: Line, other: Line, piece: Piece, shown: Piece) -> bool:
 
 def _regrouped(lines: Sequence[tuple[Piece, Line]]) -> tuple[Piece, ...]:
     """Each line as a piece of its own."""
-    return tuple(Piece(piece.path, (line,), piece.selection, False, piece.completes) for piece, line in lines)
+    return tuple(replace(piece, lines=(line,), ended=False) for piece, line in lines)
 
 
 def _clipped(pieces: Sequence[Piece], first: int, last: int) -> Iterator[Piece]:
