@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.coverage import absolute, cover
+from execledger.core.coverage import MAX_RUNS, Held, absolute, cover, cut
 from execledger.core.observations import ObservationRecord
 from execledger.core.policy import Policy
 from execledger.core.records import WHOLE, Lines, View
 
 
-def record(step: int, *ranges: Lines, end: int | None = None, holders: tuple[int, ...] = ()) -> ObservationRecord:
-    return ObservationRecord(step, ranges, end, 0, 0, 0, holders or (step,))
+def record(step: int, *ranges: Lines, end: int | None = None, holder: int | None = None) -> ObservationRecord:
+    return ObservationRecord(step, ranges, end, 0, 0, 0, step if holder is None else holder)
 
 
 def ask(*ranges: Lines, floating: bool = False) -> View:
     return View("/repo/a.py", ranges, floating=floating)
 
 
+def runs(
+    view: View, *records: ObservationRecord, hidden: frozenset[int] = frozenset(), ended: bool = False
+) -> Held | None:
+    return cover(view, list(records), lambda step: step not in hidden, Policy(), ended=ended)
+
+
 def found(view: View, *records: ObservationRecord, hidden: frozenset[int] = frozenset()) -> tuple[int, ...] | None:
-    return cover(view, list(records), lambda step: step not in hidden, Policy())
+    """The steps that hold what is asked for."""
+    held = runs(view, *records, hidden=hidden)
+    return None if held is None else tuple(sorted({step for _, step in held}))
 
 
 def test_one_record_that_holds_everything_is_enough() -> None:
@@ -70,11 +78,32 @@ def test_a_single_short_range_counts_if_it_is_the_whole_answer() -> None:
     assert found(ask(Lines(4, 4), Lines(6, 6)), seen) is None
 
 
-def test_a_record_counts_only_where_all_its_holders_are_shown() -> None:
-    """The text may stand in several results, all of which are needed."""
-    seen = record(5, Lines(1, 20), holders=(1, 3))
-    assert found(ask(Lines(2, 9)), seen) == (1, 3)
-    assert found(ask(Lines(2, 9)), seen, hidden=frozenset({3})) is None
+def test_a_record_counts_only_where_its_holder_is_shown() -> None:
+    """A reference has found the lines unchanged, but the text stands in the result that it points at."""
+    seen = record(5, Lines(1, 20), holder=1)
+    assert found(ask(Lines(2, 9)), seen) == (1,)
+    assert found(ask(Lines(2, 9)), seen, hidden=frozenset({1})) is None
+
+
+def test_every_line_is_in_one_run() -> None:
+    """Also where a run begins inside the one before it, so that both are long enough."""
+    held = runs(ask(Lines(1, 12)), record(0, Lines(1, 10)), record(1, Lines(8, 12)))
+    assert held == [(Lines(1, 9), 0), (Lines(10, 12), 1)]
+
+
+def test_the_end_of_the_file_is_shown_by_a_result_that_ends_there() -> None:
+    """A read to the end is told where the file ends."""
+    records = record(0, Lines(1, 10)), record(1, Lines(6, 10), end=10)
+    assert runs(ask(WHOLE), *records, ended=True) == [(Lines(1, 7), 0), (Lines(8, 10), 1)]
+    assert runs(ask(Lines(1, 10)), *records, ended=True) == [(Lines(1, 10), 0)]
+    assert runs(ask(Lines(1, 99)), *records, ended=True) == [(Lines(1, 7), 0), (Lines(8, 10), 1)]
+
+
+def test_a_reference_of_too_many_runs_is_none() -> None:
+    """It would be a puzzle."""
+    pieces = [(Lines(at, at + 2), at % 2) for at in range(1, 3 * MAX_RUNS + 2, 3)]
+    assert cut(Lines(1, 3 * MAX_RUNS), pieces, 3, alone=True) is not None
+    assert cut(Lines(1, 3 * MAX_RUNS + 3), pieces, 3, alone=True) is None
 
 
 @pytest.mark.parametrize(

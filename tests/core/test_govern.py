@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.actions import Observation, Read
-from execledger.core.decisions import Allow, Nudge, Reuse
+from execledger.core.decisions import Allow, Nudge, Reuse, Told
 from execledger.core.policy import Policy
 from tests.core.stories import Story, numbered, source, text
 
@@ -27,7 +27,10 @@ def test_a_whole_read_of_an_unchanged_file_is_reused() -> None:
     story = sealed()
     story.do("cat a.py", text(20))
     assert story.ask("cat a.py") == Reuse(
-        "whole-read", ("file: /repo/a.py", "sealed; commands that may write, then and now: 0"), (0,)
+        "whole-read",
+        ("file: /repo/a.py", "sealed; commands that may write, then and now: 0"),
+        (0,),
+        (Told(1, 20, 0),),
     )
 
 
@@ -373,10 +376,10 @@ def test_an_error_is_new_for_three_results() -> None:
 
 
 def test_a_test_repeated_without_a_change_is_nudged() -> None:
-    """It runs, and an equal result gets a remark; durations do not make it unequal."""
+    """It runs, and an equal result gets a remark; close durations do not make it unequal."""
     story = Story()
     story.do(TEST, FAILED, 1)
-    step = story.do(TEST, "F\n1 failed in 3.45s\n", 1)
+    step = story.do(TEST, "F\n1 failed in 0.14s\n", 1)
     assert (step.decision, step.shown.kind, step.shown.refers_to) == (
         Nudge("repeated-test", ("same command at step 0", "nothing that may write ran in between"), (0,)),
         "remark",

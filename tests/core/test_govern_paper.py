@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.decisions import Allow, Reuse
+from execledger.core.decisions import Allow, Reuse, Told
 from execledger.core.policy import Policy, Preset
 from tests.core.stories import Story, text
 
@@ -18,7 +18,7 @@ def test_a_read_is_judged_by_the_counter_of_its_file() -> None:
     story.do("cat a.py", text(20))
     story.do("echo x >> b.py")
     assert story.ask("sed -n '2,9p' a.py") == Reuse(
-        "covered-read", ("file: /repo/a.py", "change counter of the file: 0, then and now"), (0,)
+        "covered-read", ("file: /repo/a.py", "change counter of the file: 0, then and now"), (0,), (Told(2, 9, 0),)
     )
 
 

@@ -30,6 +30,7 @@ def test_a_structured_read_is_a_view_of_its_lines() -> None:
         reads=(FileRange("/repo/src/a.py", Lines(5, 9)),),
         view=View("/repo/src/a.py", (Lines(5, 9),), "\t"),
         looks_at=("/repo/src/a.py",),
+        shows=("/repo/src/a.py",),
         comparable=True,
         literal=True,
     )

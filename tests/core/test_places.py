@@ -1,0 +1,244 @@
+"""References by place: a model takes line *p* of a file from what a result shows as line *p*.
+
+Each story is one in which the lines that are asked for do stand in an earlier result, and a reference to it would
+mislead; or one in which it would not.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from execledger.core.actions import Action, Edit, Observation
+from execledger.core.decisions import Step
+from execledger.core.lines import MAX_RESULT
+from execledger.core.policy import Policy
+from execledger.core.step import take
+from tests.core.stories import Story, numbered, source, text
+
+LINES = source(40)
+
+
+def told(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def story_of(*steps: tuple[str, str], sealed: bool = False) -> Story:
+    """A story in which these commands were run; no reference stands in it yet."""
+    story = Story(policy=Policy(second_look=0), sealed=sealed)
+    for command, output in steps:
+        assert story.do(command, output).shown.kind == "full", command
+    return story
+
+
+def shown(step: Step) -> str:
+    """What was shown of a result: "full", or the words of the reference."""
+    return step.shown.text or step.shown.kind
+
+
+CAT = ("cat a.py", told(LINES))
+
+
+@pytest.mark.parametrize(
+    ("edit", "edited", "command", "first", "last"),
+    [
+        ("sed -i '10,20d' a.py", LINES[:9] + LINES[20:], "sed -n '10,20p' a.py", 10, 20),
+        ("sed -i '1i import os' a.py", ["import os", *LINES], "sed -n '12,30p' a.py", 12, 30),
+        ("sed -i '1,5d' a.py", LINES[5:], "head -n 20 a.py", 1, 20),
+        ("sed -i '36,40d' a.py", LINES[:35], "tail -n 20 a.py", 16, 35),
+        ("sed -i '36,40d' a.py", LINES[:35], "sed -n '16,60p' a.py", 16, 35),
+        ("sed -i '1,5d' a.py", LINES[5:], "tail -n 20 a.py", 16, 35),
+        ("git stash", LINES[:20] + LINES[19:], "sed -n '15,40p' a.py", 15, 40),
+    ],
+)
+def test_lines_that_moved_are_shown(edit: str, edited: list[str], command: str, first: int, last: int) -> None:
+    """After an edit by the agent, and where the clock is told nothing because somebody else has made it."""
+    output = told(edited[first - 1 : last])
+    for steps in ((CAT, (edit, "")), (CAT,)):
+        story = story_of(*steps)
+        assert story.do(command, output).shown.compared == "different"
+    sealed = story_of(CAT, (edit, ""), sealed=True)
+    sealed.do(command, output)
+    assert sealed.ask("sed -n '17,19p' a.py").refers_to in ((), (2,))
+
+
+def test_lines_at_their_places_are_referred_to_after_an_edit_below() -> None:
+    """The edit has not moved them."""
+    story = story_of(CAT, ("sed -i '35d' a.py", ""))
+    assert shown(story.do("sed -n '10,30p' a.py", told(LINES[9:30]))) == (
+        "[Ledger: output omitted. Lines 10-30 of a.py are as shown by `cat a.py`, 2 commands ago.]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("sed -n '15,25p' a.py", told([*LINES[14:19], "other", *LINES[20:25]])),
+        ("cat -n a.py | sed -n '20p'", numbered(["other"], 20)),
+        ("grep -n other a.py", "20:other\n"),
+        ("grep -n -C1 other a.py", f"19-{LINES[18]}\n20:other\n21-{LINES[20]}\n"),
+        ("grep -rn other .", "./a.py:20:other\n./b-1-x.py:7:other\n"),
+        ("grep -rn -B1 other .", f"./a.py-19-{LINES[18]}\n./a.py:20:other\n"),
+        ("cd /repo && rg -n other", "a.py:20:other\n"),
+        ("git diff", "--- a/a.py\n+++ b/a.py\n@@ -19,3 +19,3 @@ x\n 19\n-old\n+other\n 21\n"),
+        ("cat a.py b.py", told([*LINES, "more"])),
+        ("sed -n '1,3p' a.py; sed -n '20p' a.py", told([*LINES[:3], "other"])),
+        ("for f in *.py; do head -n 30 $f; done", told(LINES[:19])),
+        ("cat $FILE", told(LINES[:19])),
+        ("find . -name '*.py' -exec cat {} +", told(LINES[:19])),
+        ("tail -n 21 a.py", told(["other", *LINES[20:]])),
+        ("sed -n '/value_2/,/other/p' a.py", "other\n"),
+        ("sed -n '50,60p' a.py", ""),
+        ("cat a.py", ""),
+        ("cd sub && cat ../a.py", "other\n"),
+    ],
+)
+def test_a_newer_result_that_shows_the_place_differently_ends_the_claim(command: str, output: str) -> None:
+    """The file was changed, looked at in whatever way, and changed back."""
+    story = story_of(CAT, (command, output))
+    assert story.do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared == "different"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("grep -n value_20 a.py", f"20:{LINES[19]}\n"),
+        ("grep -rn value_20 .", f"./a.py:20:{LINES[19]}\n./b.py:20:other\n"),
+        ("cat b.py c.py", "other\n" * 40),
+        ("tail -n 5 a.py", told(LINES[35:])),
+        ("wc -l a.py", "40 a.py\n"),
+        ("cat a.py | wc -l", "40\n"),
+        ("sed -n '15,18p' a.py", told(LINES[14:18])),
+        ("python -m pytest a.py", "a.py:20: AssertionError\n"),
+    ],
+)
+def test_a_newer_result_that_agrees_ends_nothing(command: str, output: str) -> None:
+    """What it shows is what was shown, or no line of the file."""
+    story = story_of(CAT, (command, output))
+    assert story.do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared_to[0] == 0
+
+
+def test_an_echo_of_an_edit_ends_the_claim() -> None:
+    """The tool shows a snippet of its work with line numbers."""
+    story = story_of(CAT)
+    edit = Edit("/repo/a.py", LINES[19], "other")
+    story.do("edit a.py", f"Edited. A snippet:\n{numbered([LINES[18], 'other', LINES[20]], 19)}", call=edit)
+    assert story.do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared == "different"
+    assert story.do("sed -n '1,18p' a.py", told(LINES[:18])).shown.compared == "covered"
+
+
+def test_a_read_to_the_end_needs_a_result_that_ends_there() -> None:
+    """All lines stand above, but not that there are no more."""
+    story = story_of(("sed -n '1,40p' a.py", told(LINES)))
+    assert story.do("sed -n '20,60p' a.py", told(LINES[19:])).shown.compared == "different"
+    assert story.do("sed -n '20,40p' a.py", told(LINES[19:])).shown.compared == "same"
+    story = story_of(CAT)
+    assert story.do("sed -n '20,60p' a.py", told(LINES[19:])).shown.compared == "covered"
+
+
+def test_the_final_newline_is_part_of_the_end() -> None:
+    """Of a file that lost it, or that got one."""
+    for before, after in ((told(LINES), told(LINES)[:-1]), (told(LINES)[:-1], told(LINES))):
+        story = story_of(("cat a.py", before))
+        assert story.do("tail -n +5 a.py", after.split("\n", 4)[4]).shown.compared == "different"
+        assert story.do("sed -n '20,40p' a.py", after.split("\n", 19)[19]).shown.compared_to in ((), (1,))
+
+
+def test_a_newline_that_a_program_adds_does_not_tell_the_end() -> None:
+    """In a sealed environment, what would be printed is known only from a result that shows the file's own end."""
+    for command, decided in (("nl -ba a.py", "new"), ("cat -n a.py", "covered-read")):
+        story = story_of((command, numbered(LINES)), sealed=True)
+        assert story.ask("tail -n +5 a.py").rule == decided
+        assert story.ask("sed -n '5,30p' a.py").rule == "covered-read"
+
+
+def test_a_read_that_confirms_names_its_places() -> None:
+    """The same bytes at another place are no confirmation; at the same place they are, for each result apart."""
+    story = story_of(("sed -n '21,30p' a.py", told(LINES[20:30])), ("sed -i '1,10d' a.py", ""), sealed=True)
+    assert story.do("sed -n '11,20p' a.py", told(LINES[20:30])).shown.compared == "same"
+    assert "11-20" not in story.view().text
+    assert story.ask("sed -n '12,18p' a.py").rule == "new"
+    story = story_of(
+        ("sed -n '1,20p' a.py", told(LINES[:20])),
+        ("sed -n '21,40p' a.py", told(LINES[20:])),
+        ("touch b.py", ""),
+        sealed=True,
+    )
+    assert shown(story.do("sed -n '11,30p' a.py", told(LINES[10:30]))) == (
+        "[Ledger: output omitted. Lines 11-20 of a.py are as shown by `sed -n '1,20p' a.py`, 3 commands ago, "
+        "and lines 21-30 by `sed -n '21,40p' a.py`, 2 commands ago.]"
+    )
+    assert "- a.py: 11-30 (current, in context); 1-10, 31-40 (possibly stale, in context)" in story.view().text
+    assert story.ask("sed -n '22,28p' a.py").refers_to == (1,)
+
+
+def test_a_confirmation_of_what_a_newer_result_contradicts_is_not_reused() -> None:
+    """The same output again, but between the two the file was shown otherwise: the read is run."""
+    other = told([*LINES[:19], "other", *LINES[20:]])
+    story = story_of(CAT, ("touch x", ""), ("cat a.py", other), ("touch x", ""), sealed=True)
+    assert story.do("cat a.py", told(LINES)).shown.compared == "same"
+    assert story.ask("sed -n '10,30p' a.py").rule == "new"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat sub/a.py",
+        "cat ./sub/a.py",
+        "cat /repo/sub/a.py",
+        "cd sub && cat a.py",
+        "cd /repo/sub && cat ./a.py",
+        "cat sub//a.py",
+    ],
+)
+def test_one_file_has_one_name(command: str) -> None:
+    """However it is spelled where the directory is known."""
+    story = story_of((command, told(LINES)))
+    step = story.do("sed -n '5,30p' sub/a.py", told(LINES[4:30]))
+    assert step.shown.text.startswith("[Ledger: output omitted. Lines 5-30 of sub/a.py are as shown by `")
+
+
+def test_names_are_absolute_once_a_command_has_started_elsewhere() -> None:
+    """A relative name could be taken for a file of the other directory."""
+    story = story_of(CAT)
+    assert "- a.py: whole" in story.view().text
+    take(story.ledger, Action("ls", "/elsewhere"), lambda action: Observation("x\n", exit_status=0))
+    assert "- /repo/a.py: whole" in story.view().text
+    step = story.do("sed -n '5,30p' a.py", told(LINES[4:30]))
+    assert step.shown.text.startswith("[Ledger: output omitted. Lines 5-30 of /repo/a.py are as shown by `cat a.py`")
+
+
+def test_a_relative_name_in_an_unknown_directory_may_be_any_file() -> None:
+    """It covers nothing, and it contradicts every file whose name ends so."""
+    story = story_of(CAT)
+    take(story.ledger, Action("cat a.py", None), lambda action: Observation("other\n", exit_status=0))
+    assert story.do("sed -n '5,30p' a.py", told(LINES[4:30])).shown.compared == "different"
+
+
+def test_a_name_with_spaces_is_quoted() -> None:
+    """So that the words of a reference can be told from it."""
+    story = story_of(("cat 'my file.py'", told(LINES)))
+    assert 'Lines 5-30 of "my file.py" are' in shown(story.do("sed -n '5,30p' 'my file.py'", told(LINES[4:30])))
+
+
+def test_a_very_long_result_is_not_indexed() -> None:
+    """The work per result is bounded: it covers nothing, but it may show any place of its file."""
+    long = "x\n" * (MAX_RESULT // 2 + 1)
+    story = story_of(CAT, ("cat a.py", long), ("cat b.py", long[:-2]))
+    assert story.do("sed -n '5,30p' a.py", told(LINES[4:30])).shown.compared == "different"
+    assert story.do("head -n 300 a.py", "x\n" * 300).shown.compared == "different"
+    assert story.do("head -n 400 b.py", "x\n" * 400).shown.compared == "covered"
+
+
+def test_what_left_the_request_neither_covers_nor_contradicts() -> None:
+    """After a compaction, what is visible counts."""
+    story = story_of(CAT, ("sed -n '20p' a.py", "other\n"), ("touch x", ""))
+    story.visible = {0, 2}
+    assert story.do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared == "covered"
+
+
+def test_the_whole_output_of_another_range_is_called_the_same_output() -> None:
+    """It says what is true: which command printed the very same."""
+    story = story_of(("sed -n '21,40p' a.py", text(20)), ("sed -i '1,20d' a.py", ""))
+    assert shown(story.do("sed -n '1,20p' a.py", text(20))) == (
+        "[Ledger: output omitted. It is the same as that of `sed -n '21,40p' a.py`, 2 commands ago.]"
+    )
