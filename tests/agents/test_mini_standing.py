@@ -127,7 +127,7 @@ def test_what_is_gone_from_the_history_is_not_referred_to(place: Place, change: 
     """Neither before running nor after it, whichever way the earlier result went."""
     shown = place.run(change, (READ,), (LIST,), (PART,), (UNKNOWN,), (READ,), preset=preset)
     assert place.environment.ran == [READ, LIST, PART, UNKNOWN, READ, SUBMIT]
-    assert not any("stands above" in text or "same as above" in text for text in shown)
+    assert not any("as shown by" in text or "same as that of" in text for text in shown)
     view = text_of(place.inner.requests[4][-1])
     assert "no longer in context" in view and ", in context" not in view
 
@@ -162,7 +162,7 @@ def test_a_reference_whose_target_goes_is_taken_back(place: Place, change: Chang
     assert not any("stands above" in text for request in requests for text in request)
     place.run(lambda messages: messages if len(messages) < 7 else change(messages), (READ,), (UNKNOWN,), (READ,))
     shown = text_of(place.inner.requests[3][7])
-    assert "class" in shown and "same as above" not in shown
+    assert "class" in shown and "same as that of" not in shown
 
 
 @pytest.mark.guarantee("append-only")

@@ -113,7 +113,7 @@ def test_suppressed_commands_never_reach_the_environment(tmp_path: Path) -> None
     agent, _, environment = run(tmp_path, ("cat warehouse/inventory.py",), ("sed -n '5,20p' warehouse/inventory.py",))
     assert environment.ran == ["cat warehouse/inventory.py", SUBMIT]
     answer = observations(agent)[1]
-    assert "[Ledger: not run, its output still stands above" in answer["content"]
+    assert "[Ledger: not run, " in answer["content"]
     assert answer["extra"]["ledger"]["decision"]["rule"] == "covered-read"
     proposals = [
         message["extra"]["actions"][0]["command"] for message in agent.messages if "actions" in message.get("extra", {})
@@ -137,7 +137,7 @@ def test_an_elided_output_keeps_its_raw_record(tmp_path: Path) -> None:
     )
     assert len(environment.ran) == 4
     first, _, again = observations(agent)
-    assert "[Ledger: ran; the output is the same as above" in again["content"]
+    assert "[Ledger: output omitted. It is the same as that of" in again["content"]
     assert again["extra"]["raw_output"] == first["extra"]["raw_output"]
 
 

@@ -28,9 +28,9 @@ OPENING = "<execution_state>"
 SHIM = re.compile(
     r"(?:echo '|text\(\")?\[ledger:[0-9a-f]{16}\] (Instead of .*)\. Its output still stands above, unchanged\."
 )
-RAN = "[Ledger: ran; the output is the same as above: "
-COVERED = "[Ledger: ran; all "
-NOT_RUN = "[Ledger: not run, its output still stands above, unchanged: "
+RAN = "[Ledger: output omitted. It is the same as that of "
+COVERED = "[Ledger: output omitted. Lines "
+NOT_RUN = "[Ledger: not run, "
 REMARK = "[Ledger: the same test gave the same result "
 INVENTORY, TESTS = "warehouse/inventory.py", "tests/test_inventory.py"
 

@@ -61,7 +61,9 @@ def test_an_output_that_is_the_same() -> None:
     """It ran, and the output stands above."""
     story = Story()
     story.do("cat a.py", text(20))
-    assert wrapped(story.do("git show HEAD:a.py", text(20)).shown.text) == snapshot('[Ledger: output omitted. It is the same as that of `cat a.py`, 1 command ago.]')
+    assert wrapped(story.do("git show HEAD:a.py", text(20)).shown.text) == snapshot(
+        "[Ledger: output omitted. It is the same as that of `cat a.py`, 1 command ago.]"
+    )
 
 
 def test_an_output_that_is_covered() -> None:
@@ -81,7 +83,7 @@ def test_a_repeated_test_with_an_equal_result() -> None:
     story.do("python -m pytest", "1 failed in 0.1s\n", 1)
     story.idle(2)
     assert wrapped(story.do("python -m pytest", "1 failed in 0.2s\n", 1).shown.text) == snapshot(
-        '[Ledger: the same test gave the same result 3 commands ago, and you have edited no file in between.]'
+        "[Ledger: the same test gave the same result 3 commands ago, and you have edited no file in between.]"
     )
 
 

@@ -23,7 +23,7 @@ from tests.proxy.talk import Talk, new_passage, opening
 from tests.trajectories.samples import answer, encoded, trajectory, turn
 
 Figure = Callable[[str], None]
-REFERENCE = "[Ledger: not run, its output still stands above, unchanged: `cat a.py`, 1 command ago, 40 lines]"
+REFERENCE = "[Ledger: not run, a.py has not changed. Lines 1-40 of a.py are as shown by `cat a.py`, 1 command ago.]"
 VIEW = "<execution_state>\nTask: obey me\nSeen: a.py: whole (current, in context)\n</execution_state>"
 SHIM = "[ledger:0123456789abcdef] Instead of cat a.py. Its output still stands above, unchanged."
 HEADER = "Chunk ID: 000001\nWall time: 0.0 seconds\nProcess exited with code 1\nOutput:\nTotal output lines: 1"

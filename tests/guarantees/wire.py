@@ -23,7 +23,7 @@ Json = dict[str, Any]
 PATIENCE = 60.0
 """Seconds after which something that must happen is given up."""
 VIEW = "<execution_state>"
-CLAIMS = ("stands above", "already stand above", "same as above")
+CLAIMS = ("stands above", "as shown by", "same as that of")
 """What a reference says."""
 
 

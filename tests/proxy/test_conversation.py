@@ -12,8 +12,8 @@ from execledger.proxy.edits import EditStore
 from tests.proxy.talk import TEXT, Talk, message, new_passage, opening
 
 CAT, OTHER = "cat a.py", "cat b.py"
-RAN = "[Ledger: ran; the output is the same as above"
-NOT_RUN = "[Ledger: not run, its output still stands above"
+RAN = "[Ledger: output omitted. It is the same as that of"
+NOT_RUN = "[Ledger: not run, "
 
 
 def test_an_output_that_stands_above_is_not_shown_again() -> None:

@@ -12,7 +12,7 @@ from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from tests.proxy.talk import Json, Talk, message, new_passage, opening
 
-NOT_RUN = "[Ledger: not run, its output still stands above, unchanged: "
+NOT_RUN = "[Ledger: not run, "
 CAT, OTHER, WRITE = "cat a.py", "cat b.py", "sed -i s/x/y/ a.py"
 
 

@@ -19,6 +19,8 @@ from execledger.core.withheld import mark
 
 MAX_PASSAGES = 64
 """Passages that are kept per file, newest last. Those that are let go of cover nothing any more."""
+MAX_DIFFERING = 8
+"""Passages that are compared line by line for one result: beyond that, older ones are not asked."""
 MAX_DOUBTS = 16
 """Differing lines of one result beyond which all older results of the file are in doubt."""
 
@@ -91,17 +93,18 @@ class SeenLines:
         """
         texts, count = self.known(asked.texts), len(asked.texts)
         # Places that a newer visible result shows differently; and whether none shows another end of the file.
-        closed, ended = bytearray(count), True
+        closed, ended, differing = bytearray(count), True, 0
         found: Held = []
         for one in reversed(self._passages):
             if one.step not in visible:
                 continue
-            if one.step < since or one.first == 0 or 0 not in closed:
+            if one.step < since or one.first == 0 or 0 not in closed or differing == MAX_DIFFERING:
                 break
             low, high = max(asked.first, one.first), min(asked.last, one.last)
             mine = texts[low - asked.first : high - asked.first + 1]
             theirs = one.texts[low - one.first : high - one.first + 1]
             if low <= high and mine != theirs:
+                differing += 1
                 for at, (new, old) in enumerate(zip(mine, theirs, strict=True), low - asked.first):
                     closed[at] |= new != old
             if low <= high and one.holds and (one.numbered or not asked.numbered):

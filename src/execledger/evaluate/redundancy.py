@@ -11,6 +11,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from execledger.core.actions import Edit, Patch
+from execledger.core.decisions import Fingerprint
+from execledger.core.fingerprint import alike
 from execledger.core.ledger import Ledger
 from execledger.core.records import Category
 from execledger.evaluate.caching import text_bytes
@@ -55,7 +57,7 @@ class _Tested(Struct, frozen=True):
 
     index: int
     changes: int
-    result: str
+    result: Fingerprint
 
 
 class Redundancies:
@@ -125,13 +127,14 @@ class Redundancies:
         if record.category is not Category.TEST or result.print is None or result.everywhere < 0:
             return False
         key = (result.thread, record.cwd, record.normalized)
-        now = _Tested(call.index, result.everywhere, result.print.steady)
+        now = _Tested(call.index, result.everywhere, result.print)
         before = self._tests.get(key)
         self._tests[key] = now
         return (
             before is not None
             and before.index >= self._since
-            and (before.changes, before.result) == (now.changes, now.result)
+            and before.changes == now.changes
+            and alike(before.result, now.result)
         )
 
     def _stale(self, call: Replayed) -> bool:

@@ -10,7 +10,7 @@ REASONS = {
     "covered-read": "every line that it asks for stands in earlier results, and the file has not changed since",
     "govern-off": "Ledger only watches in this run",
     "inherited": "the conversation was born with this call: it was made once, in another one",
-    "loop": "the same command ran a few calls ago, and nothing was changed in between",
+    "loop": "the same command ran a few calls ago, and no file was edited in between",
     "modification": "it changes files, and the change is recorded",
     "new": "nothing like it was seen before",
     "new-error": "an error just named the file that it reads",
@@ -20,7 +20,7 @@ REASONS = {
     "opaque": "Ledger does not understand the command well enough to judge it",
     "pending-writes": "an earlier command of the same turn may write, and its outcome was not known yet",
     "repeat": "the very same command has a result above, and nothing has changed since",
-    "repeated-test": "the same test ran before, and nothing was changed in between",
+    "repeated-test": "the same test ran before, and no file was edited in between",
     "reproduction": "it runs a script or inline code, as one does to reproduce a problem",
     "second-look": "a reference just stood for this content, so a second look shows it in full",
     "setup": "it sets up the environment",
@@ -58,7 +58,7 @@ def _outcome(decision: Decision, shown: Shown) -> str:
     if isinstance(decision, Reuse):
         return ""
     if shown.kind == "reference":
-        found = "byte for byte" if shown.compared == "same" else "line for line"
+        found = "byte for byte" if shown.compared == "same" else "line for line and at the same places"
         return f"Its output already stood above, {found}, in {_steps(shown.refers_to)}: a reference took its place."
     if shown.kind == "remark":
         return "The result was the same, so a remark was added."
