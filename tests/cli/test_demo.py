@@ -68,5 +68,5 @@ def test_the_live_demo_shows_every_arm(execledger: Execledger) -> None:
     """The real agent runs without Ledger, and with each preset."""
     out = execledger("demo").out
     assert [word for word in ("without Ledger", "verified", "paper", "What differs under") if word not in out] == []
-    assert "- allow, rule `new-error`: [Ledger: ran; all 28 lines already stand above" in out
+    assert "- allow, rule `new`: [Ledger: output omitted. Lines 22-28 of warehouse/inventory.py are as shown by" in out
     assert "- reuse, rule `covered-read`: [Ledger: not run" in out

@@ -68,8 +68,8 @@ def test_a_reuse_prints_its_proof(execledger: Execledger, run: str) -> None:
                 "refers to: call 0: cat a.py",
                 "compared:  covered",
                 """\
-shown:     reference: [Ledger: not run, its output still stands above, unchanged: `cat a.py`, 1
-command ago, beginning "value_1 = compute(number=1)". Repeat it to see it again.]\
+shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-9 of a.py are as shown by `cat
+a.py`, 1 command ago. Repeat it to see it again.]\
 """,
                 "<execution_state>",
                 "Task: Please fix the sum.",
@@ -92,8 +92,8 @@ def test_a_reference_after_running_prints_what_bears_it_out(execledger: Execledg
             "refers to: call 0: cat a.py",
             "compared:  same",
             """\
-shown:     reference: [Ledger: ran; the output is the same as above: this same command, 5 commands
-ago, beginning "value_1 = compute(number=1)".]\
+shown:     reference: [Ledger: output omitted. It is the same as that of `cat a.py`, 5 commands
+ago.]\
 """,
             "<execution_state>",
             "Task: Please fix the sum.",
@@ -206,8 +206,8 @@ def test_a_journal_tells_what_was_decided_then(execledger: Execledger, run: str)
             "refers to: call 0: cat a.py",
             "compared:  no, it was reused before running",
             """\
-shown:     reference: [Ledger: not run, its output still stands above, unchanged: `cat a.py`, 1
-command ago, beginning "value_1 = compute(number=1)". Repeat it to see it again.]\
+shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-9 of a.py are as shown by `cat
+a.py`, 1 command ago. Repeat it to see it again.]\
 """,
             "today:     the same",
             "<execution_state>",
@@ -250,8 +250,8 @@ def test_what_is_decided_otherwise_now_is_said(execledger: Execledger, run: str)
         [
             "decision:  allow, by the rule `new`",
             """\
-shown:     reference: [Ledger: ran; the output is the same as above: this same command, 2 commands
-ago, beginning "value_1 = compute(number=1)".]\
+shown:     reference: [Ledger: output omitted. It is the same as that of `cat a.py`, 2 commands
+ago.]\
 """,
             "today:     the same decision, but shown otherwise: full",
         ]
@@ -271,7 +271,8 @@ def test_a_redacted_output_is_not_compared_again(execledger: Execledger, run: st
     """The decision can be judged all the same, and so can every later one."""
     secret = "ghp" + "_" + "0123456789abcdefABCDEF"
     read = ("cat .env", f"TOKEN={secret}\n{text(20)}")
-    name = journal(Policy(), (read,), (("echo x >> b.py", ""),), (("cat -n .env", numbered(read[1].splitlines())),))
+    printed = ("cat -n .env", numbered(read[1].splitlines()))
+    name = journal(Policy(), (printed,), (("echo x >> b.py", ""),), (read,))
     assert said(execledger("why", name, 0).out, "today") == snapshot(
         ["today:     the same decision; its output is not known well enough to be compared again"]
     )

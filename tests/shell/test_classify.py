@@ -21,6 +21,7 @@ def test_a_read_as_a_whole_record() -> None:
         effects=Effects.NONE,
         view=View("/r/a.py", (Lines(5, 9),)),
         looks_at=("/r/a.py",),
+        shows=("/r/a.py",),
         comparable=True,
         literal=True,
         programs=1,
@@ -368,3 +369,27 @@ def test_a_descriptor_from_elsewhere() -> None:
     """A persistent shell may have opened it upon any file; one that the command opens itself is known."""
     assert outcome("printf x >&3") == ("other", "unknown", [])
     assert outcome("cat f 3>&1 1>&2 2>&3") == ("inspect", "none", [])
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("cat a.py", ("/r/a.py",)),
+        ("cat a.py b.py", ("/r/a.py", "/r/b.py")),
+        ("cat < a.py", ("/r/a.py",)),
+        ("sed -i 1d a.py && sed -n 1,5p a.py", ("/r/a.py",)),
+        ("bash -c 'cat a.py; cat Makefile'", ("/r/a.py", "/r/Makefile")),
+        ("cat $F", ("",)),
+        ("for f in *.py; do head -3 $f; done", ("",)),
+        ("find . -name '*.py' -exec cat {} +", ("",)),
+        ("find . | xargs head -3", ("",)),
+        ("cat a.py | grep -n x", ()),
+        ("grep -n x a.py", ()),
+        ("find . -exec grep -n x {} +", ()),
+        ("ls *.py; wc -l a.py", ()),
+        ("python -m pytest a.py", ()),
+    ],
+)
+def test_files_whose_lines_may_be_shown(command: str, files: tuple[str, ...]) -> None:
+    """Those that a reader names; what a search lets through comes with its place, or without one."""
+    assert ask(command).shows == files

@@ -50,8 +50,8 @@ def test_a_run_has_one_entry_per_step_in_every_column() -> None:
             (
                 "inspect",
                 "allow",
-                "reference",
-                "reference",
+                "full",
+                "",
                 "none",
                 7,
                 "",
@@ -91,8 +91,8 @@ def test_a_step_in_full() -> None:
             "shown": {
                 "kind": "reference",
                 "text": (
-                    "[Ledger: not run, its output still stands above, unchanged: `cat warehouse/inventory.py`, "
-                    '2 commands ago, beginning "Stock of a small warehouse.". Repeat it to see it again.]'
+                    "[Ledger: not run, warehouse/inventory.py has not changed. Lines 22-28 of warehouse/inventory.py "
+                    "are as shown by `cat warehouse/inventory.py`, 2 commands ago. Repeat it to see it again.]"
                 ),
                 "instead": "",
             },
@@ -297,19 +297,19 @@ def test_every_rule_has_words() -> None:
         (
             Allow("new"),
             Shown("reference", refers_to=(2, 3), compared="covered"),
-            "Run: nothing like it was seen before. Its output already stood above, line for line, in steps 2 and 3: "
-            "a reference took its place.",
+            "Run: nothing like it was seen before. Its output already stood above, line for line and at the same "
+            "places, in steps 2 and 3: a reference took its place.",
         ),
         (
             Nudge("loop", (), (4,)),
             Shown("remark"),
-            "Run, a repeat of step 4: the same command ran a few calls ago, and nothing was changed in between. "
+            "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
             "The result was the same, so a remark was added.",
         ),
         (
             Nudge("loop", (), (4,)),
             Shown("full"),
-            "Run, a repeat of step 4: the same command ran a few calls ago, and nothing was changed in between. "
+            "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
             "The result was another one, so nothing was added.",
         ),
         (

@@ -265,7 +265,7 @@ class _Walk:
         if part.comparable:
             self.found.looks_at += [spell(self.cwd, text) for text in files]
         if part.category is Category.INSPECT or _executes_reader(call):
-            self.found.shows += _operands(call, self.cwd)
+            self.found.shows += [spell(self.cwd, part.view.path)] if part.view else _operands(call, self.cwd)
         if part.moves_to is not None:
             self.cwd = resolve(self.cwd, part.moves_to) if part.moves_to else None
         return self._joined(part)
