@@ -214,7 +214,7 @@ def why_shown(call: Replayed) -> str:
 
 def true_reference(own: Earlier, cited: list[Earlier]) -> bool:
     """What a reference stands for is what it points at. Of a result that is not wholly recorded nobody can tell."""
-    return own.observation.truncated or borne_out(own, cited)
+    return own.observation.truncated or borne_out(own, cited, cited)
 
 
 def speak(account: Account, run: str, reports: Sequence[Report], kinds: tuple[Kind, ...]) -> None:

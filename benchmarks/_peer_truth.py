@@ -7,8 +7,8 @@ every earlier result of its conversation in full view since the last compaction,
     A command that only looks, whose whole result is byte for byte that of an earlier call: of the same command, or of
     any other if it has at least three lines (short answers are equal by chance).
 ``covered``
-    A read of one file whose every line stands in earlier reads of that file, in order, in runs of at least three
-    lines, in at most three results, under the same numbers where both print them.
+    A read of one file whose every line stands at the same place in earlier reads of that file, in runs of at least
+    three lines, in at most three results, with its number if the command prints it, and with nothing newer against it.
 ``rerun``
     Any other command, of the same normal form and with the same result as the last time, durations apart, and nothing
     in between is known to have edited or installed anything: a script that fails once more in the same way.
@@ -16,7 +16,7 @@ every earlier result of its conversation in full view since the last compaction,
 A result of which not all was recorded proves nothing. An empty one says little: it is the same only as the last time,
 with no edit in between, and nothing if the command is an edit itself. Two commands are the same if the shell would cut
 them into the same words; a leading ``cd`` into a folder is no part of the command.
-Shared with Ledger is only how a command is read (does it look, edit or neither) and which lines an output shows.
+Shared with Ledger is only how a command is read (does it look, edit or neither, and which lines does it ask for).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from benchmarks.audit import Earlier, coverable, identical, shown_lines
+from benchmarks.audit import Earlier, coverable, identical, placed
 from execledger.core.actions import Observation
 from execledger.core.records import Category, CommandRecord, Effects
 from execledger.core.understand import classify
@@ -98,9 +98,7 @@ def judged(own: Earlier, form: str, record: CommandRecord, past: Past) -> Kind:
         return "rerun" if again else ""
     if empty(result) or seen_before(own, form, past):
         return "repeat"
-    reads = [one for one in past.results if one.path is not None and one.path == own.path]
-    readable = result.succeeded and len(own.pieces) == 1 and bool(own.pieces[0]) and bool(reads)
-    return "covered" if readable and coverable(own.pieces[0], reads) else ""
+    return "covered" if result.succeeded and coverable(own, past.results) else ""
 
 
 def seen_before(own: Earlier, form: str, past: Past) -> bool:
@@ -136,10 +134,7 @@ def truth(run: Run) -> tuple[Kind, ...]:
 def result_of(index: int, recorded: Recorded) -> tuple[Earlier, str, CommandRecord]:
     """A call's result with the lines that it shows, its normal form, and what it does."""
     record = classify(recorded.action)
-    view = record.view
-    path = view.path if view is not None and view.path.startswith("/") else None
-    pieces = shown_lines(view, recorded.observation) if path else ()
-    return Earlier(index, path, recorded.observation, pieces), normal_form(recorded.action.command), record
+    return placed(index, record.view, recorded.observation), normal_form(recorded.action.command), record
 
 
 def remember(past: Past, own: Earlier, form: str, record: CommandRecord) -> None:

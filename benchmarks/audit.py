@@ -2,40 +2,42 @@
 
     python -m benchmarks.audit CORPUS
 
-The oracle below shares with Ledger how commands are read and which lines an output shows, but none of its verdicts,
-indexes, bounds or choices: it judges every claim itself, and compares each recorded output with all visible earlier
-ones, line by line.
+The oracle below shares with Ledger how commands are read, and none of its verdicts, indexes, bounds or choices. It puts
+the lines of each recorded output at their places in the file itself, and judges each claim as a reader would who takes
+line *p* of the file from what a result shows as line *p*.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
 from execledger.core.actions import Observation
 from execledger.core.compare import eligible
 from execledger.core.decisions import Reuse
-from execledger.core.lines import Returned, returned
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import Effects, View
+from execledger.core.records import CHANGED, Effects, View
 from execledger.core.understand import classify
 from execledger.replay import Replayed, replay
 from execledger.trajectories import Run, find_runs, read_run
 
 NEEDS_CORPUS = True
-Lines = tuple[tuple[str, int | None], ...]
 
 
 class Earlier(Struct):
-    """An earlier call whose whole text stands in the context."""
+    """A call, and what its recorded output shows of a file."""
 
     index: int
     path: str | None
     observation: Observation
-    pieces: tuple[Lines, ...]
+    places: dict[int, str] = {}
+    numbered: bool = False
+    end: tuple[int, bool] | None = None
+    all_placed: bool = False
 
 
 class Audit(Struct):
@@ -53,54 +55,91 @@ class Audit(Struct):
     unknown_programs: Counter[str] = field(default_factory=Counter)
 
 
-def shown_lines(view: View | None, observation: Observation) -> tuple[Lines, ...]:
-    """The lines of the file that a result shows, with their printed numbers."""
-    found: Returned | None = returned(view, observation) if view is not None else None
-    if found is None:
-        return ()
-    return tuple(
-        tuple(zip(texts, numbers or (None,) * len(texts), strict=True))
-        for texts, numbers in zip(found.texts, found.numbers, strict=True)
-    )
+def placed(index: int, view: View | None, observation: Observation) -> Earlier:
+    """A call with the lines of its output at their places in the file, as far as these are known."""
+    path = view.path if view is not None and view.path.startswith("/") else None
+    call = Earlier(index, path, observation)
+    if view is None or path is None or not observation.succeeded or view.numbering == CHANGED or not observation.output:
+        return call
+    if observation.truncated and observation.cut is None:
+        return call
+    cut = observation.cut
+    head = observation.output if cut is None else observation.output[:cut].rpartition("\n")[0]
+    lines = head.removesuffix("\n").split("\n")
+    asked = positions(view, len(lines))
+    if view.numbering:
+        rest = "" if cut is None else observation.output[cut:].partition("\n")[2].removesuffix("\n")
+        call.numbered = True
+        call.places = dict(numbers([*lines, *rest.split("\n")], view.numbering))
+    elif not view.floating:
+        call.places = dict(zip(asked, lines, strict=False))
+    call.all_placed = cut is None and len(call.places) == len(lines)
+    last = view.ranges[-1].last
+    if call.places and (cut is None or view.numbering) and view.ranges[-1].first > 0:
+        # Fewer lines than asked for, or all that there are: the last one is the file's.
+        final = max(call.places)
+        if last is None or view.ranges[-1].first <= final < last:
+            call.end = final, observation.output.endswith("\n")
+    return call
 
 
-def agree(one: tuple[str, int | None], other: tuple[str, int | None]) -> bool:
-    """Two lines are the same, with the same number where both print it."""
-    return one[0] == other[0] and (one[1] is None or other[1] is None or one[1] == other[1])
+def positions(view: View, most: int) -> Iterator[int]:
+    """The line numbers that a plain read prints, in order: at most so many."""
+    for lines in view.ranges:
+        if lines.first < 0:
+            return
+        last = lines.first + most if lines.last is None else min(lines.last, lines.first + most)
+        yield from range(lines.first, last + 1)
 
 
-def coverable(lines: Lines, earlier: list[Earlier], min_run: int = 3, most: int = 3) -> bool:
-    """Some cut of ``lines`` into long enough runs stands in at most ``most`` of the earlier results."""
-    count = len(lines)
+def numbers(lines: Iterable[str], separator: str) -> Iterator[tuple[int, str]]:
+    """Line numbers and texts, as they are printed."""
+    for line in lines:
+        if found := re.match(rf" *(\d+) *{re.escape(separator)}", line):
+            yield int(found[1]), line[found.end() :]
+
+
+def believable(own: Earlier, one: Earlier, place: int, later: list[Earlier]) -> bool:
+    """A reader takes line ``place`` rightly from what ``one`` shows there, and has seen nothing newer against it."""
+    if one.path != own.path or one.places.get(place) != own.places[place] or (own.numbered and not one.numbered):
+        return False
+    if own.end is not None and place == own.end[0] and one.end != own.end:
+        return False
+    newer = [other for other in later if other.index > one.index and other.path == own.path]
+    return all(other.places.get(place, own.places[place]) == own.places[place] for other in newer)
+
+
+def coverable(own: Earlier, earlier: list[Earlier], min_run: int = 3, most: int = 3) -> bool:
+    """Some cut of the lines into long enough runs stands at the same places in at most ``most`` earlier results."""
+    places = sorted(own.places)
+    reads = [one for one in earlier if one.path == own.path and one.places]
+    if not own.all_placed or not places or not reads:
+        return False
+    holders = {place: {one.index for one in reads if believable(own, one, place, reads)} for place in places}
     states: dict[int, set[frozenset[int]]] = {0: {frozenset()}}
-    for at in range(count):
+    for at in range(len(places)):
         for used in states.pop(at, set()):
-            for one in earlier:
-                steps = used | {one.index}
-                if len(steps) > most:
-                    continue
-                for length in run_lengths(lines, at, one.pieces):
-                    whole = at == 0 and length == count
-                    for end in range(at + min_run, at + length + 1) if not whole else (count,):
-                        states.setdefault(end, set()).add(steps)
-                    if whole:
-                        return True
-    return bool(states.get(count))
+            for index in holders[places[at]]:
+                steps = used | {index}
+                length = run_length(places, at, holders, index)
+                whole = at == 0 and length == len(places)
+                if whole:
+                    return True
+                for end in range(at + min_run, at + length + 1) if len(steps) <= most else ():
+                    states.setdefault(end, set()).add(steps)
+    return bool(states.get(len(places)))
 
 
-def run_lengths(lines: Lines, at: int, pieces: tuple[Lines, ...]) -> Iterator[int]:
-    """How far ``lines`` from ``at`` stand in the pieces: the longest match."""
-    best = 0
-    for piece in pieces:
-        for start in range(len(piece)):
-            length = 0
-            while at + length < len(lines) and start + length < len(piece):
-                if not agree(lines[at + length], piece[start + length]):
-                    break
-                length += 1
-            best = max(best, length)
-    if best:
-        yield best
+def run_length(places: list[int], at: int, holders: dict[int, set[int]], index: int) -> int:
+    """How many consecutive lines from ``at`` on a result holds."""
+    length = 1
+    while (
+        at + length < len(places)
+        and places[at + length] == places[at + length - 1] + 1
+        and index in holders[places[at + length]]
+    ):
+        length += 1
+    return length
 
 
 def identical(one: Observation, other: Observation) -> bool:
@@ -108,12 +147,22 @@ def identical(one: Observation, other: Observation) -> bool:
     return (one.output, one.stderr, one.exit_status) == (other.output, other.stderr, other.exit_status)
 
 
-def borne_out(own: Earlier, cited: list[Earlier]) -> bool:
-    """A claim is true: one of the cited results is the same, or the lines stand in the cited reads of the file."""
+def borne_out(own: Earlier, cited: list[Earlier], earlier: list[Earlier]) -> bool:
+    """A claim is true: one of the cited results is the same, or they show all lines at their places, unopposed."""
     if any(identical(one.observation, own.observation) for one in cited):
         return True
-    reads = [one for one in cited if one.path is not None and one.path == own.path]
-    return len(own.pieces) == 1 and bool(reads) and coverable(own.pieces[0], reads)
+    reads = [one for one in earlier if one.path == own.path]
+    return own.all_placed and all(any(believable(own, one, place, reads) for one in cited) for place in own.places)
+
+
+def as_before(own: Earlier, cited: list[Earlier]) -> bool:
+    """A reuse is true: one of the cited results is the same, or the output has nothing that they do not show."""
+    if any(identical(one.observation, own.observation) for one in cited):
+        return True
+    if own.all_placed:
+        return all(any(one.places.get(place) == text for one in cited) for place, text in own.places.items())
+    lines = own.observation.output.removesuffix("\n")
+    return any(f"\n{lines}\n" in "\n" + "\n".join(one.places.values()) + "\n" for one in cited)
 
 
 def audit_call(audit: Audit, run: Run, call: Replayed, earlier: list[Earlier], own: Earlier) -> None:
@@ -121,17 +170,16 @@ def audit_call(audit: Audit, run: Run, call: Replayed, earlier: list[Earlier], o
     observation, shown = call.recorded.observation, call.shown
     if isinstance(call.decision, Reuse):
         audit.reuses += 1
-        if not borne_out(own, [one for one in earlier if one.index in call.decision.refers_to]):
+        if not as_before(own, [one for one in earlier if one.index in call.decision.refers_to]):
             audit.false_reuses[f"{call.decision.rule}, {kind_of_change(run, call)}"] += 1
         return
     can = eligible(call.record, observation)
     same = [one for one in earlier if identical(one.observation, observation) and not one.observation.truncated]
-    reads = [one for one in earlier if one.path is not None and one.path == own.path]
-    covered = can and len(own.pieces) == 1 and bool(reads) and coverable(own.pieces[0], reads)
+    covered = can and not same and coverable(own, earlier)
     if shown.compared in ("same", "covered"):
         audit.claims += 1
         cited = [one for one in earlier if one.index in shown.compared_to]
-        if not borne_out(own, cited):
+        if not borne_out(own, cited, earlier):
             audit.false_claims.append(f"{run.name} {call.index}")
     if can and (same or covered):
         audit.provable += 1
@@ -161,10 +209,7 @@ def audit_corpus(paths: list[str], preset: Preset) -> Audit:
             audit.calls += 1
             audit.programs += call.record.programs
             audit.unknown_programs.update(call.record.unknown_programs)
-            view = call.record.view
-            path = view.path if view is not None and view.path.startswith("/") else None
-            pieces = shown_lines(view, call.recorded.observation) if path else ()
-            own = Earlier(call.index, path, call.recorded.observation, pieces)
+            own = placed(call.index, call.record.view, call.recorded.observation)
             audit_call(audit, run, call, earlier, own)
             if call.shown.kind != "reference":
                 earlier.append(own)
