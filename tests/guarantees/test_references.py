@@ -22,7 +22,6 @@ GNU = pytest.mark.skipif(sys.platform != "linux", reason="the commands of the se
 
 
 @GNU
-@pytest.mark.xfail(strict=False, reason="references are given for lines that were shown at another place of the file")
 @pytest.mark.guarantee("false-reuse", "visibility")
 def test_no_reference_misleads(full: bool, figure: Callable[[str], None]) -> None:
     """Whoever takes each line from where a reference says it stands is right, and what a view calls current is."""
