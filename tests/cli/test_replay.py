@@ -106,7 +106,7 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
             "│ nudges                │     1 │ 1 with an equal result; repeated-test 1             │",
             "│ redundant re-reads    │     1 │ 1 of the very same range                            │",
             "│ output bytes          │ 4,686 │ each once for every later model call, mostly cached │",
-            "│ saved by references   │ 1,726 │ 36.83% of these                                     │",
+            "│ saved by references   │ 1,862 │ 39.74% of these                                     │",
             "│ state views           │   608 │ bytes, one view per model call, never cached        │",
             "└───────────────────────┴───────┴─────────────────────────────────────────────────────┘",
         ]
@@ -137,16 +137,16 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "rereads": 1,
             "exact_rereads": 1,
             "read_bytes": 4686,
-            "saved_bytes": 1726,
+            "saved_bytes": 1862,
             "untold": 0,
             "view_bytes": 608,
             "net": {
-                "saved": 0.00030524999999999997,
+                "saved": 0.0003285,
                 "spent": 0.0002035,
                 "own": 0.000815875,
                 "models": ["gpt-5 (assumed)"],
                 "date": "2026-11-15",
-                "net": 0.00010174999999999995,
+                "net": 0.000125,
             },
         }
     )
@@ -179,23 +179,23 @@ def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) 
             "┡━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━╇━━━━━━╇━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩",
             "│ the runs as they were   │       │  447 │    777 │  0.5247 │ 100.00% │",
             "│ exact repeat            │     1 │  146 │    292 │  0.1752 │  33.39% │",
-            "│   saved by references   │     1 │  106 │    212 │  0.1272 │  24.24% │",
+            "│   saved by references   │     1 │  114 │    228 │  0.1368 │  26.07% │",
             "│ covered read            │     0 │    0 │      0 │  0.0000 │   0.00% │",
             "│ overlapping read        │     0 │    0 │      0 │  0.0000 │   0.00% │",
             "│ repeated search         │     1 │  146 │      0 │  0.1460 │  27.83% │",
-            "│   saved by references   │     1 │  117 │      0 │  0.1170 │  22.30% │",
+            "│   saved by references   │     1 │  126 │      0 │  0.1260 │  24.01% │",
             "│ repeated test           │     1 │    0 │      0 │  0.0000 │   0.00% │",
             "│ stale read acted upon   │     0 │    0 │      0 │  0.0000 │   0.00% │",
-            "│ saved by all references │     2 │  223 │    212 │  0.2442 │  46.54% │",
+            "│ saved by all references │     2 │  240 │    228 │  0.2628 │  50.09% │",
             "│ remarks                 │       │    0 │      0 │  0.0000 │   0.00% │",
             "│ state views             │       │ -152 │      0 │ -0.1520 │ -28.97% │",
             "│ kept out of the cache   │       │  -12 │     12 │ -0.0108 │  -2.06% │",
-            "│ saved in all            │       │   59 │    224 │  0.0814 │  15.51% │",
+            "│ saved in all            │       │   76 │    240 │  0.1000 │  19.06% │",
             "└─────────────────────────┴───────┴──────┴────────┴─────────┴─────────┘",
             "The tokens of 0 of 1 runs were counted by the provider; all others are",
             "bytes / 4. Prices of 2026-01-01, 2026-11-15: some/model 1.",
             """\
-References would have saved $0.2442; state views would have cost $0.1628; net $0.0814, +15.5% of the
+References would have saved $0.2628; state views would have cost $0.1628; net $0.1000, +19.1% of the
 $0.5247 that the runs cost. Prices of 2026-01-01, 2026-11-15 for some/model; tokens of both are
 estimated from bytes.\
 """,

@@ -148,7 +148,6 @@ def test_a_newline_that_a_program_adds_does_not_tell_the_end() -> None:
     for command, decided in (("nl -ba a.py", "new"), ("cat -n a.py", "covered-read")):
         story = story_of((command, numbered(LINES)), sealed=True)
         assert story.ask("tail -n +5 a.py").rule == decided
-        assert story.ask("sed -n '5,30p' a.py").rule == "covered-read"
 
 
 def test_a_read_that_confirms_names_its_places() -> None:
