@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import io
 import json
+import weakref
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -217,3 +219,24 @@ def test_the_bounds_are_stated_where_users_look() -> None:
         assert f"{getattr(limits, name) // 1_000_000} MB" in page, name
     assert f"{limits.MAX_TAKEN // 1_000_000} million characters" in page
     assert f"{limits.KEPT_TAKEN // 1_000_000} million" in page
+
+
+@pytest.mark.guarantee("bounded")
+def test_a_session_that_is_let_go_is_freed_without_a_garbage_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its ledger and histories refer to themselves in no circle: the proxy spares them from full collections."""
+    monkeypatch.setattr("execledger.proxy.book.MAX_SESSIONS", 1)
+    passage = new_passage(preset="paper")
+    talk = Talk(passage, "one", "one")
+    talk.turn(CAT)
+    talk.turn(CAT, "ls")
+    (opened,) = passage.book._sessions.values()
+    ledger, history = weakref.ref(opened.workspace.session.ledger), weakref.ref(opened.threads["one"]._history)
+    gc.collect()
+    gc.disable()
+    try:
+        del opened, talk
+        Talk(passage, "other", "other").turn(CAT)
+        assert len(passage.book) == 1
+        assert (ledger(), history()) == (None, None)
+    finally:
+        gc.enable()

@@ -101,3 +101,11 @@ def test_bytes_that_are_no_text_are_marked() -> None:
     """A lone surrogate can't be written; it becomes a replacement mark instead of an error."""
     kept = decode(encode(plain_step(0, "cat binary", "a\udcffb"))).event
     assert kept == plain_step(0, "cat binary", "a\N{REPLACEMENT CHARACTER}b")
+
+
+@pytest.mark.parametrize("before", range(99_800, 100_060, 13))
+def test_a_secret_is_found_wherever_it_stands_in_a_long_line(before: int) -> None:
+    """A line is searched in pieces, and none of them ends within a marker."""
+    secret = "ghp" + "_0123456789abcdef0123456789abcdef0123"
+    line = encode(ViewRendered(index=0, text="x " * (before // 2) + secret + " y" * 60_000))
+    assert secret.encode() not in line and b"[redacted]" in line

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from execledger.journal.events import ViewRendered
 from execledger.proxy.later import LateChronicle
+from execledger.proxy.offload import Work, whole
 
 
 def written(folder: Path) -> list[str]:
@@ -17,12 +17,12 @@ def written(folder: Path) -> list[str]:
 
 def test_events_are_written_when_their_time_comes(tmp_path: Path) -> None:
     """What is noted waits, is asked to be written once, and is written in its order."""
-    asked: list[Callable[[], None]] = []
+    asked: list[Work[None]] = []
     chronicle = LateChronicle(tmp_path, "run", print, asked.append)
     chronicle.note(ViewRendered(index=0, text="first"))
     chronicle.fault("somewhere", ValueError("second"))
     assert (written(tmp_path), chronicle.summary.counts.faults, len(asked)) == ([], 0, 1)
-    asked.pop()()
+    whole(asked.pop())
     assert (written(tmp_path), chronicle.summary.counts.faults) == (["view", "fault"], 1)
 
 

@@ -6,7 +6,7 @@ the agent calls its adapter, is counted, and turns Ledger off for the rest of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Generator
 from contextlib import suppress
 from typing import TypeVar
 
@@ -49,6 +49,21 @@ class Session:
             if isinstance(error, Exception):
                 return otherwise
             # An interruption is the agent's to deal with; the work that it broke off is not to be trusted any more.
+            raise
+
+    def guarded_work(self, where: str, work: Generator[int, None, T], otherwise: T) -> Generator[int, None, T]:
+        """As ``guarded``, for work that is done in pieces."""
+        if not self.active:
+            return otherwise
+        try:
+            return (yield from work)
+        except GeneratorExit:
+            # It was given up, and nobody waits for it.
+            raise
+        except BaseException as error:
+            self.fault(where, error)
+            if isinstance(error, Exception):
+                return otherwise
             raise
 
     def fault(self, where: str, error: BaseException) -> None:

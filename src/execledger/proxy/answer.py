@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from contextlib import suppress
 
@@ -16,8 +17,12 @@ from execledger.proxy.sse import Events, Piece
 class Answer:
     """Judges the calls of an answer; after a fault of ours, the rest passes as it comes."""
 
-    def __init__(self, stream: CallStream, session: Session, unpack: Unpacker | None = None) -> None:
+    def __init__(
+        self, stream: CallStream, session: Session, lock: asyncio.Lock, unpack: Unpacker | None = None
+    ) -> None:
         """An answer of which nothing has come yet; ``unpack`` undoes its coding."""
+        self.lock = lock
+        """To be held while it is fed: the session's ledger may be at work for another conversation."""
         self._stream = stream
         self._session = session
         self._unpack = unpack

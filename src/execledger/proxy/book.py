@@ -21,6 +21,7 @@ from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
 from execledger.proxy.later import LateChronicle, Later, at_once
 from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
+from execledger.proxy.offload import Work
 from execledger.proxy.workspace import Workspace
 
 MAX_SUMMARIES = 10_000
@@ -75,6 +76,8 @@ class Book:
         self._writers: set[str] = set()
         self._at_work: dict[str, None] = {}
         """Sessions that were let go while one of their calls may have been writing."""
+        self._ending: dict[str, _Open] = {}
+        """Sessions that were let go, and whose journals are not closed yet."""
         self._taken = 0
         self._told: set[str] = set()
 
@@ -86,8 +89,8 @@ class Book:
         """Whether a session is kept in memory."""
         return session in self._sessions
 
-    def conversation(self, asked: Asked, request: Request) -> Conversation:
-        """The conversation that a request belongs to."""
+    def conversation(self, asked: Asked, request: Request, task: str | None = None) -> Conversation:
+        """The conversation that a request belongs to, and its ``task`` where that is known already."""
         now = time.monotonic()
         session = self._sessions.get(asked.session)
         if session is not None:
@@ -95,13 +98,13 @@ class Book:
             self._sessions.move_to_end(asked.session)
         self._let_go(now, session)
         if session is None:
-            session = self._sessions[asked.session] = _Open(self._begun(asked, request), {}, now)
+            session = self._sessions[asked.session] = _Open(self._begun(asked, request, task), {}, now)
         taken = session.workspace.taken
         self._taken, session.counted = self._taken + taken - session.counted, taken
         thread = asked.thread if asked.named else _continued(session, asked.thread, request)
         conversation = session.threads.pop(thread, None)
         if conversation is None:
-            session.workspace.session.ledger.begin(thread, self._task(request))
+            session.workspace.session.ledger.begin(thread, self.task_of(request) if task is None else task)
             session.begun += 1
             while len(session.threads) >= MAX_THREADS:
                 del session.threads[next(iter(session.threads))]
@@ -123,23 +126,38 @@ class Book:
 
     def _let_go(self, now: float, asking: _Open | None) -> None:
         """Make room for the session that asks, or for a new one; those that have said nothing for long have ended."""
-        while self._sessions:
+        for _ in range(len(self._sessions)):
             oldest = next(iter(self._sessions.values()))
             others = len(self._sessions) - (asking is not None)
             room = others < MAX_SESSIONS and self._taken <= KEPT_TAKEN
             if oldest is asking or (room and now - oldest.used <= IDLE_SECONDS):
                 return
+            if any(conversation.turn.locked() for conversation in oldest.threads.values()):
+                # One of its requests is being taken in.
+                self._sessions.move_to_end(next(iter(self._sessions)))
+                continue
             name, _ = self._sessions.popitem(last=False)
             self._taken -= oldest.counted
             if oldest.workspace.writing:
                 self._at_work[name] = None
             if len(self._at_work) > MAX_SUMMARIES:
                 del self._at_work[next(iter(self._at_work))]
-            _end(oldest)
+            oldest.workspace.let_go = True
+            self._ending[name] = oldest
+            self._later(self._ended(name, oldest))
+
+    def _ended(self, name: str, opened: _Open) -> Work[None]:
+        """Close a session's journal when everything that waits for it is written."""
+        chronicle = opened.workspace.session.chronicle
+        if isinstance(chronicle, LateChronicle):
+            yield from chronicle.catch_up()
+        _end(opened)
+        if self._ending.get(name) is opened:
+            del self._ending[name]
 
     def close(self) -> None:
         """End every session."""
-        for session in self._sessions.values():
+        for session in (*self._ending.values(), *self._sessions.values()):
             # What goes wrong with one is no reason to leave the others open.
             with suppress(Exception):
                 _end(session)
@@ -151,14 +169,14 @@ class Book:
             self._told.add(words)
             self._rules.tell(words)
 
-    def _task(self, request: Request) -> str:
+    def task_of(self, request: Request) -> str:
         """What a conversation is about: the first words of the user that are not the agent's own."""
         said = (self._dialect.item(raw) for raw in request.items)
         return next((text for item in said if item.kind == "user" and (text := self._adapter.task_of(item.text))), "")
 
-    def _begun(self, asked: Asked, request: Request) -> Workspace:
+    def _begun(self, asked: Asked, request: Request, task: str | None) -> Workspace:
         """A new session, with its journal."""
-        task = self._task(request)
+        task = self.task_of(request) if task is None else task
         agent = asked.agent.partition(" ")[0] or "agent"
         name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
         rules = self._rules

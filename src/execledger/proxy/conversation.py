@@ -5,6 +5,7 @@ The history says what was called and answered; the ledger says what that means; 
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Container
 
@@ -24,6 +25,7 @@ from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import Answered, History, Watched
 from execledger.proxy.limits import MAX_ITEMS, MAX_RESULT
+from execledger.proxy.offload import Work
 from execledger.proxy.workspace import Workspace
 from execledger.redact import redact
 
@@ -76,6 +78,10 @@ class Conversation:
         self._may_be_sealed = sealed
         self._history = History(dialect, adapter, store)
         self._proposed: dict[str, _Proposed] = {}
+        self.turn = asyncio.Lock()
+        """Held while a request is taken in: they follow one another."""
+        self.session = workspace.lock
+        """Held whenever the session's ledger is asked or told."""
 
     @property
     def _sealed(self) -> bool:
@@ -84,24 +90,24 @@ class Conversation:
 
     def continues(self, request: Request) -> bool:
         """The request begins with everything that is known of this conversation."""
-        return self._history.continues(request.items)
+        return self._history.continues(request.marks)
 
     # Inform
 
-    def informed(self, request: Request, *, turn: bool) -> Turn | None:
+    def informed(self, request: Request, *, turn: bool) -> Work[Turn | None]:
         """The request as the model is to be asked it; None if Ledger is off for this session, or it is too much."""
-        asking = self._workspace.session.guarded("inform", lambda: self._informed(request, turn), None)
+        asking = yield from self._workspace.session.guarded_work("inform", self._informed(request, turn), None)
         if asking is None:
             # From here on nobody knows what this session writes.
             self.overlook()
         return asking
 
-    def _informed(self, request: Request, turn: bool) -> Turn | None:
+    def _informed(self, request: Request, turn: bool) -> Work[Turn | None]:
         """The history as the model is to be shown it, with the state view at its end."""
         workspace = self._workspace
         if len(request.items) > MAX_ITEMS or workspace.full:
             return None
-        items = self._history.follow(request.items, self._watch, turn=turn)
+        items = yield from self._history.following(request.items, request.marks, self._watch, turn=turn)
         if turn:
             self._give_up()
             workspace.turn += 1
@@ -215,7 +221,7 @@ class Conversation:
         def propose(call_id: str, call: ToolCall) -> ToolCall | None:
             return workspace.session.guarded("govern", lambda: self._judged(turn, batch, call_id, call), None)
 
-        return Answer(self._dialect.stream(propose), workspace.session, unpack)
+        return Answer(self._dialect.stream(propose), workspace.session, self.session, unpack)
 
     def overlook(self) -> None:
         """What the model calls next is not told here: it may be writing until the next turn, and may be lost then."""

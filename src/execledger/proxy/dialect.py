@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from execledger.agents.tool_calls import ToolCall
+from execledger.proxy.offload import Work
 
 Kind: TypeAlias = Literal["call", "result", "model", "user", "context"]
 """A tool call, its result, something else that the model made, words of the user, anything else."""
@@ -51,6 +52,11 @@ class Request(Protocol):
     """Its own bytes."""
     items: Sequence[bytes]
     """The conversation, item by item, each as its own JSON text."""
+
+    @property
+    def marks(self) -> Sequence[int]:
+        """The hash of each item, by which it is known again."""
+        ...
 
     @property
     def offers_tools(self) -> bool:
@@ -98,7 +104,7 @@ class Dialect(Protocol):
     paths: tuple[str, ...]
     """How the paths end whose requests hold a conversation."""
 
-    def split(self, body: bytes) -> Request | None:
+    def split(self, body: bytes) -> Work[Request | None]:
         """The request; None if it is of a shape that is passed on untouched."""
         ...
 

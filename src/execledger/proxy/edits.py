@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from pathlib import Path
 from typing import TypeAlias
 
@@ -75,7 +76,11 @@ class EditStore:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         self._recent: dict[str, Edit] = {}
-        self._file = sqlite3.connect(path or ":memory:", timeout=BUSY_SECONDS, isolation_level=None)
+        self._lock = threading.Lock()
+        """Held for each question and each write: the store is used on the event loop and on the worker's thread."""
+        self._file = sqlite3.connect(
+            path or ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
         # Readers never wait for a writer, and a write survives the death of the process, if not a power cut.
         self._file.execute("PRAGMA journal_mode=WAL")
         self._file.execute("PRAGMA synchronous=NORMAL")
@@ -85,6 +90,10 @@ class EditStore:
         """Remember an edit; the one that counts from now on, which may have been there before, or None."""
         key = edit.mark if isinstance(edit, CallEdit) else edit.chain
         row = (key, msgspec.json.encode(edit))
+        with self._lock:
+            return self._added(key, row, edit)
+
+    def _added(self, key: str, row: tuple[str, bytes], edit: Edit) -> Edit | None:
         try:
             added = self._file.execute("INSERT OR IGNORE INTO edits VALUES (?, ?)", row).rowcount
         except sqlite3.Error:
@@ -98,12 +107,14 @@ class EditStore:
 
     def call(self, mark: str) -> CallEdit | None:
         """The edit whose shim has this mark."""
-        edit = self._find(mark)
+        with self._lock:
+            edit = self._find(mark)
         return edit if isinstance(edit, CallEdit) else None
 
     def result(self, chain: str) -> ResultEdit | None:
         """The edit of the result at this point of a conversation."""
-        edit = self._find(chain)
+        with self._lock:
+            edit = self._find(chain)
         return edit if isinstance(edit, ResultEdit) else None
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from execledger.core.fingerprint import digest
 from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.dialect import Dialect, Item
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
+from execledger.proxy.offload import LIGHTER, Work, whole
 
 
 class Answered(Struct, frozen=True):
@@ -111,17 +112,22 @@ class History:
         """Everything called and answered so far."""
         return self._known[-1].chain if self._known else ""
 
-    def continues(self, items: Sequence[bytes]) -> bool:
-        """The items begin with everything that is known."""
+    def continues(self, marks: Sequence[int]) -> bool:
+        """Items with these marks begin with everything that is known."""
         known = len(self._known)
-        if not known or len(items) < known:
+        if not known or len(marks) < known:
             return not known
         # The last one first: it tells nearly always, and the others take their time.
-        return _marks(items[known - 1 : known]) == [self._known[-1].mark] and self._common(_marks(items)) == known
+        return marks[known - 1] == self._known[-1].mark and self._common(marks) == known
 
-    def follow(self, items: Sequence[bytes], watch: Watch | None = None, *, turn: bool = True) -> list[bytes]:
+    def follow(self, items: Sequence[bytes]) -> list[bytes]:
+        """The items as the model is to be shown them, all at once."""
+        return whole(self.following(items, marks_of(items)))
+
+    def following(
+        self, items: Sequence[bytes], marks: Sequence[int], watch: Watch | None = None, *, turn: bool = True
+    ) -> Work[list[bytes]]:
         """The items as the model is to be shown them; ``watch`` is told of each answered call that is new."""
-        marks = _marks(items)
         same = self._common(marks)
         if same < len(self._known):
             for gone in self._known[same:]:
@@ -130,11 +136,15 @@ class History:
             del self._known[same:]
             self._index()
             self.steps = [known.step for known in self._known if known.step is not None]
-        read = [self._dialect.item(raw) for raw in items[same:]]
+        read: list[Item] = []
+        for raw in items[same:]:
+            yield len(raw) // LIGHTER
+            read.append(self._dialect.item(raw))
         # What stands behind the model's last own item, it has not seen yet.
         last = max((at for at, item in enumerate(read) if item.kind in ("call", "model")), default=-1)
         for at, item in enumerate(read):
             raw, mark = items[same + at], marks[same + at]
+            yield len(raw)
             known = self._take(raw, mark, item, watch, fresh=turn and at > last)
             self._add(known)
             self.steps += [] if known.step is None else [known.step]
@@ -159,7 +169,7 @@ class History:
         self._chains.add(known.chain)
         self._known.append(known)
 
-    def _common(self, marks: list[int]) -> int:
+    def _common(self, marks: Sequence[int]) -> int:
         """How many items at the beginning are known."""
         pairs = zip(marks, self._known, strict=False)
         most = min(len(marks), len(self._known))
@@ -230,5 +240,6 @@ class History:
         return show(call, parts, edit.shown.text)
 
 
-def _marks(items: Sequence[bytes]) -> list[int]:
+def marks_of(items: Sequence[bytes]) -> list[int]:
+    """The hash of each item's bytes: keyed by Python for this process, and compared within it."""
     return [hash(bytes(raw)) for raw in items]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.agents.adapter import Adapter
+from execledger.agents.adapter import Adapter, Asked
 from execledger.agents.session import told
 from execledger.core.fingerprint import digest
 from execledger.core.inform import OPENING as OPENING_OF_A_VIEW
@@ -23,6 +23,7 @@ from execledger.proxy.conversation import Conversation, Turn
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
+from execledger.proxy.offload import LIGHTER, PORTION, Inline, Runner, Work
 
 OPENING = 3
 """Items at the beginning of a conversation by which it is known, where it has no name."""
@@ -39,6 +40,28 @@ class Sent(Struct):
     """The conversation whose next calls are judged, and what by; None if nothing is."""
 
 
+class _Read(Struct, frozen=True):
+    """A request, read."""
+
+    request: Request
+    """The request, split."""
+    asked: Asked
+    """Who sends it."""
+    informed: bool
+    """Another Ledger has added a view to it."""
+    task: str | None
+    """What the conversation is about; None if that was not looked for yet."""
+
+
+class _Asking(Struct, frozen=True):
+    """A request that the model is asked."""
+
+    body: bytes
+    """What is sent on."""
+    turn: Turn
+    """What the answer is judged by."""
+
+
 class Passage:
     """Sends requests on for any number of conversations."""
 
@@ -51,8 +74,12 @@ class Passage:
         *,
         pass_through: bool = False,
         tell: Callable[[str], None] = lambda _: None,
+        runner: Runner | None = None,
     ) -> None:
-        """With ``pass_through`` everything is sent as it came; ``tell`` says what went wrong."""
+        """With ``pass_through`` everything is sent as it came; ``tell`` says what went wrong.
+
+        ``runner`` does the work: inline, unless another is given.
+        """
         self.book = book
         """The conversations."""
         self.faults = 0
@@ -62,15 +89,29 @@ class Passage:
         self._store = store
         self._pass_through = pass_through
         self._tell = tell
+        self._runner = runner or Inline()
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
+        """As ``sent``, all at once: for a passage whose work is done inline."""
+        waiting = self.sent(method, path, headers, body)
+        try:
+            waiting.send(None)
+        except StopIteration as end:
+            sent: Sent = end.value
+            return sent
+        except Exception as error:
+            self._fault("a request", error)
+            return Sent(body)
+        raise AssertionError("work that is done inline waits for nothing")
+
+    async def sent(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
         """What is sent on for a request."""
         if self._pass_through or method != "POST" or not path.endswith(self._dialect.paths):
             return Sent(body)
         for way in (self._informed, self._restored):
             failed = False
             try:
-                if sent := way(path, headers, body):
+                if sent := await way(path, headers, body):
                     return sent
             except Exception as error:
                 failed = True
@@ -104,9 +145,29 @@ class Passage:
                 conversation.overlook()
         return None
 
-    def _informed(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
+    async def _informed(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
         """The request with everything that the ledger knows; None if it is none that we understand."""
-        request = self._split(headers, body)
+        read = await self._runner.run(self._read(headers, body))
+        if read is None:
+            return None
+        request, asked = read.request, read.asked
+        if read.informed:
+            # Another Ledger stands between the client and us, and has said all there is to say.
+            self.book.overlook(asked.session)
+            return await self._restored(path, headers, body)
+        turn = asked.turn and request.offers_tools and path.endswith(self._dialect.turns)
+        if not turn and asked.session not in self.book:
+            # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.
+            return await self._restored(path, headers, body)
+        conversation = self.book.conversation(asked, request, read.task)
+        asking = await self._runner.run(_asking(conversation, request, turn), conversation)
+        if asking is None:
+            return await self._restored(path, headers, body)
+        return Sent(asking.body, plain=True, followed=(conversation, asking.turn) if turn else None)
+
+    def _read(self, headers: Mapping[str, str], body: bytes) -> Work[_Read | None]:
+        """What a request says, and who sends it; no session is asked for that."""
+        request = yield from self._split(headers, body)
         if request is None:
             return None
         last = self._dialect.item(request.items[-1]) if request.items else None
@@ -116,33 +177,35 @@ class Passage:
             # A client that does not name its conversations is known by how they begin.
             opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.items[:OPENING]))
             asked = replace(asked, session=opening, thread=opening, named=False)
-        if said.startswith(OPENING_OF_A_VIEW):
-            # Another Ledger stands between the client and us, and has said all there is to say.
-            self.book.overlook(asked.session)
-            return self._restored(path, headers, body)
-        turn = asked.turn and request.offers_tools and path.endswith(self._dialect.turns)
-        if not turn and asked.session not in self.book:
-            # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.
-            return self._restored(path, headers, body)
-        conversation = self.book.conversation(asked, request)
-        asking = conversation.informed(request, turn=turn)
-        if asking is None:
-            return self._restored(path, headers, body)
-        # The items go out now; they are not kept for as long as the answer takes.
-        followed = (conversation, replace(asking, items=[])) if turn else None
-        return Sent(_body(request, asking.items), plain=True, followed=followed)
+        # Of a long request everything is found here that may have to be looked for; of others, what is asked for.
+        task = None
+        if len(request.body) > PORTION * LIGHTER:
+            task, _ = self.book.task_of(request), request.marks
+        return _Read(request, asked, said.startswith(OPENING_OF_A_VIEW), task)
 
-    def _restored(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
+    async def _restored(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
         """The request with the stored edits, and no state."""
-        request = self._split(headers, body)
+        restored = await self._runner.run(self._edited(headers, body))
+        return Sent(restored, plain=True) if restored is not None else None
+
+    def _edited(self, headers: Mapping[str, str], body: bytes) -> Work[bytes | None]:
+        request = yield from self._split(headers, body)
         if request is None:
             return None
-        items = History(self._dialect, self._adapter, self._store).follow(request.items)
-        return Sent(_body(request, items), plain=True)
+        history = History(self._dialect, self._adapter, self._store)
+        items = yield from history.following(request.items, request.marks)
+        return (yield from _joined(request, items))
 
-    def _split(self, headers: Mapping[str, str], body: bytes) -> Request | None:
-        text = unpacked(body, headers.get("content-encoding", ""))
-        return self._dialect.split(text) if text is not None else None
+    def _split(self, headers: Mapping[str, str], body: bytes) -> Work[Request | None]:
+        coding = headers.get("content-encoding", "")
+        yield len(body) if coding else 0
+        text = unpacked(body, coding)
+        return (yield from self._dialect.split(text)) if text is not None else None
+
+    async def close(self) -> None:
+        """Give up what is under way, and end every session."""
+        await self._runner.close()
+        self.book.close()
 
     def _fault(self, where: str, error: Exception) -> None:
         self.faults += 1
@@ -150,6 +213,18 @@ class Passage:
             self._tell(f"Ledger left {where} alone, after a fault of its own: {told(error)}")
 
 
-def _body(request: Request, items: Sequence[bytes]) -> bytes:
+def _asking(conversation: Conversation, request: Request, turn: bool) -> Work[_Asking | None]:
+    """A request as the model is to be asked it."""
+    asking = yield from conversation.informed(request, turn=turn)
+    if asking is None:
+        return None
+    body = yield from _joined(request, asking.items)
+    # The items go out now: they are let go of here, and not kept for as long as the answer takes.
+    request.items = ()
+    return _Asking(body, replace(asking, items=[]))
+
+
+def _joined(request: Request, items: Sequence[bytes]) -> Work[bytes]:
     """The request with these items; its own bytes where they are its own."""
+    yield len(request.body) // LIGHTER
     return request.body if items == request.items else request.joined(items)

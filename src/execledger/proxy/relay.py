@@ -7,7 +7,6 @@ to pass through. Secrets in headers are forwarded and never kept.
 from __future__ import annotations
 
 import asyncio
-import io
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -25,10 +24,13 @@ from aiohttp import (
     TraceConfig,
     web,
 )
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.payload import Payload
 from multidict import CIMultiDict
 from yarl import URL
 
 from execledger import __version__
+from execledger.proxy.answer import Answer
 from execledger.proxy.coding import portions
 from execledger.proxy.limits import MAX_BODY
 from execledger.proxy.passage import Passage, Sent
@@ -45,6 +47,8 @@ KEPT_TRIES = 3
 """How often a request is sent anew because the connection that was kept for it turned out to be closed."""
 AT_ONCE = 1_000_000
 """Bytes of a body that are written in one go; more in pieces, so that other streams go on between them."""
+PIECE = 262_144
+"""Bytes of such a piece."""
 HOP_BY_HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
     "upgrade host content-length expect".split()
@@ -92,7 +96,7 @@ class Relay:
         )
         yield
         await self._client.close()
-        self._passage.book.close()
+        await self._passage.close()
 
     async def _health(self, request: web.Request) -> web.Response:
         """What a script asks to know that we are here."""
@@ -152,7 +156,7 @@ class Relay:
                 return await self._client.request(
                     request.method,
                     address,
-                    data=io.BytesIO(data) if isinstance(data, bytes) and len(data) > AT_ONCE else data,
+                    data=_InPieces(data) if isinstance(data, bytes) and len(data) > AT_ONCE else data,
                     headers=headers,
                     skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
                     allow_redirects=False,
@@ -167,11 +171,9 @@ class Relay:
     async def _taken(self, request: web.Request, body: bytes) -> Sent:
         """What is sent on for a request."""
         async with self._turn:
-            sent = self._passage.request(request.method, request.path, request.headers, body)
-            # A history that is new to us takes a while to read. Of many that come at once, one is read at a time, so
-            # that streams and connections go on between them.
+            # Of many that come at once, one is begun at a time, so that streams and connections go on between them.
             await asyncio.sleep(0)
-        return sent
+        return await self._passage.sent(request.method, request.path, request.headers, body)
 
     async def _answered(self, request: web.Request, sent: Sent, answer: ClientResponse) -> web.StreamResponse:
         """Pass the answer back as it comes."""
@@ -188,21 +190,53 @@ class Relay:
                 async for chunk in answer.content.iter_any():
                     # A packed chunk may unpack to thousands of times its size: piece by piece, as the client takes it.
                     for piece in portions(chunk) if packed else (chunk,):
-                        if out := editor.feed(piece) if editor is not None else piece:
+                        if out := piece if editor is None else await _fed(editor, piece):
                             await response.write(out)
             except (ClientError, TimeoutError, zlib.error, zstandard.ZstdError):
                 # The upstream broke off in the middle: so do we, for the client to see what happened.
-                await response.write(editor.end() if editor is not None else b"")
+                await response.write(b"" if editor is None else await _fed(editor))
                 if request.transport is not None:
                     request.transport.close()
                 return response
             if editor is not None:
-                await response.write(editor.end())
+                await response.write(await _fed(editor))
             await response.write_eof()
         except ConnectionResetError:
             # The client has what it wanted: some close as soon as the answer is complete.
             return response
         return response
+
+
+async def _fed(editor: Answer, piece: bytes | None = None) -> bytes:
+    """What may be sent on for a piece of an answer, or at its end."""
+    async with editor.lock:
+        return editor.end() if piece is None else editor.feed(piece)
+
+
+class _InPieces(Payload):
+    """A long body, written piece by piece: other streams go on between them, and it is never copied as a whole."""
+
+    _value: bytes
+
+    def __init__(self, body: bytes) -> None:
+        """Writes ``body``."""
+        super().__init__(body)
+        self._size = len(body)
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The body as text."""
+        return self._value.decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Write all of it."""
+        await self.write_with_length(writer, None)
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        """Write at most so many bytes of it."""
+        view = memoryview(self._value)[:content_length]
+        for at in range(0, len(view), PIECE):
+            await writer.write(view[at : at + PIECE])
+            await asyncio.sleep(0)
 
 
 class _Answer(web.StreamResponse):
@@ -232,7 +266,12 @@ async def _body(request: web.Request) -> bytes | AsyncIterator[bytes]:
             size += len(chunk)
             if size > MAX_BODY:
                 break
-    return b"".join(chunks) if size <= MAX_BODY else _going_on(chunks, request)
+    if size > MAX_BODY:
+        return _going_on(chunks, request)
+    if size <= AT_ONCE:
+        return b"".join(chunks)
+    # Copying takes a while, too; Python lets other threads go on meanwhile.
+    return await asyncio.get_running_loop().run_in_executor(None, b"".join, chunks)
 
 
 async def _going_on(chunks: deque[bytes], request: web.Request) -> AsyncIterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 from msgspec import Raw
@@ -10,8 +11,11 @@ from msgspec import Raw
 from execledger.agents.tool_calls import ToolCall
 from execledger.proxy.dialect import Item, Propose
 from execledger.proxy.halves import Halves, without_halves
+from execledger.proxy.history import marks_of
 from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
+from execledger.proxy.offload import LIGHTER, Work
 from execledger.proxy.responses_calls import ASKED, WireCall, call_of
+from execledger.proxy.responses_split import WINDOW, split_in_windows
 from execledger.proxy.responses_stream import ResponsesStream
 
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
@@ -40,6 +44,11 @@ class ResponsesRequest:
         self.items = items
         self._fields = fields
 
+    @cached_property
+    def marks(self) -> list[int]:
+        """The hash of each item."""
+        return marks_of(self.items)
+
     @property
     def offers_tools(self) -> bool:
         """The model may call tools; where the list is missing, they stand among the items."""
@@ -62,8 +71,8 @@ class ResponsesRequest:
         pieces: list[bytes] = []
         for name, value in self._fields.items():
             pieces += (b"," if pieces else b"{", _ENCODE(name), b":")
-            pieces += (b"[", *_listed(items), b"]") if name == "input" else (value,)
-        # One join: a long history is copied once.
+            pieces += (b"[", *_listed(items), b"]") if name == "input" else (bytes(value),)
+        # One join: a long history is copied once, and with bytes alone Python lets other threads go on meanwhile.
         return b"".join((*pieces, b"}"))
 
 
@@ -73,10 +82,14 @@ class Responses:
     turns = "/responses"
     paths: tuple[str, ...] = ("/responses", "/responses/compact")
 
-    def split(self, body: bytes) -> ResponsesRequest | None:
+    def split(self, body: bytes) -> Work[ResponsesRequest | None]:
         """The request; None if its input is no list of items."""
-        if len(body) > UNCOUNTED and body.count(b",") > MAX_COMMAS:
+        yield len(body) // LIGHTER
+        if len(body) > UNCOUNTED and (yield from _commas(body)) > MAX_COMMAS:
             return None
+        pieces = (yield from split_in_windows(body)) if len(body) > 2 * WINDOW else None
+        if pieces is not None:
+            return ResponsesRequest(body, *pieces) if len(pieces[1]) <= MAX_SPLIT else None
         # Half a character is no reason to leave out what was shown before.
         return _split(body) or _split_with_halves(body)
 
@@ -118,6 +131,15 @@ class Responses:
     def stream(self, propose: Propose) -> ResponsesStream:
         """An editor for the events of one answer."""
         return ResponsesStream(propose)
+
+
+def _commas(body: bytes) -> Work[int]:
+    """How many commas there are."""
+    count = 0
+    for at in range(0, len(body), WINDOW):
+        yield WINDOW // LIGHTER
+        count += body.count(b",", at, at + WINDOW)
+    return count
 
 
 def _split(body: bytes) -> ResponsesRequest | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import resource
 import sqlite3
+import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,6 +23,7 @@ from execledger.journal.folder import private_folder
 from execledger.journal.summary import RunSummary
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore
+from execledger.proxy.offload import Work, Worker
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
 from execledger.proxy.responses import Responses
@@ -31,6 +35,12 @@ KEPT_BYTES = 16_777_216
 """Memory below this size is kept when it is freed: more than any history takes."""
 JOURNAL_SECONDS = 0.01
 """How long the journal waits: by then the request is on its way, and its agent waits for the model."""
+SWITCH_SECONDS = 0.0005
+"""How long the worker may go on when the event loop has something to do: for each answer it may wait some times."""
+THRESHOLDS = (1000, 4, 4)
+"""How many new objects a garbage collection looks at; a full one at some 16,000, which takes a few milliseconds."""
+FULL_COLLECTION = 2
+"""The generation of a garbage collection that looks at everything."""
 STOP_SECONDS = 2.0
 """How long streams may go on when the proxy is told to stop."""
 
@@ -82,22 +92,51 @@ class Proxy(Serving):
         """The relay with everything behind it."""
         _allow_many_files()
         _keep_memory()
-        settings, dialect = self._settings, Responses()
+        sys.setswitchinterval(SWITCH_SECONDS)
+        settings, dialect, worker = self._settings, Responses(), Worker()
         store = _opened(settings)
-        later = partial(self._loop.call_later, JOURNAL_SECONDS)
-        book = Book(settings.rules, dialect, codex, store, later)
+        book = Book(settings.rules, dialect, codex, store, partial(self._later, worker))
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
-        relay = Relay(settings.upstream, Passage(book, dialect, codex, store, pass_through=through, tell=tell))
-        app = relay.application()
+        passage = Passage(book, dialect, codex, store, pass_through=through, tell=tell, runner=worker)
+        app = Relay(settings.upstream, passage).application()
         app.cleanup_ctx.append(partial(_closing, store))
+        app.cleanup_ctx.append(_short_collections)
         return app
+
+    def _later(self, worker: Worker, work: Work[None]) -> None:
+        """Run ``work`` when its request is on its way; called on the loop or on the thread of the worker."""
+        if threading.current_thread() is self._thread:
+            self._loop.call_later(JOURNAL_SECONDS, worker.start, work)
+        else:
+            self._loop.call_soon_threadsafe(self._loop.call_later, JOURNAL_SECONDS, worker.start, work)
 
 
 async def _closing(store: EditStore, _: web.Application) -> AsyncIterator[None]:
     """Let go of the store at the end."""
     yield
     store.close()
+
+
+async def _short_collections(_: web.Application) -> AsyncIterator[None]:
+    """Keep Python's garbage collections short: what has survived a full one is not looked at again.
+
+    A full collection looks at every object and stops all threads: with the histories of a day in memory, for seconds.
+    What is given up is freed all the same, unless it refers to itself in a circle; ledgers and histories do not.
+    """
+
+    def freeze(phase: str, collected: dict[str, int]) -> None:
+        if phase == "stop" and collected["generation"] == FULL_COLLECTION:
+            gc.freeze()
+
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.callbacks.append(freeze)
+    gc.set_threshold(*THRESHOLDS)
+    yield
+    gc.set_threshold(*before)
+    gc.callbacks.remove(freeze)
+    gc.unfreeze()
 
 
 def _check(upstream: str) -> None:

@@ -5,6 +5,7 @@ Writes belong to the workspace, whoever made them; observations belong to the co
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Container, Iterable
 
 from execledger.agents.session import Session
@@ -21,6 +22,8 @@ class Workspace:
     def __init__(self, session: Session, name: str, writers: set[str]) -> None:
         """An empty workspace; ``writers`` names those that may have written, and all workspaces of a proxy share it."""
         self.session = session
+        self.lock = asyncio.Lock()
+        """Held by who asks or tells the session's ledger, on the event loop or on the worker's thread."""
         self._name = name
         self._writers = writers
         self.writing: set[str] = set()

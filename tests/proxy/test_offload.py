@@ -1,0 +1,192 @@
+"""Long work on a thread of its own: others go on meanwhile, and work on one session keeps its order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from execledger.proxy.book import Rules
+from execledger.proxy.conversation import Conversation
+from execledger.proxy.history import Answered, Watched
+from execledger.proxy.offload import PORTION, Ended, Unlocked, Work, Worker, whole
+from execledger.proxy.serve import Proxy, Settings
+from execledger.testing.responses_script import answer, call, turns
+from execledger.testing.responses_server import ResponsesServer
+from tests.guarantees.test_load import call_and_result
+from tests.proxy.talk import opening
+
+LONG = 10 * PORTION
+
+
+def noting(said: list[str], word: str, weight: int, pieces: int = 3) -> Work[str]:
+    """Work that says what it does, and on which thread."""
+    for number in range(pieces):
+        yield weight
+        said.append(f"{word}{number} {'loop' if threading.current_thread() is threading.main_thread() else 'worker'}")
+    return word
+
+
+def run(work: Callable[[Worker], Any]) -> Any:
+    """What comes of a coroutine that has a worker."""
+
+    async def main() -> Any:
+        worker = Worker()
+        try:
+            return await work(worker)
+        finally:
+            await worker.close()
+
+    return asyncio.run(main())
+
+
+def test_short_work_stays_on_the_loop_and_long_work_leaves_it() -> None:
+    """What weighs little is done at once; from the first piece that does not, the rest is done by the worker."""
+    said: list[str] = []
+    assert run(lambda worker: worker.run(noting(said, "short", 10))) == "short"
+    assert run(lambda worker: worker.run(noting(said, "long", PORTION))) == "long"
+    assert said == ["short0 loop", "short1 loop", "short2 loop", "long0 loop", "long1 worker", "long2 worker"]
+
+
+def test_work_on_one_session_follows_its_order_and_sessions_take_turns() -> None:
+    """A second request waits for the first of its conversation; that of another goes on beside it."""
+    said: list[str] = []
+
+    async def three(worker: Worker) -> None:
+        one, other = Unlocked(), Unlocked()
+        works = [("a", one), ("b", one), ("c", other)]
+        await asyncio.gather(*(worker.run(noting(said, word, LONG), locks) for word, locks in works))
+
+    run(three)
+    words = [word.partition(" ")[0] for word in said]
+    assert [word for word in words if word[0] in "ab"] == ["a0", "a1", "a2", "b0", "b1", "b2"]
+    assert words.index("c0") < words.index("a2")
+
+
+def test_an_error_reaches_who_waits_and_unlocks_the_session() -> None:
+    """Also one that is raised on the thread."""
+
+    def failing() -> Work[None]:
+        yield LONG
+        raise ValueError("on the thread")
+
+    async def twice(worker: Worker) -> str:
+        locks = Unlocked()
+        with pytest.raises(ValueError, match="on the thread"):
+            await worker.run(failing(), locks)
+        assert not locks.turn.locked() and not locks.session.locked()
+        return await worker.run(noting([], "next", LONG), locks)
+
+    assert run(twice) == "next"
+
+
+def held(reached: threading.Event, free: threading.Event, said: list[str]) -> Work[None]:
+    """Work that does not end before it is let."""
+    yield LONG
+    reached.set()
+    assert free.wait(60)
+    said.append("ended")
+    yield LONG
+    said.append("went on")
+
+
+def test_work_goes_on_when_nobody_waits_for_it_any_more() -> None:
+    """A client that hangs up leaves no session half taken in, and its lock is held until the work has ended."""
+    said: list[str] = []
+
+    async def cancelled(worker: Worker) -> None:
+        reached, free, locks = threading.Event(), threading.Event(), Unlocked()
+        waiting = asyncio.ensure_future(worker.run(held(reached, free, said), locks))
+        await asyncio.to_thread(reached.wait, 60)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert waiting.cancelled() and locks.turn.locked()
+        free.set()
+        await worker.run(noting(said, "next", 1, 1), locks)
+
+    run(cancelled)
+    assert said == ["ended", "went on", "next0 loop"]
+
+
+def test_closing_gives_up_what_has_not_ended() -> None:
+    """The piece that is under way ends, and nothing is begun behind it."""
+    said: list[str] = []
+
+    async def closed(worker: Worker) -> None:
+        reached, free = threading.Event(), threading.Event()
+        waiting = asyncio.ensure_future(worker.run(held(reached, free, said)))
+        await asyncio.to_thread(reached.wait, 60)
+        closing = asyncio.ensure_future(worker.close())
+        await asyncio.sleep(0)
+        free.set()
+        await closing
+        with pytest.raises(Ended):
+            await waiting
+
+    run(closed)
+    assert said == ["ended"]
+
+
+def test_all_at_once_gives_the_same() -> None:
+    """Without a worker the same work gives the same result."""
+    assert whole(noting([], "x", LONG)) == "x"
+
+
+# A real proxy
+
+
+def long_body(steps: int, session: str) -> tuple[dict[str, str], bytes]:
+    """A request whose history is new to the proxy."""
+    items = [*(json.dumps(item).encode() for item in opening())]
+    for number in range(steps):
+        items += call_and_result(number, 40)
+    headers = {"session-id": session, "thread-id": session, "user-agent": "codex_exec/1.0"}
+    return headers, b'{"model":"m","stream":true,"input":[' + b",".join(items) + b"]}"
+
+
+def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the worker stands still in the middle of a history, health and another session are answered."""
+    reached, free = threading.Event(), threading.Event()
+    watch = Conversation._watch
+
+    def slow(self: Conversation, answered: Answered) -> Watched:
+        if self._thread == "long" and answered.call_id == "c30":
+            reached.set()
+            assert free.wait(60)
+        return watch(self, answered)
+
+    monkeypatch.setattr(Conversation, "_watch", slow)
+    script = turns(answer(call("exec_command", cmd="ls")), answer(call("exec_command", cmd="ls")))
+    rules = Rules(journals=tmp_path / "journals")
+
+    async def talk(url: str) -> tuple[list[int], bool]:
+        async with ClientSession() as client:
+
+            async def post(steps: int, session: str) -> int:
+                headers, body = long_body(steps, session)
+                async with client.post(f"{url}/responses", data=body, headers=headers) as response:
+                    await response.read()
+                    return response.status
+
+            long = asyncio.ensure_future(post(40, "long"))
+            await asyncio.to_thread(reached.wait, 60)
+            async with client.get(url.removesuffix("/v1") + "/healthz") as response:
+                statuses = [response.status]
+            statuses.append(await post(1, "short"))
+            waited = not long.done()
+            free.set()
+            return [*statuses, await long], waited
+
+    try:
+        with ResponsesServer(script) as server, Proxy(Settings(upstream=server.url, rules=rules)) as proxy:
+            assert asyncio.run(talk(proxy.url)) == ([200, 200, 200], True)
+    finally:
+        free.set()
+    steps = {path.name[-21:]: path.read_text().count('"event":"step"') for path in (tmp_path / "journals").iterdir()}
+    assert sorted(steps.values()) == [1, 40]
