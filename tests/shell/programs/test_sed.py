@@ -179,3 +179,9 @@ def test_category() -> None:
     """Looking is an inspection, editing a modification."""
     assert understand("sed /x/d f") == SHOW
     assert understand("sed -i /x/d f").category is Category.MODIFY
+
+
+def test_commands_stand_apart() -> None:
+    """Two commands with nothing between them are an error, and print nothing."""
+    assert read_script("1p2p") is None
+    assert read_script("1p ; 2p # x\n3{p}") is not None

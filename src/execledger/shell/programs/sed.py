@@ -55,6 +55,8 @@ SUBSTITUTION = re.compile(
 )
 PLAIN = re.compile(r"[pdqQ=nNDPgGhHxlz]|[bt:T][ \t]*[\w.-]*|r[ \t]+[^\n]*")
 OUTPUT = re.compile(r"[wW][ \t]*(?P<target>[^\n]+)")
+ENDED = re.compile(r"[ \t]*(?:[;}\n#]|\Z)")
+"""What may stand behind a command."""
 INSERTION = re.compile(r"[aic]\s*(?:\\\n|\\)?(?:[^\n\\]|\\[\s\S])*")
 
 
@@ -84,6 +86,8 @@ def read_script(script: str) -> list[Command] | None:
             return None
         commands.append(Command(script[at], lines, negated, exact, match.groupdict().get("target") or ""))
         at = match.end()
+        if not ENDED.match(script, at):
+            return None
     return commands
 
 
