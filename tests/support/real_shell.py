@@ -25,6 +25,8 @@ TIMEOUT = 10
 """Seconds after which a command is ended; what it changed until then counts."""
 
 
+ENDED = -1000
+"""The status of a command that took too long."""
 LIMITED = 'ulimit -f 2048 -t 5; exec bash -c "$1"'
 """Bounds the size of files, for a command may append to what it reads, and the time that it computes."""
 
@@ -37,7 +39,7 @@ class Ran(Struct, frozen=True):
     output: bytes
     """What it printed."""
     status: int
-    """Its exit status; -1 if it was ended."""
+    """Its exit status, or ``ENDED``."""
 
 
 class RealShell:
@@ -62,7 +64,7 @@ class RealShell:
                 status = process.returncode
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                output, status = b"", -1
+                output, status = b"", ENDED
         after = self._snapshot()
         changed = frozenset(path for path in {*self._before, *after} if self._before.get(path) != after.get(path))
         if changed:
