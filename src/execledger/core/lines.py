@@ -55,12 +55,6 @@ class Returned(Struct, frozen=True):
         """The place of every line is known."""
         return sum(len(texts) for _, texts in self.placed()) == sum(map(len, self.texts))
 
-    @property
-    def tail(self) -> tuple[str, ...]:
-        """The lines that are known to be the file's last, where their line numbers are not known."""
-        counted = bool(self.ranges) and self.ranges[-1].first < 0
-        return self.texts[-1] if counted and self.numbers[-1] is None else ()
-
     def _by_range(self, texts: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
         at = 0
         for lines in self.ranges:

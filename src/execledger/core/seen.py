@@ -64,7 +64,7 @@ class SeenLines:
         if not shown.withheld <= self._withheld:
             self._withheld |= shown.withheld
             self._passages = [replace(one, texts=self.known(one.texts)) for one in self._passages]
-        if not shown.certain and not self._is_ending(shown.tail):
+        if not shown.certain:
             self.close(step)
         self._keep(replace(one, texts=self.known(one.texts)) for one in passages(shown, step))
 
@@ -141,11 +141,6 @@ class SeenLines:
             for one in self._passages
             if one.first
         )
-
-    def _is_ending(self, tail: tuple[str, ...]) -> bool:
-        """The file was last seen to end with these lines."""
-        ending = next((one for one in reversed(self._passages) if one.end is not None and one.end == one.last), None)
-        return bool(tail) and ending is not None and ending.texts[-len(tail) :] == self.known(tail)
 
     def known(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """Lines as they are compared here: a mark takes the place of one whose text was withheld."""
