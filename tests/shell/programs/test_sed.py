@@ -40,8 +40,9 @@ from tests.shell.programs.calling import SHOW, changes, kind, understand, writin
     ],
 )
 def test_views(line: str, ranges: list[tuple[int, int | None]]) -> None:
-    """Line numbers alone make a range."""
-    assert understand(line).view == View("f", tuple(Lines(*pair) for pair in ranges))
+    """Line numbers alone make a range; what is printed before a quit has a form of its own."""
+    form = "sed q" if line.endswith(("9q' f", "5q f")) else ""
+    assert understand(line).view == View("f", tuple(Lines(*pair) for pair in ranges), form=form)
 
 
 def test_the_last_line() -> None:

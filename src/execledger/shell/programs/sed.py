@@ -22,6 +22,9 @@ LONG = {"quiet": "n", "silent": "n", "expression": "e:", "file": "f:", "in-place
         "separate": "s", "null-data": "z", "unbuffered": "u", "line-length": "l:", "posix": "p", "debug": "d",
         "follow-symlinks": "F", "sandbox": "S"}  # fmt: skip
 
+QUIT = "sed q"
+"""The form of what is printed before a quit: a newline that the file lacks at its end is added."""
+
 
 class Command(Struct, frozen=True):
     """One command of a sed script."""
@@ -121,7 +124,7 @@ def printed(commands: list[Command], quiet: bool) -> Selection | None:
     if not quiet and len(commands) == 1:
         (command,) = commands
         if command.name == "q" and command.lines and command.lines.first == command.lines.last and not command.negated:
-            return Selection((Lines(1, command.lines.first),))
+            return Selection((Lines(1, command.lines.first),), form=QUIT)
         if command.name == "d" and command.lines and command.negated:
             return Selection((command.lines,))
         if command.name == "d" and command.lines and not command.negated:
@@ -144,7 +147,7 @@ def _quiet_print(commands: list[Command]) -> Selection | None:
         end = quits[0].first
         if any(lines.last is None or lines.last > end for lines in known) or commands[0].name == "q":
             return None
-    return Selection(tuple(known))
+    return Selection(tuple(known), form=QUIT if quits else "")
 
 
 def _all_but(lines: Lines) -> Selection | None:
