@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from execledger.core.decisions import Reuse, Told
 from execledger.core.plain import clip, printable
+from execledger.core.policy import Preset
 from execledger.core.records import CommandRecord, Lines
 from execledger.shell.ranges import union
 
@@ -74,7 +75,11 @@ def suppressed(ledger: Ledger, record: CommandRecord, decision: Reuse) -> str:
     status = f" Exit status {result.exit_status}." if result.exit_status not in (0, None) else ""
     if record.view is not None and decision.lines:
         path = record.view.path
-        reason = f"{_named(ledger, path)} has not changed"
+        # Lines that a later run has confirmed may stand in a result that is older than a change elsewhere in the file.
+        confirmed = ledger.policy.preset is Preset.VERIFIED and any(
+            ledger.results[step].clock != ledger.clock for step in decision.refers_to
+        )
+        reason = "its output is known" if confirmed else f"{_named(ledger, path)} has not changed"
         claim = _shown_by(ledger, path, decision.lines, decision.refers_to)
     else:
         reason = "nothing has changed since"
