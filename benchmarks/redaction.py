@@ -19,11 +19,13 @@ from execledger.redact.redaction import MARKERS
 SIZE = 200_000
 MAX_STEP = 0.05
 """A step takes a few milliseconds; this allows for a busy machine."""
+KEY = "PRIVATE KEY"
+"""Apart from its dashes, so that this file holds none."""
 BEGINNINGS = (
     *MARKERS,
     *("curl -u a ", "mysql -p ", "login a -p ", "password: ", 'password="', "password='", "password: |\n", "a_token:"),
     *("://a:", "authorization: bearer ", "--password ", "echo a | sudo -S ", "\x1b[31mpassword\x1b[m", "passwords=["),
-    *("kind: Secret\ndata:\n", "-----BEGIN PRIVATE KEY-----\n", "eyJabcdef.", "auth=('a',", "a:$6$", "Ab1+/z9Q"),
+    *("kind: Secret\ndata:\n", f"-----BEGIN {KEY}-----\n", "eyJabcdef.", "auth=('a',", "a:$6$", "Ab1+/z9Q"),
     *"\"'=:-\\$({[`@ \n%&;|>.,_aA1",
 )
 

@@ -257,7 +257,7 @@ def test_an_interruption_between_two_actions_keeps_the_first(desk: Desk, model: 
     talk = desk.run(*turns, typed=["wait"], mode="yolo", model=model, before=stops)
     assert talk.ran == plain.ran == [READ, LIST, PART, SUBMIT][-len(talk.ran) :]
     (elided,) = [at for at, (ours, theirs) in enumerate(zip(talk.texts, plain.texts, strict=True)) if ours != theirs]
-    assert "[Ledger: ran; " in talk.texts[elided][1]
+    assert "[Ledger: output omitted. " in talk.texts[elided][1]
     check_in_step(talk)
 
 

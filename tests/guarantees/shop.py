@@ -18,7 +18,7 @@ from tests.proxy.talk import Talk, message, new_passage
 FILE = "src/stock.py"
 CAT = f"cat {FILE}"
 REFERENCE = "[Ledger: "
-NOT_RUN, RAN = "[Ledger: not run", "[Ledger: ran"
+NOT_RUN, RAN = "[Ledger: not run", "[Ledger: output omitted"
 PRESETS: dict[str, dict[str, Any]] = {
     "sealed": {"sealed": True},
     "verified": {},

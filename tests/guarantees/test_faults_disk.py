@@ -131,7 +131,9 @@ def test_a_clock_that_jumps_changes_no_run_of_mini(stage: Stage, tmp_path: Path,
         (run,) = journals(place)
         assert run.trouble.sentences() == ()
         done = CliRunner().invoke(group, ["stats", str(place), "--json"], catch_exceptions=False)
-        assert (done.exit_code, "-" in json.dumps(list(numbers(json.loads(done.stdout))))) == (0, False)
+        # Only what Ledger saves may be less than nothing.
+        sums = {name: value for name, value in json.loads(done.stdout).items() if name != "net"}
+        assert (done.exit_code, "-" in json.dumps(list(numbers(sums)))) == (0, False)
 
 
 def numbers(value: object) -> Iterator[float]:

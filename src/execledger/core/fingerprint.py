@@ -18,7 +18,7 @@ RULER = re.compile(r"[=\-_*]{5,}")
 """Rules that are drawn to the width of the text in them."""
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 """Units of time, in seconds."""
-JITTER = 2
+JITTER = 3
 """Timings are close if they differ by this factor at most, or by this many units of their last digit."""
 MAX_TIMINGS = 64
 """Timings in one output beyond which they are not told apart from other numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,13 +23,13 @@ def clean(text: str) -> str:
     return redact(text)
 
 
-def clean_texts(value: Any) -> Any:
+def clean_texts(value: Any, cleaned: Callable[[str], str] = clean) -> Any:
     """A plain value of lists and dictionaries, with every text in it cleaned."""
     if isinstance(value, str):
-        return clean(value)
+        return cleaned(value)
     if isinstance(value, dict):
-        return {key: clean_texts(inner) for key, inner in value.items()}
-    return [clean_texts(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: clean_texts(inner, cleaned) for key, inner in value.items()}
+    return [clean_texts(inner, cleaned) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def clean_observation(observation: Observation) -> Observation:

@@ -24,6 +24,7 @@ from execledger.core.policy import Policy
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.clean import clean_texts
 from execledger.journal.folder import open_private
+from execledger.redact import redact
 from execledger.trajectories.codex import Resolve
 from execledger.trajectories.find import find_runs
 from execledger.viewer.alignment import compare
@@ -149,7 +150,7 @@ def _answers(reading: Reading) -> Iterator[tuple[str, object]]:
 
 def element(path: str, answer: object) -> str:
     """An answer as an element of the page, redacted; no text in it can end the element, or begin another."""
-    data = encoded(clean_texts(msgspec.to_builtins(answer))).decode().replace("<", r"\u003c")
+    data = encoded(clean_texts(msgspec.to_builtins(answer), redact)).decode().replace("<", r"\u003c")
     return f'<script type="application/json" data-path="{html.escape(path)}">{data}</script>\n'
 
 
