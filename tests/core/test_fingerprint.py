@@ -98,3 +98,10 @@ def test_bytes_and_lines_are_counted(output: str, size: int, lines: int) -> None
 def test_text_that_is_not_unicode_has_a_digest() -> None:
     """Lone surrogates come from bytes that were not UTF-8."""
     assert exact(Observation("\udc80")) != exact(Observation("\udc81"))
+
+
+@pytest.mark.parametrize("text", [f"({'9' * 5000}:00:00)", f"0.{'1' * 400}s", f"{'9' * 5000} s"])
+def test_numbers_of_any_length_are_taken(text: str) -> None:
+    """An output may hold what no number type does."""
+    assert similar(text, text)
+    assert not similar(text, text.replace("9", "8", 1).replace("1", "2", 1))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from execledger.core.actions import Action
 from execledger.core.understand import classify
 from execledger.redact import in_steps, redact, suspicious
+from execledger.redact.by_command import PROGRAMS
 from execledger.redact.redaction import MARKERS
 
 # Each is put together here, so that no scanner of repositories takes this file for a leak.
@@ -276,3 +277,11 @@ def test_a_redacted_command_is_understood_alike(command: str) -> None:
     before, after = (classify(Action(text, "/repo")) for text in (command, redact(command)))
     assert redact(command) != command
     assert (after.category, after.effects, after.writes) == (before.category, before.effects, before.writes)
+
+
+@pytest.mark.parametrize("program", sorted({name for one in PROGRAMS for name in one.names}))
+def test_every_program_of_the_table_is_found(program: str) -> None:
+    """In at least one of the forms in which secrets are handed to such programs."""
+    secret = "Pass" + "w0rd9xyz"
+    forms = "-a u:{}|-u u:{}|-p{}|-p {}|-a {}|-u u,{}|-w {}|-U u%{}|rpc -U u%{}|-P {}|scott/{}@db|-b f u {}|u {}"
+    assert any(secret not in redact(f"{program} {form.format(secret)} x") for form in forms.split("|"))

@@ -10,8 +10,8 @@ from execledger.core.actions import Observation
 from execledger.core.decisions import Fingerprint
 
 TIMING = re.compile(
-    r"(?<![\w.:-])(?P<value>\d+(?:\.(?P<digits>\d+))?)\s?(?P<unit>s|ms|us|µs|ns|secs?|seconds?|mins?|minutes?)\b"
-    r"|(?<=\()(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)(?=\))"
+    r"(?<![\w.:-])(?P<value>\d{1,9}(?:\.(?P<digits>\d{1,9}))?)\s?(?P<unit>s|ms|us|µs|ns|secs?|seconds?|mins?|minutes?)\b"
+    r"|(?<=\()(?P<hours>\d{1,5}):(?P<minutes>\d\d):(?P<seconds>\d\d)(?=\))"
 )
 """How long something took, as test runners print it."""
 RULER = re.compile(r"[=\-_*]{5,}")

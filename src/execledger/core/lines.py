@@ -21,6 +21,8 @@ COMPLAINT = re.compile(
 """A reader's complaint. Behind a pipe it stands in the output of a command that reports success."""
 
 
+MAX_NUMBER = 18
+"""Characters of a line number; what is longer is none."""
 MAX_RESULT = 200_000
 """Characters of an output beyond which its lines are not indexed: it neither covers nor is covered."""
 
@@ -178,7 +180,7 @@ def split_numbers(lines: list[str], separator: str) -> tuple[tuple[str, ...], tu
     numbers: list[int] = []
     for line in lines:
         number, found, text = line.lstrip(" ").partition(separator)
-        if not found or not (number.isascii() and number.rstrip(" ").isdigit()):
+        if not found or len(number) > MAX_NUMBER or not (number.isascii() and number.rstrip(" ").isdigit()):
             return None
         texts.append(text)
         numbers.append(int(number))

@@ -19,7 +19,7 @@ BESIDE = re.compile(r"(^|-)(\d{1,9})-")
 """The line number in a line of context: behind the file's name, if there is one."""
 MAX_NAME = 400
 """Characters of a file's name in a line of context."""
-HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(?P<first>\d+)(?:,\d+)? @@")
+HUNK = re.compile(r"@@ -\d{1,9}(?:,\d{1,9})? \+(?P<first>\d{1,9})(?:,\d{1,9})? @@")
 """The head of a hunk in a unified diff."""
 ECHO = re.compile(r"^ *(?P<place>\d{1,9})[\t→](?P<text>.*)$", re.MULTILINE)
 """A line of the snippet that an edit tool shows of its work."""

@@ -46,13 +46,18 @@ class LateChronicle(Chronicle):
 
     def catch_up(self) -> Work[None]:
         """Write what waits."""
-        while self._waiting:
-            yield _weight(self._waiting[0])
+        while (event := self._next()) is not None:
+            yield _weight(event)
             self._write()
         self._asked = False
         if self._waiting:
             # Noted on another thread just before.
             self._ask()
+
+    def _next(self) -> Event | None:
+        """The event to be written next; another thread may write it before."""
+        with self._writing:
+            return self._waiting[0] if self._waiting else None
 
     def _write(self) -> None:
         with self._writing:

@@ -75,7 +75,10 @@ MARKERS = tuple(
     f"{name}" for name in _first([*_BY_NAME]) if name not in ("http", "https", "net", "zip", "xh", "bcp", "mongo")
 )
 """One of these is found where the name of a program may be, in lower case."""
-SHORT_MARKERS = ("http -a", "http --auth", "zip -", "bcp ", "mongo ", "mongosh", "mongodump", "mongorestore")
+SHORT_MARKERS = (
+    *("http -a", "http --auth", "https -a", "https --auth", "xh -a", "xh --auth", "net rpc", "net ads"),
+    *("zip -", "zipcloak", "bcp ", "mongo ", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"),
+)
 """Names that are too short or too frequent to be looked for without what follows them."""
 
 

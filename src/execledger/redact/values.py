@@ -100,6 +100,8 @@ _VARIABLE = re.compile(
     r"\$\{[^}]{0,200}\}?|\$\([^)]{0,200}\)?|\$[A-Za-z_]\w{0,80}(?:(?:[.:\[]|->).{0,80})?|%[A-Za-z_]\w{0,80}%|%[({]?[sdr]\b.{0,20}"
     r"|\{{1,2}.{0,300}|<.{0,300}|\[.{0,300}|#\{.{0,200}|@[A-Za-z_]\w*\(.{0,200}|!\w.{0,80}|`.{0,80}"
 )
+_DOLLAR = re.compile(r"\$(?=\w{0,80}\d)(?=\w{0,80}[a-z])\w{7,80}")
+"""A dollar sign and letters with digits: in single quotes no variable of a shell."""
 _OPENING_VARIABLE = re.compile(r"\$[A-Z_][A-Z0-9_]*(?![a-z])|\$[({]|\{\{?|<[A-Za-z]|%[({]|\[")
 _PATH = re.compile(r"(?:~|\.{0,2})/(?:[\w.@%+-]{0,40}/){0,12}[\w.@%+-]{0,40}|[A-Za-z]:\\.{1,200}")
 _MIXED = re.compile(r"(?=[^/]*[a-z])(?=[^/]*[A-Z])(?=[^/]*\d)")
@@ -115,7 +117,7 @@ _SAYINGS = frozenset(
     "omitted removed needed optional ignored default test testing authentication authorization bearer basic digest "
     "inherit field fields policy policies form page input label prompt value name not must should has have was were is "
     "are be the an and or for with from to in of on at by if when whether see auto generated plain plaintext cleartext "
-    "public private user username admin root localhost".split()
+    "public private read write user username admin root localhost".split()
 )
 
 
@@ -136,6 +138,8 @@ def _says_something(lower: str) -> bool:
 
 def is_template(value: str, quote: str) -> bool:
     """Whether ``value`` is filled in later: a variable, a format, an expression of a template language."""
+    if quote == "'" and _DOLLAR.fullmatch(value) and not _SECRET_WORD.search(value):
+        return False
     if _VARIABLE.fullmatch(value):
         return True
     return quote != "'" and _OPENING_VARIABLE.match(value) is not None

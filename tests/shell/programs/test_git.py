@@ -50,6 +50,22 @@ def test_looking(line: str) -> None:
     assert understand(line) == LOOK
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git rm -n a.py --no-dry-run",
+        "git clean -n --no-dry-run -f",
+        "git clean -n -d --no-dry-r -f",
+        "git apply --check --no-check x.patch",
+        "git apply --stat --app x.patch",
+        "git format-patch --stdout --no-stdout -1",
+    ],
+)
+def test_a_look_that_is_taken_back(line: str) -> None:
+    """A later option undoes the one that only looks, and git takes shortened names."""
+    assert kind(line)[1] == "unknown"
+
+
 def test_a_diff_prints_a_patch() -> None:
     """Into a file it would be a submission."""
     assert understand("git diff") == replace(LOOK, makes_patch=True)

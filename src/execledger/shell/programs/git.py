@@ -126,11 +126,19 @@ LOOKS = frozenset(
 
 
 DRY = frozenset("add rm mv clean apply format-patch archive hash-object".split())
-"""Subcommands that look only if an option says so: ``SPECIAL`` has read their options."""
+"""Subcommands that look only if an option says so: ``SPECIAL`` has found it."""
+LOOKS_DRY = frozenset(
+    """
+    all cached check cover-letter dry-run exclude force format ignore-errors ignore-missing ignore-unmatch include index
+    intent-to-add keep-subject list no-filters numbered numstat path prefix quiet recursive reverse root signoff stat
+    start-number stdin stdout subject-prefix summary update verbose worktree-attributes
+    """.split()
+)
+"""Long options that leave these to their look: none of them takes back the option that says so."""
 
 
-def _may_act(name: str) -> bool:
-    return name.startswith("--") and name[2:] not in LOOKS
+def _may_act(git: Git, name: str) -> bool:
+    return name.startswith("--") and name[2:] not in (LOOKS_DRY if git.name in DRY else LOOKS)
 
 
 PATCHLESS = ("--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--summary", "--dirstat", "--check",
@@ -150,7 +158,7 @@ def _look(git: Git) -> Part:
     prints_patch = git.name in ("diff", "format-patch") and not set(names[:ends]) & set(PATCHLESS)
     if git.name == "ls-remote":
         return Part(category=Category.SEARCH, volatile=True)
-    if git.name not in DRY and any(map(_may_act, names[:ends])):
+    if any(_may_act(git, name) for name in names[:ends]):
         return runs(Category.SEARCH)
     return searches(makes_patch=prints_patch, volatile=any(map(TIMED.search, texts(git.args))))
 
