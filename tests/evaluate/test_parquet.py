@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from execledger.evaluate.parquet import CallRow, Exported, export
 from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import RunRow
 from execledger.replay import replay
-from execledger.testing.record_demo import record
 from execledger.testing.sessions import simulate
 from execledger.trajectories import find_runs, read_run
 from tests.journal.runs import events_of, retold, start, written
@@ -33,9 +33,9 @@ PRICES = Prices("2026-01-01", {"scripted": Price(uncached=1000.0, cached=100.0, 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of scripted commands in a real shell, twice, and the journal of a simulated session."""
+    """The demo's run, twice, and the journal of a simulated session."""
     folder = tmp_path_factory.mktemp("runs")
-    data = record()
+    data = resources.files("execledger.testing").joinpath("demo.traj.json").read_bytes()
     (folder / "one.traj.json").write_bytes(data)
     (folder / "two.traj.json").write_bytes(data)
     (folder / "repo").mkdir()
