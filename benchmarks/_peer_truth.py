@@ -7,7 +7,7 @@ every earlier result of its conversation in full view since the last compaction,
     A command that only looks, whose whole result is byte for byte that of an earlier call: of the same command, or of
     any other if it has at least three lines (short answers are equal by chance).
 ``covered``
-    A read of one file whose every line stands at the same place in earlier reads of that file, in runs of at least
+    A read of one file whose every line was shown at the same place by earlier reads of that file, in runs of at least
     three lines, in at most three results, with its number if the command prints it, and with nothing newer against it.
 ``rerun``
     Any other command, of the same normal form and with the same result as the last time, durations apart, and nothing

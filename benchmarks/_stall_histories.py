@@ -29,7 +29,7 @@ def usual(size: int) -> Iterator[tuple[str, str]]:
 
 
 def repetitive() -> Iterator[tuple[str, str]]:
-    """Long results of which every line stands in the others, over and over."""
+    """Long results whose lines all occur in the others, over and over."""
     chance = random.Random(7)
     for number in range(6):
         yield f"cat digits_{number % 2}.txt", "".join(chance.choice(("0\n", "1\n")) for _ in range(195_000))

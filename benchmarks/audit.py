@@ -110,7 +110,7 @@ def believable(own: Earlier, one: Earlier, place: int, later: list[Earlier]) -> 
 
 
 def coverable(own: Earlier, earlier: list[Earlier], min_run: int = 3, most: int = 3) -> bool:
-    """Some cut of the lines into long enough runs stands at the same places in at most ``most`` earlier results."""
+    """Some cut of the lines into long enough runs was shown at the same places by at most ``most`` earlier results."""
     places = sorted(own.places)
     reads = [one for one in earlier if one.path == own.path and one.places]
     if not own.all_placed or not places or not reads:

@@ -163,7 +163,7 @@ def _shown(body: str, tokens: int | None, *, warned: bool) -> Observation:
     """The output without the mark of what was left out, and the place of that mark where it is certain."""
     if tokens is not None and tokens == (len(body.encode("utf-8", "surrogatepass")) + 3) // 4:
         return Observation(body)
-    # One of two words stands in every mark: without them, no long output is searched for all of the marks.
+    # Every mark has one of two words: without them, no long output is searched for all of the marks.
     marked = "truncated" in body or "omitted" in body
     marks = list(islice(_LEFT_OUT.finditer(body), 2)) if marked else []
     if len(marks) != 1 or marks[0]["somewhere"]:

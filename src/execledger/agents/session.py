@@ -58,7 +58,7 @@ class Session:
         try:
             return (yield from work)
         except GeneratorExit:
-            # It was given up, and nobody waits for it.
+            # Its caller was cancelled.
             raise
         except BaseException as error:
             self.fault(where, error)

@@ -93,7 +93,7 @@ class Shown(Struct, frozen=True):
     instead: Literal["reference", "remark"] | None = None
     """In shadow mode: what would have been shown in place of the plain output; None if nothing else would have."""
     lines: tuple[Told, ...] = ()
-    """The lines of the file that a reference stands for, and which of ``refers_to`` shows each at that place."""
+    """The lines of the file that a reference replaces, and which of ``refers_to`` shows each at that place."""
     end: int | None = None
     """The last line of that file, if the result tells it."""
 

@@ -26,7 +26,7 @@ from execledger.core.seen import SeenLines
 from execledger.core.sights import sights
 from execledger.core.understand import classify
 from execledger.core.withheld import marked
-from execledger.redact import REDACTED, redact
+from execledger.redact import redact
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve
@@ -331,7 +331,7 @@ class Ledger:
         for name, lines in hits.items():
             named = (name,) if name else (*record.looks_at, *record.writes)
             for seen in {id(one): one for each in named for one in self._meant(thread, each)}.values():
-                seen.doubt(at, ((place, _public(text)) for place, text in lines if seen.covers(place)))
+                seen.doubt(at, ((place, redact(text)) for place, text in lines if seen.covers(place)))
 
     def _meant(self, thread: str, name: str) -> list[SeenLines]:
         """The files that ``name`` may mean: relative to an unknown directory, every one whose name ends so."""
@@ -402,9 +402,3 @@ class Ledger:
             self.interventions += 1
             self.nudges += 1
             self.last_nudge[step.action.thread] = at
-
-
-def _public(text: str) -> str:
-    """A line as a journal keeps it, so that a ledger that is rebuilt from one finds the same."""
-    kept = redact(text)
-    return kept if REDACTED in kept else text

@@ -112,7 +112,7 @@ class CommandRecord(Struct, frozen=True):
     looks_at: tuple[str, ...] = ()
     """Words of its readers and searchers that may name a file, joined with the directory that they are used in."""
     shows: tuple[str, ...] = ()
-    """Files whose lines may stand in its output, because a reader of its names them; "" if that may be any file."""
+    """Files whose lines its output may show, because a reader of its names them; "" if that may be any file."""
     comparable: bool = False
     """Every part is a known reader or searcher: its output may be compared after running."""
     literal: bool = False

@@ -1,6 +1,6 @@
 """The words of references and remarks.
 
-A reference names what it stands for in words that the model can resolve (the lines and the file, the command that
+A reference names what it replaces in words that the model can resolve (the lines and the file, the command that
 showed them, how many commands ago) in brackets with our name, so that it can't be mistaken for file content.
 """
 
@@ -75,7 +75,7 @@ def suppressed(ledger: Ledger, record: CommandRecord, decision: Reuse) -> str:
     status = f" Exit status {result.exit_status}." if result.exit_status not in (0, None) else ""
     if record.view is not None and decision.lines:
         path = record.view.path
-        # Lines that a later run has confirmed may stand in a result that is older than a change elsewhere in the file.
+        # Lines that a later run has confirmed may be in a result that is older than a change elsewhere in the file.
         confirmed = ledger.policy.preset is Preset.VERIFIED and any(
             ledger.results[step].clock != ledger.clock for step in decision.refers_to
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def complaint(errors: str) -> str:
-    """The reason in what Docker printed; the advice to read its help, which stands last, is left out."""
+    """The reason in what Docker printed; the advice to read its help at the end is left out."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     reasons = [line for line in lines if "--help" not in line]
     return (reasons or lines or ["it says nothing"])[-1]

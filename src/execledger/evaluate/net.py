@@ -27,7 +27,7 @@ class Net(Struct, frozen=True, kw_only=True):
     own: float | None = None
     """What the runs cost as they were, where their tokens are known."""
     models: tuple[str, ...] = ()
-    """Whose prices these are; ``assumed`` stands behind the one that runs of unknown models were given."""
+    """Whose prices these are; ``assumed`` follows the one that runs of unknown models were given."""
     date: str = ""
     """The day of the prices."""
 

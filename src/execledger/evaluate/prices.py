@@ -67,7 +67,7 @@ class Prices(Struct, frozen=True):
         return next((self.models[name] for name in names(model) if name in self.models), None)
 
     def charged(self, model: str) -> tuple[str, Price]:
-        """The price of a model and the name that it stands under; the assumed one if the table has none."""
+        """The price of a model and its name in the table; the assumed one if the table has none."""
         known = next((name for name in names(model) if name in self.models), None)
         if known is not None:
             return known, self.models[known]

@@ -38,7 +38,7 @@ class Unlocked:
     """Work that touches no session."""
 
     def __init__(self) -> None:
-        """Locks that nobody else holds."""
+        """Locks that are free."""
         self.turn = asyncio.Lock()
         self.session = asyncio.Lock()
 
@@ -66,7 +66,7 @@ def whole(work: Work[T]) -> T:
 
 
 class Inline:
-    """Does all work at once, for callers that serve nobody else."""
+    """Does all work at once, for callers without an event loop."""
 
     async def run(self, work: Work[T], locks: Locks | None = None) -> T:
         """The result of ``work``."""
@@ -127,7 +127,7 @@ class Worker:
         return result
 
     def start(self, work: Work[None]) -> None:
-        """Run ``work`` while nobody waits for it; when the worker is closed, nothing is started."""
+        """Run ``work`` in the background; when the worker is closed, nothing is started."""
         if not self._closed:
             self._keep(asyncio.get_running_loop().create_task(self.run(work)))
 

@@ -152,7 +152,7 @@ class Passage:
             return None
         request, asked = read.request, read.asked
         if read.informed:
-            # Another Ledger stands between the client and us, and has said all there is to say.
+            # Another Ledger is between the client and us, and has said all there is to say.
             self.book.overlook(asked.session)
             return await self._restored(path, headers, body)
         turn = asked.turn and request.offers_tools and path.endswith(self._dialect.turns)

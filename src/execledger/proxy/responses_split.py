@@ -19,7 +19,7 @@ from execledger.proxy.offload import LIGHTER, Work
 WINDOW = 1_000_000
 """Bytes that are decoded at once, or more where an item is longer."""
 _MAX_BEFORE = 8_000_000
-"""Bytes that may stand before the items."""
+"""Bytes that may precede the items."""
 _TRIES = 8
 """Possible ends that are tried before a longer window is."""
 _REST = "\0items"
@@ -63,7 +63,7 @@ def _begun(body: bytes) -> tuple[dict[str, Raw], int] | None:
         at = body.find(b'"input"', at + 1, _MAX_BEFORE)
         if at < 0:
             return None
-        # It is the name of a field, and no value or a part of one, if a field may stand in its place.
+        # It is the name of a field, and no value or a part of one, if a field may be at its place.
         fields, begins = _fields(body[:at] + b'"input":[]}'), _BEGINS.match(body, at)
         if fields is not None and begins is not None:
             return fields, begins.end()

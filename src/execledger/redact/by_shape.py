@@ -43,7 +43,7 @@ def _own(prefix: str, tail: str, inside: str = "A-Za-z0-9") -> Shape:
 
 
 def _anywhere(prefix: str, tail: str) -> Shape:
-    """A token whose prefix is so odd that it may stand anywhere."""
+    """A token whose prefix is so rare that no name is needed before it."""
     return Shape(prefix.lower(), re.compile(re.escape(prefix) + tail))
 
 

@@ -28,7 +28,7 @@ DECLARES = frozenset("export declare typeset readonly local".split())
 STATUS = ("$?", "$#", "$$", "$!", '"$?"', '"$#"', '"$$"', '"$!"')
 """Expansions that are always numbers, or nothing."""
 QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-"""What stands in quotes is never split into several words."""
+"""Quoted text is never split into several words."""
 UNQUOTED = re.compile(r"[$`*?\[{]")
 """What begins an expansion outside of quotes."""
 BUILTINS = SETTERS | DECLARES | frozenset("let test [ hash printf wait".split())
@@ -47,7 +47,7 @@ def evaluates(node: Simple, words: tuple[Word, ...]) -> bool:
 
 def evaluates_compound(node: Compound) -> bool:
     """A loop's header or a test may run more than it says."""
-    # The bounds of a counting loop stand without a variable.
+    # The bounds of a counting loop are expressions without a `$`.
     counts = node.kind == "for" and not node.mark
     if _expansions(() if counts else node.words, node.redirects):
         return True

@@ -153,7 +153,7 @@ class _Reader:
             if not self._match(_OLD_ARITHMETIC):
                 raise Refused("lost-text")
         else:
-            # A dollar sign before anything else stands for itself.
+            # A dollar sign before anything else is literal.
             self._match(_NAME)
 
     def _command(self) -> None:

@@ -179,7 +179,7 @@ class SimpleReader:
     def breaks(self, start: int, end: int) -> bool:
         """Whether the gap holds a line break; any text in it is text that the grammar lost."""
         gap = self.masked[start:end].replace(b"\\\n", b"")
-        # A line that goes on in the next one joins what stands on both sides of it: letters, but nothing else.
+        # A line that goes on in the next one joins both sides: letters, but nothing else.
         joins = (
             start < end
             and not gap

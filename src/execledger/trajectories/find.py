@@ -43,7 +43,7 @@ _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 """The name of a file that holds one event."""
 
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-"""What may stand in a folder beside files and other folders."""
+"""What a folder may hold beside files and other folders."""
 _HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
 
 

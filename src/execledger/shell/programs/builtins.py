@@ -81,7 +81,7 @@ def set_(call: Invocation) -> Part:
 
 
 GLOBBING = re.compile(r"-[suq]+|(?:null|dot|fail|nocase|ext)glob|globstar")
-"""Words of ``shopt`` that change which files a pattern stands for."""
+"""Words of ``shopt`` that change which files a pattern matches."""
 
 
 @program("shopt")

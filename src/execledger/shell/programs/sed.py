@@ -59,7 +59,7 @@ SUBSTITUTION = re.compile(
 PLAIN = re.compile(r"[pdqQ=nNDPgGhHxlz]|[bt:T][ \t]*[\w.-]*|r[ \t]+[^\n]*")
 OUTPUT = re.compile(r"[wW][ \t]*(?P<target>[^\n]+)")
 ENDED = re.compile(r"[ \t]*(?:[;}\n#]|\Z)")
-"""What may stand behind a command."""
+"""What may follow a command."""
 INSERTION = re.compile(r"[aic]\s*(?:\\\n|\\)?(?:[^\n\\]|\\[\s\S])*")
 
 
