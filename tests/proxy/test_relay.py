@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -231,6 +233,14 @@ def test_only_this_machine_can_reach_it() -> None:
         assert proxy.url == f"http://127.0.0.1:{proxy.port}/v1"
         with pytest.raises(LedgerError, match=f"port {proxy.port} can't be listened on"):
             Proxy(Settings(upstream="http://127.0.0.1:1", port=proxy.port))
+
+
+def test_the_settings_of_the_process_come_back() -> None:
+    """A program that has a proxy for a while keeps its own intervals between threads and garbage collections."""
+    before = sys.getswitchinterval(), gc.get_threshold()
+    with Proxy(Settings(upstream="http://127.0.0.1:1")):
+        assert (sys.getswitchinterval(), gc.get_threshold()) != before
+    assert (sys.getswitchinterval(), gc.get_threshold()) == before
 
 
 @pytest.fixture

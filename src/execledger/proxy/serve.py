@@ -92,7 +92,6 @@ class Proxy(Serving):
         """The relay with everything behind it."""
         _allow_many_files()
         _keep_memory()
-        sys.setswitchinterval(SWITCH_SECONDS)
         settings, dialect, worker = self._settings, Responses(), Worker()
         store = _opened(settings)
         book = Book(settings.rules, dialect, codex, store, partial(self._later, worker))
@@ -102,6 +101,7 @@ class Proxy(Serving):
         app = Relay(settings.upstream, passage).application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)
+        app.cleanup_ctx.append(_quick_switches)
         return app
 
     def _later(self, worker: Worker, work: Work[None]) -> None:
@@ -137,6 +137,14 @@ async def _short_collections(_: web.Application) -> AsyncIterator[None]:
     gc.set_threshold(*before)
     gc.callbacks.remove(freeze)
     gc.unfreeze()
+
+
+async def _quick_switches(_: web.Application) -> AsyncIterator[None]:
+    """Have Python switch between threads more often while the proxy runs, so that the event loop is not kept waiting."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    yield
+    sys.setswitchinterval(before)
 
 
 def _check(upstream: str) -> None:

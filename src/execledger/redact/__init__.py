@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execledger.redact.redaction import in_steps, redact, suspicious
+from execledger.redact.redaction import redact, suspicious
 from execledger.redact.values import REDACTED
 
-__all__ = ["REDACTED", "in_steps", "redact", "suspicious"]
+__all__ = ["REDACTED", "redact", "suspicious"]

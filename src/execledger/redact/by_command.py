@@ -64,6 +64,8 @@ for _one in PROGRAMS:
     for _name in _one.names:
         _BY_NAME.setdefault(_name, []).append(_one.option)
 _WORD = re.compile(r"[\w-]{1,20}")
+_BEGINS = {name: re.compile(rf"(?<![\w.@-]){re.escape(name)}(?=[ \t\\])") for name in _BY_NAME}
+"""Where a command of each program begins; what follows a second one belongs to that, and is searched there."""
 
 
 def _first(names: list[str]) -> tuple[str, ...]:
@@ -89,9 +91,8 @@ def arguments(text: str, at: int) -> Iterator[Span]:
         return
     if at and (text[at - 1].isalnum() or text[at - 1] in "_-.@"):
         return
-    again = text.find(f" {word[0]} ", word.end(), at + _REACH)
-    end = at + _REACH if again < 0 else again
-    command = _COMMAND.match(text, word.end(), end)
+    again = _BEGINS[word[0]].search(text, word.end(), at + _REACH)
+    command = _COMMAND.match(text, word.end(), at + _REACH if again is None else again.start())
     assert command is not None
     for option in _BY_NAME[word[0]]:
         for found in option.finditer(text, word.end(), command.end()):

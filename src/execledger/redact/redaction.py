@@ -1,24 +1,23 @@
 """Secrets out of a text, in one walk: markers of secrets are searched, and at each the rules for its kind are tried.
 
 Lines stay lines, so that whatever counts them counts the same, and a second redaction changes nothing. The work at each
-marker is bounded, so the work grows with the text and no faster; ``in_steps`` lets a caller do other work in between.
+marker is bounded, so the work grows with the text and no faster. No single search goes over more than a window of the
+text, so that other threads go on in between.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from execledger.redact import by_assignment, by_command, by_name, by_shape
 from execledger.redact.values import REDACTED, Span
 
 _Finder = Callable[[str, int], Iterable[Span]]
-_STEP = 16_384
-"""So many characters are gone through in one step, a millisecond or two of work."""
-_TRIES = 128
-"""So many markers are tried in one step, however close together they are: a few milliseconds."""
+_WINDOW = 16_384
+"""So many characters are searched at once, in a millisecond or two."""
 _PASSES = 8
 """How often a text is gone through at most: what was replaced may uncover what was right behind it."""
 
@@ -75,7 +74,7 @@ _LONGEST = max(map(len, _FINDERS))
 
 def suspicious(text: str) -> bool:
     """Whether any rule would be tried: where not, ``redact`` gives the text back as it is."""
-    windows = (text[start : start + _STEP + _LONGEST] for start in range(0, len(text), _STEP))
+    windows = (text[start : start + _WINDOW + _LONGEST] for start in range(0, len(text), _WINDOW))
     return any(_SUSPICIOUS.search(window.lower()) is not None for window in windows)
 
 
@@ -83,47 +82,31 @@ def suspicious(text: str) -> bool:
 def redact(text: str) -> str:
     """``text`` with every known kind of secret replaced; it has as many lines as before."""
     first = 0
-    if len(text) <= _STEP:
+    if len(text) <= _WINDOW:
         # Most texts are short and have nothing suspicious: they are gone through once, and no further than necessary.
         marker = _SUSPICIOUS.search(_lower(text))
         if marker is None:
             return text
         first = marker.start()
-    steps = _steps(text, first)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            result: str = done.value
-            return result
-
-
-def in_steps(text: str) -> Generator[None, None, str]:
-    """Redact a long text in steps: yields after each few milliseconds of work, and returns what ``redact`` returns."""
-    return _steps(text, 0)
-
-
-def _steps(text: str, first: int) -> Generator[None, None, str]:
-    """Redact a text that has no marker before ``first``."""
     for number in range(_PASSES):
-        spans = yield from _walk(text, 0 if number else first)
-        decoded = yield from _decode(text)
+        spans = _walk(text, 0 if number else first)
+        decoded = _decode(text)
         if decoded.text is not text:
-            spans += [decoded.back(span) for span in (yield from _walk(decoded.text, 0))]
+            spans += [decoded.back(span) for span in _walk(decoded.text, 0)]
         before, text = text, _replaced(text, spans)
         if text == before:
             break
     return text
 
 
-def _walk(text: str, first: int) -> Generator[None, None, list[Span]]:
+def _walk(text: str, first: int) -> list[Span]:
     """The secrets in a text, from ``first`` on."""
     spans: list[Span] = []
-    done = tried = 0
-    for start in range(first, len(text), _STEP):
-        for marker in _MARKER.finditer(_lower(text[start : start + _STEP + _LONGEST])):
+    done = 0
+    for start in range(first, len(text), _WINDOW):
+        for marker in _MARKER.finditer(_lower(text[start : start + _WINDOW + _LONGEST])):
             at = start + marker.start()
-            if at >= start + _STEP:
+            if at >= start + _WINDOW:
                 break
             if at < done:
                 continue
@@ -131,10 +114,6 @@ def _walk(text: str, first: int) -> Generator[None, None, list[Span]]:
                 for span in finder(text, at):
                     spans.append(span)
                     done = max(done, span.end)
-            tried += 1
-            if tried % _TRIES == 0:
-                yield
-        yield
     return spans
 
 
@@ -189,16 +168,15 @@ class _Decoded:
         return Span(start, self._ranges[last][1] if span.end == following else end)
 
 
-def _decode(text: str) -> Generator[None, None, _Decoded]:
+def _decode(text: str) -> _Decoded:
     """Undo what keeps a name from being seen: colours, and characters as codes."""
     decoded, pieces, at, place = _Decoded(text), [""], 0, 0
-    for window in range(0, len(text), _STEP):
-        if not any(text.find(mark, window, window + _STEP + _LONGEST_CODE) >= 0 for mark in _CODES):
-            yield
+    for window in range(0, len(text), _WINDOW):
+        if not any(text.find(mark, window, window + _WINDOW + _LONGEST_CODE) >= 0 for mark in _CODES):
             continue
-        for found in _ENCODED.finditer(text, max(at, window), window + _STEP + _LONGEST_CODE):
+        for found in _ENCODED.finditer(text, max(at, window), window + _WINDOW + _LONGEST_CODE):
             start, end = found.span()
-            if start >= window + _STEP:
+            if start >= window + _WINDOW:
                 break
             if start > at:
                 decoded.add(place, at, start)
@@ -210,7 +188,6 @@ def _decode(text: str) -> Generator[None, None, _Decoded]:
                 pieces.append(_ENTITIES[code] if code[0] == "&" else chr(int(code[-2:], 16)))
                 place += 1
             at = end
-        yield
     if at:
         decoded.add(place, at, len(text))
         decoded.text = "".join((*pieces, text[at:]))
