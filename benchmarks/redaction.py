@@ -25,7 +25,8 @@ BEGINNINGS = (
     *MARKERS,
     *("curl -u a ", "curl a:", "mysql -p ", "login a -p ", "password: ", 'password="', "password='", "password: |\n"),
     *("a_token:", "://a:", "authorization: bearer ", "--password ", "echo a | sudo -S ", "\x1b[31mpassword\x1b[m"),
-    *("passwords=[", "kind: Secret\ndata:\n", f"-----BEGIN {KEY}-----\n", "eyJabcdef.", "auth=('a',", "a:$6$", "Ab1+/z9Q"),
+    *("passwords=[", "kind: Secret\ndata:\n", f"-----BEGIN {KEY}-----\n", "eyJabcdef.", "auth=('a',", "a:$6$"),
+    "Ab1+/z9Q",
     *"\"'=:-\\$({[`@ \n%&;|>.,_aA1",
 )
 

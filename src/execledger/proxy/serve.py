@@ -140,7 +140,7 @@ async def _short_collections(_: web.Application) -> AsyncIterator[None]:
 
 
 async def _quick_switches(_: web.Application) -> AsyncIterator[None]:
-    """Have Python switch between threads more often while the proxy runs, so that the event loop is not kept waiting."""
+    """Have Python switch between threads more often while the proxy runs, so that the event loop waits less."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     yield
