@@ -41,7 +41,7 @@ class Tally(Struct):
     nudges: Counter[str] = field(default_factory=Counter)
     """Nudges, by rule."""
     remarks: int = 0
-    """Nudges whose remark was shown: the result was the same."""
+    """Nudges whose remark was shown."""
     elided: Counter[str] = field(default_factory=Counter)
     """References after running, by how the output compared."""
     false: list[str] = field(default_factory=list)

@@ -103,7 +103,7 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
             "│ reused before running │     1 │ whole-read 1                                        │",
             "│ false reuses          │     0 │                                                     │",
             "│ reused after running  │     1 │ same 1                                              │",
-            "│ nudges                │     1 │ 1 with an equal result; repeated-test 1             │",
+            "│ nudges                │     1 │ 1 with a remark; repeated-test 1                    │",
             "│ redundant re-reads    │     1 │ 1 of the very same range                            │",
             "│ output bytes          │ 4,686 │ each once for every later model call, mostly cached │",
             "│ saved by references   │ 1,862 │ 39.74% of these                                     │",

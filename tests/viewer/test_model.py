@@ -304,7 +304,7 @@ def test_every_rule_has_words() -> None:
             Nudge("loop", (), (4,)),
             Shown("remark"),
             "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
-            "The result was the same, so a remark was added.",
+            "A remark was added to its output.",
         ),
         (
             Nudge("loop", (), (4,)),

@@ -154,7 +154,7 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     yield "reused before running", f"{tally.reuses.total():,}", _top(tally.reuses)
     yield "false reuses", f"{len(tally.false):,}", ""
     yield "reused after running", f"{tally.elided.total():,}", _top(tally.elided)
-    yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with an equal result{_listed('; ', tally.nudges)}"
+    yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with a remark{_listed('; ', tally.nudges)}"
     yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each once for every later model call, mostly cached"

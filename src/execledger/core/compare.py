@@ -42,7 +42,9 @@ def judge(
     if text := _reference(ledger, record, shown, mark) if _may_elide(ledger, decision) else "":
         return replace(shown, kind="reference", text=text)
     shown = replace(shown, refers_to=(), lines=(), end=None)
-    if isinstance(decision, Nudge) and _equal(ledger, decision.refers_to[0], mark):
+    # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
+    published = ledger.policy.preset is Preset.PAPER
+    if isinstance(decision, Nudge) and (published or _equal(ledger, decision.refers_to[0], mark)):
         remark = references.remark(ledger, decision.rule, decision.refers_to[0])
         return replace(shown, kind="remark", text=remark, refers_to=decision.refers_to)
     return shown

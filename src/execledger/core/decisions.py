@@ -45,7 +45,7 @@ class Reuse(Struct, frozen=True, tag="reuse"):
 
 
 class Nudge(Struct, frozen=True, tag="nudge"):
-    """Run the action, and append one short remark if its result is what it was before."""
+    """Run the action, and append one short remark; in ``verified`` only if its result is what it was before."""
 
     rule: str
     """The rule that decided."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OFF = Allow("govern-off")
 """The decision where govern is switched off."""
 TEST_REACH = 40
-"""How many calls back a repeated test is looked for; a bound on the work, not a matter of taste."""
+"""How many calls back ``verified`` looks for a repeated test: it asks all calls in between, so this bounds the work."""
 SECOND_LOOK, SUBMISSION = "second-look", "submission"
 """The rules that also keep the result from being elided after running."""
 
@@ -49,6 +49,11 @@ class Case(Struct, frozen=True):
     """The steps whose results the model can see."""
     sealed: bool
     """Nothing but the agent's own commands can write."""
+
+    @property
+    def published(self) -> bool:
+        """The published rules hold, which ask change counters."""
+        return self.ledger.policy.preset is Preset.PAPER
 
     def shown(self, step: int) -> bool:
         """The result of ``step`` itself stands in the request."""
@@ -148,7 +153,7 @@ def seen_content(case: Case) -> Decision | None:
     if not view.path.startswith("/") or transient(view.path, ledger.home):
         return None
     local = ledger.modifications.local(view.path)
-    if ledger.policy.preset is Preset.PAPER:
+    if case.published:
         seen = ledger.observed(case.action.thread, view.path)
         valid = [one for one in seen if one.local == local and one.clock >= 0]
         reason = f"change counter of the file: {local}, then and now"
@@ -162,9 +167,8 @@ def seen_content(case: Case) -> Decision | None:
     if view.numbering:
         # Numbers are asked for: only a result that prints them holds what would be printed.
         valid = [one for one in valid if _numbered(ledger, one.holder)]
-    paper = ledger.policy.preset is Preset.PAPER
-    runs = cover(view, valid, case.shown, ledger.policy, ended=not paper)
-    if runs is None or not (paper or _believable(case, view, runs)) or not _proven(case):
+    runs = cover(view, valid, case.shown, ledger.policy, ended=not case.published)
+    if runs is None or not (case.published or _believable(case, view, runs)) or not _proven(case):
         return None
     steps = tuple(sorted({step for _, step in runs}))
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
@@ -188,7 +192,7 @@ def _believable(case: Case, view: View, runs: Held) -> bool:
 
 def _proven(case: Case) -> bool:
     """The output depends on nothing but what was compared; asked last, for few commands come this far."""
-    return case.ledger.policy.preset is Preset.PAPER or provable(case.action, case.record)
+    return case.published or provable(case.action, case.record)
 
 
 def _form(ledger: Ledger, step: int) -> str:
@@ -209,13 +213,12 @@ def repeat(case: Case) -> Decision | None:
         return None
     if not (record.comparable and record.literal and case.shown(step)):
         return None
-    named = (*record.looks_at, *((record.view.path,) if record.view else ()))
-    if any(transient(path, ledger.home) for path in named):
+    if _looks_at_transient(case):
         return None
     result = ledger.results[step]
     if stopped(result.exit_status) or result.exit_status in NOT_FOUND:
         return None
-    if ledger.policy.preset is Preset.PAPER:
+    if case.published:
         now = ledger.modifications.everywhere
         unchanged, reason = result.everywhere == now, f"global change counter: {now}, then and now"
     else:
@@ -225,51 +228,60 @@ def repeat(case: Case) -> Decision | None:
     return Reuse("repeat", (f"same command at step {step}", reason), (step,)) if unchanged else None
 
 
+def _looks_at_transient(case: Case) -> bool:
+    """It names a file whose changes the global counter does not tell of."""
+    record = case.record
+    named = (*record.looks_at, *((record.view.path,) if record.view else ()))
+    return any(transient(path, case.ledger.home) for path in named)
+
+
 # Nudges
 
 
 def repeated_test(case: Case) -> Decision | None:
-    """A test run again although nothing was or may have been modified."""
+    """A test run again without an edit in between; ``verified``: and nothing else may have written."""
     if case.record.category is not Category.TEST:
         return None
-    return _nudge(case, "repeated-test", TEST_REACH)
+    return _nudge(case, "repeated-test", case.ledger.attempted(case.action, case.record))
 
 
 def loop(case: Case) -> Decision | None:
-    """A command without effects, repeated within a short window."""
+    """A command without effects, repeated within a window that is short enough for the model to see both."""
     aside = isinstance(case.action.call, Aside)
     if case.record.effects is not Effects.NONE or case.record.category is Category.TEST or aside:
         return None
-    return _nudge(case, "loop", case.ledger.policy.repeat_window)
+    step = case.ledger.attempted(case.action, case.record)
+    near = step is not None and len(case.ledger) - step <= case.ledger.policy.repeat_window
+    return _nudge(case, "loop", step) if near and step in case.visible else None
 
 
-def _nudge(case: Case, rule: str, reach: int) -> Decision | None:
+def _nudge(case: Case, rule: str, step: int | None) -> Decision | None:
+    """Nudge if ``step`` ran the same command under the state of now."""
     ledger = case.ledger
-    step = _earlier(case, reach)
-    if step is None or not _nothing_changed(ledger, step, case.record):
+    if step is None:
+        return None
+    if case.published:
+        now = ledger.modifications.everywhere
+        unchanged = ledger.results[step].everywhere == now and not _looks_at_transient(case)
+        reason = f"global change counter: {now}, then and now"
+    else:
+        comparable = ledger.results[step].sound and step in case.visible
+        unchanged, reason = comparable and _nothing_wrote(ledger, step), "nothing that may write ran in between"
+    if not unchanged:
         return None
     if ledger.nudges >= ledger.policy.max_nudges:
         return Allow("nudge-cap", (f"nudges: {ledger.nudges}",))
     last = ledger.last_nudge.get(case.action.thread)
     if last is not None and case.since(last) <= ledger.policy.nudge_cooldown:
         return Allow("cool-down", (f"last nudge at step {last}",))
-    return Nudge(rule, (f"same command at step {step}", "nothing that may write ran in between"), (step,))
+    return Nudge(rule, (f"same command at step {step}", reason), (step,))
 
 
-def _earlier(case: Case, reach: int) -> int | None:
-    """The newest earlier run of the same normal form, at most ``reach`` calls back."""
-    results = case.ledger.results
-    for step in range(len(results) - 1, max(len(results) - 1 - reach, -1), -1):
-        result = results[step]
-        same = result.record.normalized == case.record.normalized and result.record.cwd == case.record.cwd
-        if same and case.action.thread == result.thread and result.print is not None and result.kind != "reference":
-            return step if result.sound and step in case.visible else None
-    return None
-
-
-def _nothing_changed(ledger: Ledger, step: int, record: CommandRecord) -> bool:
+def _nothing_wrote(ledger: Ledger, step: int) -> bool:
     """Between ``step`` and now nothing may have written, but for tests of the same loop with an unchanged result."""
     between = ledger.results[step + 1 :]
+    if len(between) >= TEST_REACH:
+        return False
     return all(one.record.effects is Effects.NONE or one.print is None or _in_loop(ledger, one) for one in between)
 
 

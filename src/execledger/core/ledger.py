@@ -93,6 +93,7 @@ class Ledger:
         self._moved = False
         self._same: dict[tuple[str, str], list[int]] = {}
         self._repeats: dict[tuple[str, str | None, str], int] = {}
+        self._attempts: dict[tuple[str, str | None, str], int] = {}
         self._symbols = symbols
         self._returned: tuple[View, Observation, Returned | None] | None = None
         self._calls: dict[str, int] = {}
@@ -201,6 +202,10 @@ class Ledger:
         """The newest step that showed the whole result of this very command."""
         return self._repeats.get((action.thread, record.cwd, record.exact))
 
+    def attempted(self, action: Action, record: CommandRecord) -> int | None:
+        """The newest step that ran a command of this normal form and showed its result."""
+        return self._attempts.get((action.thread, record.cwd, record.normalized))
+
     # The fold
 
     def record(self, step: Step) -> None:
@@ -291,6 +296,8 @@ class Ledger:
             if result.print is not None and result.sound and result.whole:
                 steps = self._same.setdefault((thread, result.print.digest), [])
                 steps[:] = [*steps[-3:], at]
+            if result.print is not None:
+                self._attempts[(thread, record.cwd, record.normalized)] = at
             if result.sound:
                 self._repeats[(thread, record.cwd, record.exact)] = at
             if record.view is not None and record.view.path.startswith("/"):

@@ -103,4 +103,7 @@ def remark(ledger: Ledger, rule: str, step: int) -> str:
     what = "test" if rule == "repeated-test" else "command"
     result = ledger.results[step]
     back = ago(ledger.calls(result.thread) - result.ordinal)
+    if ledger.policy.preset is Preset.PAPER:
+        unchanged = "no change of a file was recorded in between, scratch files aside"
+        return f"{MARK}this may repeat earlier work. The same {what} ran {back}, and {unchanged}.]"
     return f"{MARK}the same {what} gave the same result {back}, and you have edited no file in between.]"

@@ -61,7 +61,7 @@ def _outcome(decision: Decision, shown: Shown) -> str:
         found = "byte for byte" if shown.compared == "same" else "line for line and at the same places"
         return f"Its output already stood above, {found}, in {_steps(shown.refers_to)}: a reference took its place."
     if shown.kind == "remark":
-        return "The result was the same, so a remark was added."
+        return "A remark was added to its output."
     return "The result was another one, so nothing was added." if isinstance(decision, Nudge) else ""
 
 
