@@ -118,13 +118,14 @@ def test_a_repeated_test_gets_one_remark(binary: Path, home: CodexHome) -> None:
 
 
 def test_the_view_is_the_last_word(binary: Path, home: CodexHome) -> None:
-    """From the second request on, the model is told what it has seen, in a message that codex never hears of."""
+    """From the first request on, the model is told its task and what it has seen, in a message codex never hears of."""
     with Stage(binary, home, turns(cat(INVENTORY), shell(f"head -n 5 {TESTS}"), DONE)) as stage:
         stage.run("Fix it.")
     stage.check()
-    begin = "<execution_state>\nTask: Fix it.\nSeen, most recent first:\n"
+    task = "<execution_state>\nTask: Fix it.\n"
+    begin = f"{task}Seen, most recent first:\n"
     assert [view(request) for request in stage.requests] == [
-        "",
+        f"{task}</execution_state>",
         f"{begin}- {INVENTORY}: whole, 34 lines (in context)\n</execution_state>",
         f"{begin}- {TESTS}: 1-5 (in context)\n- {INVENTORY}: whole, 34 lines (in context)\n</execution_state>",
     ]

@@ -262,6 +262,11 @@ def test_who_asks_is_told_by_the_request() -> None:
     assert old == Asked("s", "s", turn=True, agent="codex")
     side = asked({"session-id": "s", "x-codex-turn-metadata": '{"request_kind":"compaction"}'}, "", "")
     assert not side.turn
+    own, spawned = ({"session-id": "s", "x-openai-subagent": name} for name in ("guardian", "collab_spawn"))
+    assert [(one.turn, one.helper) for one in (asked(own, "", ""), asked(spawned, "", ""))] == [
+        (True, True),
+        (True, False),
+    ]
     assert asked({}, "key", "You are performing a CONTEXT CHECKPOINT COMPACTION now") == Asked(
         "key", "key", turn=False, agent="codex", named=False
     )
@@ -288,6 +293,30 @@ def test_a_session_that_says_nothing_for_long_has_ended(monkeypatch: pytest.Monk
     assert [run.end is not None for run in passage.book.summaries] == [True, False]
     talk.turn(CAT)
     assert talk.grows()
+
+
+def test_the_view_is_there_from_the_first_request() -> None:
+    """It recalls the task of its own thread, in a sub-agent's first request too; without a task it says nothing."""
+    passage = new_passage()
+    parent, child, silent = Talk(passage), Talk(passage, "s", "c", opening("Look at it.")), Talk(passage, "n", "n")
+    silent.items = opening("")[:-1]
+    for talk, view in ((parent, "Task: Mend the parser.\n"), (child, "Task: Look at it.\n"), (silent, "")):
+        shown = talk.request()
+        assert talk.view == (f"<execution_state>\n{view}</execution_state>" if view else "")
+        assert shown[: len(talk.items)] == talk.items
+        assert len(shown) == len(talk.items) + bool(view)
+        talk.turn(CAT)
+        assert talk.grows()
+
+
+def test_a_helper_of_the_agent_is_followed_without_a_view() -> None:
+    """A reviewer of approvals has another task; what it runs is known all the same."""
+    passage = new_passage()
+    talk = Talk(passage, "s", "reviewer", opening("Assess the planned action."))
+    talk.headers["x-openai-subagent"] = "guardian"
+    talk.turn("ls", CAT)
+    assert "execution_state" not in json.dumps(talk.sent)
+    assert [run.counts.proposed for run in passage.book.summaries] == [2]
 
 
 def test_a_side_request_begins_no_session() -> None:

@@ -25,6 +25,8 @@ class Asked(Struct, frozen=True):
     """The request asks the model to act; others, such as a compaction, are only restored."""
     agent: str = ""
     """The agent, with its version where that is told."""
+    helper: bool = False
+    """It is for a helper of the agent itself, such as a reviewer of approvals: followed, and shown no view."""
     named: bool = True
     """The request names its conversation; otherwise it is known by what it goes on with."""
 

@@ -14,6 +14,9 @@ _SESSION = ("session-id", "x-codex-parent-thread-id", "session_id", "conversatio
 _THREAD = ("thread-id", "conversation_id", "session_id", "session-id")
 """Headers that name the session and the conversation; newer versions first."""
 _METADATA = "x-codex-turn-metadata"
+_SUBAGENT = "x-openai-subagent"
+_HELPERS = frozenset(("compact", "guardian", "memory_consolidation"))
+"""Sub-agents that do not work on the task: they sum up, judge approvals, or tidy Codex's memories."""
 _COMPACTION = "You are performing a CONTEXT CHECKPOINT COMPACTION"
 """How the request for a summary begins, in the versions that don't say so otherwise."""
 _VERSION = re.compile(r"codex(?:(?!codex)[\w-])*+/(\d[\w.+-]*)")
@@ -41,7 +44,8 @@ def asked(headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
     thread = _first(headers, _THREAD) or session
     version = _VERSION.search(headers.get("user-agent", ""))
     turn = _asks_to_act(headers.get(_METADATA, "")) and not last.startswith(_COMPACTION)
-    return Asked(session, thread, turn, f"codex {version[1]}" if version else "codex", named=bool(named))
+    agent = f"codex {version[1]}" if version else "codex"
+    return Asked(session, thread, turn, agent, headers.get(_SUBAGENT) in _HELPERS, named=bool(named))
 
 
 def task_of(text: str) -> str:

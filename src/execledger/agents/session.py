@@ -82,7 +82,8 @@ class Session:
         if not self.policy.inform or self.policy.shadow:
             return ""
         text = self.ledger.inform(visible, sealed, thread).text
-        self.chronicle.note(ViewRendered(index=len(self.ledger), text=text, thread=thread))
+        if text:
+            self.chronicle.note(ViewRendered(index=len(self.ledger), text=text, thread=thread))
         return text
 
     def decide(self, actions: list[Action], sealed: bool, visible: Container[int] | None = None) -> list[Decision]:

@@ -42,7 +42,7 @@ class StateView(Struct, frozen=True):
 
 
 def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
-    """The state view."""
+    """The state view; without text if there is nothing to tell."""
     budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
     lines: list[str] = []
     if task := ledger.anchor_of(thread):
@@ -56,7 +56,7 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     omitted = len(files) - len(index)
     if omitted:
         lines.append(f"Not listed: {omitted} more file{'s' if omitted > 1 else ''} seen earlier.")
-    return StateView("\n".join((OPENING, *lines, CLOSING)), omitted)
+    return StateView("\n".join((OPENING, *lines, CLOSING)) if lines else "", omitted)
 
 
 def _index(ledger: Ledger, files: dict[str, FileSeen], visible: Container[int], sealed: bool, room: int) -> list[str]:

@@ -94,15 +94,18 @@ class Conversation:
 
     # Inform
 
-    def informed(self, request: Request, *, turn: bool) -> Work[Turn | None]:
-        """The request as the model is to be asked it; None if Ledger is off for this session, or it is too much."""
-        asking = yield from self._workspace.session.guarded_work("inform", self._informed(request, turn), None)
+    def informed(self, request: Request, *, turn: bool, view: bool = True) -> Work[Turn | None]:
+        """The request as the model is to be asked it; None if Ledger is off for this session, or it is too much.
+
+        A request that is a ``turn`` of the agent ends with the state view, unless there is to be no ``view``.
+        """
+        asking = yield from self._workspace.session.guarded_work("inform", self._informed(request, turn, view), None)
         if asking is None:
             # From here on nobody knows what this session writes.
             self.overlook()
         return asking
 
-    def _informed(self, request: Request, turn: bool) -> Work[Turn | None]:
+    def _informed(self, request: Request, turn: bool, view: bool) -> Work[Turn | None]:
         """The history as the model is to be shown it, with the state view at its end."""
         workspace = self._workspace
         if len(request.items) > MAX_ITEMS or workspace.full:
@@ -112,9 +115,9 @@ class Conversation:
             self._give_up()
             workspace.turn += 1
         visible = workspace.visible(self._thread, self._history.steps)
-        if turn and workspace.session.ledger.calls(self._thread):
-            view = workspace.session.view(self._sealed, visible, self._thread)
-            items = [*items, self._dialect.tail(view)] if view else items
+        if turn and view:
+            text = workspace.session.view(self._sealed, visible, self._thread)
+            items = [*items, self._dialect.tail(text)] if text else items
         return Turn(items, visible, self._history.cwd)
 
     def _give_up(self) -> None:

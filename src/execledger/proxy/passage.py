@@ -160,7 +160,7 @@ class Passage:
             # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.
             return await self._restored(path, headers, body)
         conversation = self.book.conversation(asked, request, read.task)
-        asking = await self._runner.run(_asking(conversation, request, turn), conversation)
+        asking = await self._runner.run(_asking(conversation, request, turn, not asked.helper), conversation)
         if asking is None:
             return await self._restored(path, headers, body)
         return Sent(asking.body, plain=True, followed=(conversation, asking.turn) if turn else None)
@@ -213,9 +213,9 @@ class Passage:
             self._tell(f"Ledger left {where} alone, after a fault of its own: {told(error)}")
 
 
-def _asking(conversation: Conversation, request: Request, turn: bool) -> Work[_Asking | None]:
+def _asking(conversation: Conversation, request: Request, turn: bool, view: bool) -> Work[_Asking | None]:
     """A request as the model is to be asked it."""
-    asking = yield from conversation.informed(request, turn=turn)
+    asking = yield from conversation.informed(request, turn=turn, view=view)
     if asking is None:
         return None
     body = yield from _joined(request, asking.items)
