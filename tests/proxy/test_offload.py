@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import ClientSession
 
-from execledger.proxy.book import Rules
+from execledger.agents import codex
+from execledger.proxy.book import Book, Rules
 from execledger.proxy.conversation import Conversation
+from execledger.proxy.edits import EditStore
 from execledger.proxy.history import Answered, Watched
-from execledger.proxy.offload import PORTION, Ended, Unlocked, Work, Worker, whole
+from execledger.proxy.offload import PORTION, Ended, Work, Worker, whole
+from execledger.proxy.passage import Passage
+from execledger.proxy.responses import Responses
 from execledger.proxy.serve import Proxy, Settings
 from execledger.testing.responses_script import answer, call, turns
 from execledger.testing.responses_server import ResponsesServer
@@ -55,13 +59,13 @@ def test_short_work_stays_on_the_loop_and_long_work_leaves_it() -> None:
 
 
 def test_work_on_one_session_follows_its_order_and_sessions_take_turns() -> None:
-    """A second request waits for the first of its conversation; that of another goes on beside it."""
+    """A second request waits for the first of its session; that of another goes on beside it."""
     said: list[str] = []
 
     async def three(worker: Worker) -> None:
-        one, other = Unlocked(), Unlocked()
+        one, other = asyncio.Lock(), asyncio.Lock()
         works = [("a", one), ("b", one), ("c", other)]
-        await asyncio.gather(*(worker.run(noting(said, word, LONG), locks) for word, locks in works))
+        await asyncio.gather(*(worker.run(noting(said, word, LONG), lock) for word, lock in works))
 
     run(three)
     words = [word.partition(" ")[0] for word in said]
@@ -77,11 +81,11 @@ def test_an_error_reaches_who_waits_and_unlocks_the_session() -> None:
         raise ValueError("on the thread")
 
     async def twice(worker: Worker) -> str:
-        locks = Unlocked()
+        lock = asyncio.Lock()
         with pytest.raises(ValueError, match="on the thread"):
-            await worker.run(failing(), locks)
-        assert not locks.turn.locked() and not locks.session.locked()
-        return await worker.run(noting([], "next", LONG), locks)
+            await worker.run(failing(), lock)
+        assert not lock.locked()
+        return await worker.run(noting([], "next", LONG), lock)
 
     assert run(twice) == "next"
 
@@ -101,14 +105,14 @@ def test_work_goes_on_when_nobody_waits_for_it_any_more() -> None:
     said: list[str] = []
 
     async def cancelled(worker: Worker) -> None:
-        reached, free, locks = threading.Event(), threading.Event(), Unlocked()
-        waiting = asyncio.ensure_future(worker.run(held(reached, free, said), locks))
+        reached, free, lock = threading.Event(), threading.Event(), asyncio.Lock()
+        waiting = asyncio.ensure_future(worker.run(held(reached, free, said), lock))
         await asyncio.to_thread(reached.wait, 60)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        assert waiting.cancelled() and locks.turn.locked()
+        assert waiting.cancelled() and lock.locked()
         free.set()
-        await worker.run(noting(said, "next", 1, 1), locks)
+        await worker.run(noting(said, "next", 1, 1), lock)
 
     run(cancelled)
     assert said == ["ended", "went on", "next0 loop"]
@@ -138,30 +142,107 @@ def test_all_at_once_gives_the_same() -> None:
     assert whole(noting([], "x", LONG)) == "x"
 
 
-# A real proxy
+# Requests while a history is taken in
 
 
-def long_body(steps: int, session: str) -> tuple[dict[str, str], bytes]:
-    """A request whose history is new to the proxy."""
-    items = [*(json.dumps(item).encode() for item in opening())]
-    for number in range(steps):
-        items += call_and_result(number, 40)
-    headers = {"session-id": session, "thread-id": session, "user-agent": "codex_exec/1.0"}
-    return headers, b'{"model":"m","stream":true,"input":[' + b",".join(items) + b"]}"
+class Pause(NamedTuple):
+    """Where the worker stands still in the middle of a history."""
+
+    reached: threading.Event
+    """It stands there."""
+    free: threading.Event
+    """It may go on."""
 
 
-def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the worker stands still in the middle of a history, health and another session are answered."""
-    reached, free = threading.Event(), threading.Event()
+@pytest.fixture
+def pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pause]:
+    """The worker stands still when it first comes to the call ``c30``."""
+    paused = Pause(threading.Event(), threading.Event())
     watch = Conversation._watch
 
     def slow(self: Conversation, answered: Answered) -> Watched:
-        if self._thread == "long" and answered.call_id == "c30":
-            reached.set()
-            assert free.wait(60)
+        if answered.call_id == "c30" and not paused.reached.is_set():
+            paused.reached.set()
+            assert paused.free.wait(60)
         return watch(self, answered)
 
     monkeypatch.setattr(Conversation, "_watch", slow)
+    yield paused
+    paused.free.set()
+
+
+def long_body(numbers: Iterable[int], session: str = "") -> tuple[dict[str, str], bytes]:
+    """A request whose history is new to the proxy; without a ``session`` it names no conversation."""
+    items = [*(json.dumps(item).encode() for item in opening())]
+    for number in numbers:
+        items += call_and_result(number, 40)
+    named = {"session-id": session, "thread-id": session} if session else {}
+    headers = {**named, "user-agent": "codex_exec/1.0"}
+    return headers, b'{"model":"m","stream":true,"input":[' + b",".join(items) + b"]}"
+
+
+def during(pause: Pause, work: Callable[[Passage], Coroutine[Any, Any, None]]) -> Passage:
+    """A passage in which ``work`` is begun while the worker stands still in a long history, and ends afterwards."""
+
+    async def main(worker: Worker) -> Passage:
+        store = EditStore(None)
+        passage = Passage(Book(Rules(), Responses(), codex, store), Responses(), codex, store, runner=worker)
+        long = asyncio.ensure_future(passage.sent("POST", "/v1/responses", *long_body(range(40))))
+        await asyncio.to_thread(pause.reached.wait, 60)
+        working = asyncio.ensure_future(work(passage))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not (long.done() or working.done())
+        pause.free.set()
+        await asyncio.gather(long, working)
+        assert passage.faults == 0
+        return passage
+
+    found: Passage = run(main)
+    return found
+
+
+@pytest.mark.guarantee("visibility")
+def test_a_conversation_is_recognised_by_a_whole_history(pause: Pause) -> None:
+    """A request that forks off behind what was taken in of another so far is a conversation of its own."""
+
+    async def fork(passage: Passage) -> None:
+        await passage.sent("POST", "/v1/responses", *long_body([*range(35), 50, 51]))
+
+    (session,) = during(pause, fork).book._sessions.values()
+    assert [len(conversation._history.steps) for conversation in session.threads.values()] == [40, 37]
+
+
+def test_a_session_is_not_changed_beside_the_worker(pause: Pause) -> None:
+    """That a request was not read is noted behind the one that is being taken in."""
+
+    async def not_read(passage: Passage) -> None:
+        (name,) = passage.book._sessions
+        await passage._overlook(name)
+
+    (session,) = during(pause, not_read).book._sessions.values()
+    assert session.workspace.unseen
+
+
+def test_a_session_that_a_request_waits_for_is_not_let_go(pause: Pause, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others come meanwhile, for which there is no room: both requests are told to the same ledger."""
+    monkeypatch.setattr("execledger.proxy.book.MAX_SESSIONS", 1)
+
+    async def again(passage: Passage) -> None:
+        waiting = asyncio.ensure_future(passage.sent("POST", "/v1/responses", *long_body(range(41))))
+        await asyncio.sleep(0)
+        await passage.sent("POST", "/v1/responses", *long_body(range(1), "other"))
+        await waiting
+
+    sessions = during(pause, again).book._sessions.values()
+    assert sorted(len(session.workspace.session.ledger) for session in sessions) == [1, 41]
+
+
+# A real proxy
+
+
+def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, pause: Pause) -> None:
+    """While the worker stands still in the middle of a history, health and another session are answered."""
     script = turns(answer(call("exec_command", cmd="ls")), answer(call("exec_command", cmd="ls")))
     rules = Rules(journals=tmp_path / "journals")
 
@@ -169,24 +250,21 @@ def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, monk
         async with ClientSession() as client:
 
             async def post(steps: int, session: str) -> int:
-                headers, body = long_body(steps, session)
+                headers, body = long_body(range(steps), session)
                 async with client.post(f"{url}/responses", data=body, headers=headers) as response:
                     await response.read()
                     return response.status
 
             long = asyncio.ensure_future(post(40, "long"))
-            await asyncio.to_thread(reached.wait, 60)
+            await asyncio.to_thread(pause.reached.wait, 60)
             async with client.get(url.removesuffix("/v1") + "/healthz") as response:
                 statuses = [response.status]
             statuses.append(await post(1, "short"))
             waited = not long.done()
-            free.set()
+            pause.free.set()
             return [*statuses, await long], waited
 
-    try:
-        with ResponsesServer(script) as server, Proxy(Settings(upstream=server.url, rules=rules)) as proxy:
-            assert asyncio.run(talk(proxy.url)) == ([200, 200, 200], True)
-    finally:
-        free.set()
+    with ResponsesServer(script) as server, Proxy(Settings(upstream=server.url, rules=rules)) as proxy:
+        assert asyncio.run(talk(proxy.url)) == ([200, 200, 200], True)
     steps = {path.name[-21:]: path.read_text().count('"event":"step"') for path in (tmp_path / "journals").iterdir()}
     assert sorted(steps.values()) == [1, 40]

@@ -1,11 +1,15 @@
-"""Every conversation that passes through the proxy, by session and thread."""
+"""Every conversation that passes through the proxy, by session and thread.
+
+The book itself belongs to the event loop. What belongs to a session, its ledger and its conversations, is touched only
+by who holds the session's lock: a request from when its conversation is looked for until it is ready to be sent.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -43,7 +47,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     """Says what a user should know."""
 
 
-class _Open(Struct):
+class OpenSession(Struct):
     """A session that is kept in memory."""
 
     workspace: Workspace
@@ -56,6 +60,22 @@ class _Open(Struct):
     """Conversations that have begun in it: each gets a name of its own, also when others were let go."""
     counted: int = 0
     """What its ledger had taken in by then, as the book has added it up."""
+    users: int = 0
+    """Requests that wait for its lock, or hold it."""
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep it from being let go meanwhile."""
+        self.users += 1
+        try:
+            yield
+        finally:
+            self.users -= 1
+
+    @property
+    def busy(self) -> bool:
+        """Something is done in it, also for a client that has hung up, or waits to be."""
+        return self.users > 0 or self.workspace.lock.locked()
 
 
 class Book:
@@ -72,12 +92,12 @@ class Book:
         self._adapter = adapter
         self._store = store
         self._later = later
-        self._sessions: OrderedDict[str, _Open] = OrderedDict()
+        self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
         self._writers: set[str] = set()
         self._at_work: dict[str, None] = {}
         """Sessions that were let go while one of their calls may have been writing."""
-        self._ending: dict[str, _Open] = {}
-        """Sessions that were let go, and whose journals are not closed yet."""
+        self._ending: dict[int, OpenSession] = {}
+        """Sessions that were let go, and whose journals are not closed yet, by their identity."""
         self._taken = 0
         self._told: set[str] = set()
 
@@ -89,8 +109,12 @@ class Book:
         """Whether a session is kept in memory."""
         return session in self._sessions
 
-    def conversation(self, asked: Asked, request: Request, task: str | None = None) -> Conversation:
-        """The conversation that a request belongs to, and its ``task`` where that is known already."""
+    def get(self, session: str) -> OpenSession | None:
+        """A session that is kept in memory."""
+        return self._sessions.get(session)
+
+    def session(self, asked: Asked, request: Request, task: str | None = None) -> OpenSession:
+        """The session that a request belongs to; its ``task``, where that is known already."""
         now = time.monotonic()
         session = self._sessions.get(asked.session)
         if session is not None:
@@ -98,7 +122,13 @@ class Book:
             self._sessions.move_to_end(asked.session)
         self._let_go(now, session)
         if session is None:
-            session = self._sessions[asked.session] = _Open(self._begun(asked, request, task), {}, now)
+            session = self._sessions[asked.session] = OpenSession(self._begun(asked, request, task), {}, now)
+        return session
+
+    def conversation(
+        self, session: OpenSession, asked: Asked, request: Request, task: str | None = None
+    ) -> Conversation:
+        """The conversation that a request belongs to; to be called on the event loop, with the session's lock held."""
         taken = session.workspace.taken
         self._taken, session.counted = self._taken + taken - session.counted, taken
         thread = asked.thread if asked.named else _continued(session, asked.thread, request)
@@ -119,12 +149,7 @@ class Book:
         session.threads[thread] = conversation
         return conversation
 
-    def overlook(self, session: str) -> None:
-        """A session does something that is not followed here: from now on it may write without our knowing."""
-        if session in self._sessions:
-            self._sessions[session].workspace.unseen = True
-
-    def _let_go(self, now: float, asking: _Open | None) -> None:
+    def _let_go(self, now: float, asking: OpenSession | None) -> None:
         """Make room for the session that asks, or for a new one; those that have said nothing for long have ended."""
         for _ in range(len(self._sessions)):
             oldest = next(iter(self._sessions.values()))
@@ -132,8 +157,7 @@ class Book:
             room = others < MAX_SESSIONS and self._taken <= KEPT_TAKEN
             if oldest is asking or (room and now - oldest.used <= IDLE_SECONDS):
                 return
-            if any(conversation.turn.locked() for conversation in oldest.threads.values()):
-                # One of its requests is being taken in.
+            if oldest.busy:
                 self._sessions.move_to_end(next(iter(self._sessions)))
                 continue
             name, _ = self._sessions.popitem(last=False)
@@ -143,17 +167,16 @@ class Book:
             if len(self._at_work) > MAX_SUMMARIES:
                 del self._at_work[next(iter(self._at_work))]
             oldest.workspace.let_go = True
-            self._ending[name] = oldest
-            self._later(self._ended(name, oldest))
+            self._ending[id(oldest)] = oldest
+            self._later(self._ended(oldest))
 
-    def _ended(self, name: str, opened: _Open) -> Work[None]:
+    def _ended(self, opened: OpenSession) -> Work[None]:
         """Close a session's journal when everything that waits for it is written."""
         chronicle = opened.workspace.session.chronicle
         if isinstance(chronicle, LateChronicle):
             yield from chronicle.catch_up()
         _end(opened)
-        if self._ending.get(name) is opened:
-            del self._ending[name]
+        self._ending.pop(id(opened), None)
 
     def close(self) -> None:
         """End every session."""
@@ -201,13 +224,13 @@ class Book:
         return workspace
 
 
-def _continued(session: _Open, name: str, request: Request) -> str:
+def _continued(session: OpenSession, name: str, request: Request) -> str:
     """The conversation that a request without a name goes on with; one that fits none is a new one."""
     going_on = (thread for thread, known in session.threads.items() if known.continues(request))
     return next(going_on, f"{name}/{session.begun}")
 
 
-def _end(opened: _Open) -> None:
+def _end(opened: OpenSession) -> None:
     """Close a session's journal; an answer that is still on its way is judged by nothing that is known here."""
     opened.workspace.let_go = True
     session = opened.workspace.session

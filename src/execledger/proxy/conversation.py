@@ -5,7 +5,6 @@ The history says what was called and answered; the ledger says what that means; 
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import Container
 
@@ -78,10 +77,8 @@ class Conversation:
         self._may_be_sealed = sealed
         self._history = History(dialect, adapter, store)
         self._proposed: dict[str, _Proposed] = {}
-        self.turn = asyncio.Lock()
-        """Held while a request is taken in: they follow one another."""
-        self.session = workspace.lock
-        """Held whenever the session's ledger is asked or told."""
+        self.lock = workspace.lock
+        """The session's lock: to be held whenever anything here is called."""
 
     @property
     def _sealed(self) -> bool:
@@ -224,7 +221,7 @@ class Conversation:
         def propose(call_id: str, call: ToolCall) -> ToolCall | None:
             return workspace.session.guarded("govern", lambda: self._judged(turn, batch, call_id, call), None)
 
-        return Answer(self._dialect.stream(propose), workspace.session, self.session, unpack)
+        return Answer(self._dialect.stream(propose), workspace.session, self.lock, unpack)
 
     def overlook(self) -> None:
         """What the model calls next is not told here: it may be writing until the next turn, and may be lost then."""

@@ -1,8 +1,8 @@
 """Long work off the event loop: in pieces, on one worker thread, so that no other client waits for it.
 
 Work is a generator that yields, before each of its pieces, what that piece weighs. Short work is done on the loop, as a
-thread would only delay it. Long work goes to the thread, a portion at a time: between two portions, others that wait
-for the same session, or for the thread, have their turn. State of a session is only touched by who holds its lock.
+thread would only delay it. Long work goes to the thread, a portion at a time: between two portions, the work of other
+sessions has its turn. Work on a session holds the session's lock from its beginning to its end.
 """
 
 from __future__ import annotations
@@ -25,29 +25,11 @@ class Ended(Exception):
     """The proxy is closing: long work is given up, and so is its request."""
 
 
-class Locks(Protocol):
-    """What is locked for a piece of work."""
-
-    turn: asyncio.Lock
-    """Held from beginning to end."""
-    session: asyncio.Lock
-    """Held for each portion."""
-
-
-class Unlocked:
-    """Work that touches no session."""
-
-    def __init__(self) -> None:
-        """Locks that are free."""
-        self.turn = asyncio.Lock()
-        self.session = asyncio.Lock()
-
-
 class Runner(Protocol):
     """Runs work to its end."""
 
-    async def run(self, work: Work[T], locks: Locks | None = None) -> T:
-        """The result of ``work``."""
+    async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
+        """The result of ``work``, done with ``lock`` held."""
         ...
 
     async def close(self) -> None:
@@ -68,7 +50,7 @@ def whole(work: Work[T]) -> T:
 class Inline:
     """Does all work at once, for callers without an event loop."""
 
-    async def run(self, work: Work[T], locks: Locks | None = None) -> T:
+    async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
         """The result of ``work``."""
         return whole(work)
 
@@ -107,20 +89,17 @@ class Worker:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def run(self, work: Work[T], locks: Locks | None = None) -> T:
-        """The result of ``work``; whoever waits for it may be cancelled, the work goes on."""
-        running = _Running(work)
-        locks = locks or Unlocked()
-        await locks.turn.acquire()
-        ended = True
+    async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
+        """The result of ``work``, done with ``lock`` held; whoever waits for it may be cancelled, the work goes on."""
+        running, lock, ended = _Running(work), lock or asyncio.Lock(), True
+        await lock.acquire()
         try:
-            async with locks.session:
-                ended = running.advance(at_least_one=False)
+            ended = running.advance(at_least_one=False)
             if not ended:
-                task = self._keep(asyncio.get_running_loop().create_task(self._go_on(running, locks)))
+                task = self._keep(asyncio.get_running_loop().create_task(self._go_on(running, lock)))
         finally:
             if ended:
-                locks.turn.release()
+                lock.release()
         if not ended:
             await asyncio.shield(task)
         result: T = running.result  # type: ignore[assignment]
@@ -136,17 +115,16 @@ class Worker:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _go_on(self, running: _Running, locks: Locks) -> None:
-        """Do the rest on the thread, portion by portion."""
+    async def _go_on(self, running: _Running, lock: asyncio.Lock) -> None:
+        """Do the rest on the thread, portion by portion, and unlock what was locked for it."""
         loop, ended = asyncio.get_running_loop(), False
         try:
             while not ended:
                 if self._closed:
                     raise Ended
-                async with locks.session:
-                    ended = await loop.run_in_executor(self._pool, _portion, running)
+                ended = await loop.run_in_executor(self._pool, _portion, running)
         finally:
-            locks.turn.release()
+            lock.release()
 
     async def close(self) -> None:
         """Give up what has not ended, behind its current portion."""

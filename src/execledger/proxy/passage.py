@@ -7,7 +7,7 @@ knows; with the stored edits alone, so that the model is shown what it was shown
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from execledger.agents.session import told
 from execledger.core.fingerprint import digest
 from execledger.core.inform import OPENING as OPENING_OF_A_VIEW
 from execledger.proxy.answer import Answer
-from execledger.proxy.book import Book
+from execledger.proxy.book import Book, OpenSession
 from execledger.proxy.coding import unpacked, unpacker
 from execledger.proxy.conversation import Conversation, Turn
 from execledger.proxy.dialect import Dialect, Request
@@ -39,6 +39,11 @@ class Sent(Struct):
     followed: tuple[Conversation, Turn] | None = None
     """The conversation whose next calls are judged, and what by; None if nothing is."""
 
+    @property
+    def lock(self) -> AbstractAsyncContextManager[object]:
+        """To be held while its answer is begun: the lock of the session that is followed."""
+        return nullcontext() if self.followed is None else self.followed[0].lock
+
 
 class _Read(Struct, frozen=True):
     """A request, read."""
@@ -58,6 +63,8 @@ class _Asking(Struct, frozen=True):
 
     body: bytes
     """What is sent on."""
+    conversation: Conversation
+    """The conversation that it belongs to."""
     turn: Turn
     """What the answer is judged by."""
 
@@ -116,19 +123,27 @@ class Passage:
             except Exception as error:
                 failed = True
                 self._fault("a request", error)
-            self.unread(method, path, headers)
+            await self.unread(method, path, headers)
             if not failed:
                 break
         return Sent(body)
 
-    def unread(self, method: str, path: str, headers: Mapping[str, str]) -> None:
-        """A request goes on that is too large to be looked into: what comes of it is not told here."""
+    async def unread(self, method: str, path: str, headers: Mapping[str, str]) -> None:
+        """Take note of a request that is forwarded without being followed: its effects are unknown."""
         if not self._pass_through and method == "POST" and path.endswith(self._dialect.paths):
             with suppress(Exception):
-                self.book.overlook(self._adapter.asked(headers, "", "").session)
+                await self._overlook(self._adapter.asked(headers, "", "").session)
+
+    async def _overlook(self, session: str) -> None:
+        """Take note that a session may write from now on without our knowing."""
+        opened = self.book.get(session)
+        if opened is not None:
+            with opened.in_use():
+                async with opened.workspace.lock:
+                    opened.workspace.unseen = True
 
     def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> Answer | None:
-        """What edits the answer to a request; None if it passes as it is."""
+        """What edits the answer to a request; None if it passes as it is. To be called with ``sent.lock`` held."""
         if sent.followed is None or status != 200:
             return None
         conversation, turn = sent.followed
@@ -153,17 +168,30 @@ class Passage:
         request, asked = read.request, read.asked
         if read.informed:
             # Another Ledger is between the client and us, and has said all there is to say.
-            self.book.overlook(asked.session)
+            await self._overlook(asked.session)
             return await self._restored(path, headers, body)
         turn = asked.turn and request.offers_tools and path.endswith(self._dialect.turns)
         if not turn and asked.session not in self.book:
             # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.
             return await self._restored(path, headers, body)
-        conversation = self.book.conversation(asked, request, read.task)
-        asking = await self._runner.run(_asking(conversation, request, turn, not asked.helper), conversation)
+        opened = self.book.session(asked, request, read.task)
+        with opened.in_use():
+            asking = await self._runner.run(self._asking(opened, read, turn), opened.workspace.lock)
         if asking is None:
             return await self._restored(path, headers, body)
-        return Sent(asking.body, plain=True, followed=(conversation, asking.turn) if turn else None)
+        return Sent(asking.body, plain=True, followed=(asking.conversation, asking.turn) if turn else None)
+
+    def _asking(self, opened: OpenSession, read: _Read, turn: bool) -> Work[_Asking | None]:
+        """A request as the model is to be asked it; its session's lock is held."""
+        request = read.request
+        conversation = self.book.conversation(opened, read.asked, request, read.task)
+        asking = yield from conversation.informed(request, turn=turn, view=not read.asked.helper)
+        if asking is None:
+            return None
+        body = yield from _joined(request, asking.items)
+        # The items go out now: they are let go of here, and not kept for as long as the answer takes.
+        request.items = ()
+        return _Asking(body, conversation, replace(asking, items=[]))
 
     def _read(self, headers: Mapping[str, str], body: bytes) -> Work[_Read | None]:
         """What a request says, and who sends it; no session is asked for that."""
@@ -211,17 +239,6 @@ class Passage:
         self.faults += 1
         with suppress(Exception):
             self._tell(f"Ledger left {where} alone, after a fault of its own: {told(error)}")
-
-
-def _asking(conversation: Conversation, request: Request, turn: bool, view: bool) -> Work[_Asking | None]:
-    """A request as the model is to be asked it."""
-    asking = yield from conversation.informed(request, turn=turn, view=view)
-    if asking is None:
-        return None
-    body = yield from _joined(request, asking.items)
-    # The items go out now: they are let go of here, and not kept for as long as the answer takes.
-    request.items = ()
-    return _Asking(body, replace(asking, items=[]))
 
 
 def _joined(request: Request, items: Sequence[bytes]) -> Work[bytes]:

@@ -130,7 +130,7 @@ class Relay:
             sent = await self._taken(request, data)
             data = b""
         else:
-            self._passage.unread(request.method, request.path, request.headers)
+            await self._passage.unread(request.method, request.path, request.headers)
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
         headers = _end_to_end(request.headers, read)
         try:
@@ -177,7 +177,8 @@ class Relay:
 
     async def _answered(self, request: web.Request, sent: Sent, answer: ClientResponse) -> web.StreamResponse:
         """Pass the answer back as it comes."""
-        editor = self._passage.answer(sent, answer.status, answer.headers)
+        async with sent.lock:
+            editor = self._passage.answer(sent, answer.status, answer.headers)
         packed = editor is not None and "content-encoding" in answer.headers
         response = _Answer(status=answer.status, reason=answer.reason)
         response.headers.extend(_end_to_end(answer.headers, ("content-encoding",) if editor else ()))

@@ -23,7 +23,10 @@ class Workspace:
         """An empty workspace; ``writers`` names those that may have written, and all workspaces of a proxy share it."""
         self.session = session
         self.lock = asyncio.Lock()
-        """Held by who asks or tells the session's ledger, on the event loop or on the worker's thread."""
+        """Held by who touches anything of the session, on the event loop or on the worker's thread.
+
+        It is fair: requests are taken in one after the other, in the order in which they came.
+        """
         self._name = name
         self._writers = writers
         self.writing: set[str] = set()
