@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import zstandard
 
+from execledger.proxy.limits import MAX_NEW
+
 LINES = 80
 """Lines of a result of the usual size."""
 
@@ -65,7 +67,7 @@ HISTORIES: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "8 x 350,000 in one line": one_line,
     "3 x 5 MB, oversized": oversized,
 }
-"""By name; one that is known is sent twice, and the second time counts."""
+"""By name; one that is known is sent until all of it was taken in, and the next time counts."""
 
 
 def body_of(steps: Iterator[tuple[str, str]]) -> bytes:
@@ -97,7 +99,7 @@ def main() -> int:
     if coding:
         body = zstandard.compress(body)
     connection = HTTPConnection(url.hostname or "", url.port, timeout=900)
-    if name.endswith("known"):
+    for _ in range(len(body) // MAX_NEW + 1 if name.endswith("known") else 0):
         post(connection, f"{url.path}/responses", name, body, coding)
     print(len(body), flush=True)
     sys.stdin.readline()

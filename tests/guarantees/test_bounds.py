@@ -60,6 +60,30 @@ def test_beyond_a_bound_the_edits_of_before_still_stand(bound: str, monkeypatch:
 
 
 @pytest.mark.guarantee("bounded", "append-only")
+def test_a_long_history_is_taken_in_with_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until all of it is, the model is shown what it was shown, and nothing is judged; then Ledger goes on."""
+    store = EditStore(None)
+    before = Talk(new_passage(store, preset="paper"))
+    for _ in range(4):
+        before.turn(CAT)
+        before.turn("cat b.py")
+    monkeypatch.setattr("execledger.proxy.conversation.MAX_NEW", 10_000)
+    talk = Talk(new_passage(store, preset="paper"), items=before.items)
+    talk.numbers, talk.sent = before.numbers, before.sent[-1:]
+    talk.request()
+    views = [bool(talk.view)]
+    for number in range(8):
+        talk.turn(f"cat {number}.txt")
+        views.append(bool(talk.view))
+    assert views == sorted(views) and views[0] < views[-1]
+    assert talk.grows()
+    assert "[Ledger: not run" in json.dumps(talk.sent[-1])
+    (opened,) = talk.passage.book._sessions.values()
+    assert len(opened.workspace.session.ledger) == len(talk.results(talk.items))
+    assert talk.passage.faults == 0
+
+
+@pytest.mark.guarantee("bounded", "append-only")
 def test_sessions_let_go_for_their_size_come_back_with_their_edits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sessions silent longest are let go when all of them weigh too much, and lose nothing that was shown."""
     monkeypatch.setattr("execledger.proxy.book.KEPT_TAKEN", 9_000)
@@ -215,7 +239,7 @@ def test_the_bounds_are_stated_where_users_look() -> None:
     page = (ROOT / "docs" / "codex.md").read_text(encoding="utf-8")
     for name in ("MAX_ITEMS", "MAX_STEPS", "MAX_RESULT", "MAX_SESSIONS", "MAX_THREADS"):
         assert f"{getattr(limits, name):,}" in page, name
-    for name in ("MAX_BODY", "MAX_EVENT", "MAX_CALL", "MAX_HELD"):
+    for name in ("MAX_BODY", "MAX_NEW", "MAX_EVENT", "MAX_CALL", "MAX_HELD"):
         assert f"{getattr(limits, name) // 1_000_000} MB" in page, name
     assert f"{limits.MAX_TAKEN // 1_000_000} million characters" in page
     assert f"{limits.KEPT_TAKEN // 1_000_000} million" in page

@@ -23,7 +23,7 @@ from execledger.proxy.coding import Unpacker
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import Answered, History, Watched
-from execledger.proxy.limits import MAX_ITEMS, MAX_RESULT
+from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT
 from execledger.proxy.offload import Work
 from execledger.proxy.workspace import Workspace
 from execledger.redact import redact
@@ -106,6 +106,12 @@ class Conversation:
         """The history as the model is to be shown it, with the state view at its end."""
         workspace = self._workspace
         if len(request.items) > MAX_ITEMS or workspace.full:
+            return None
+        reach = self._history.reach(request.items, request.marks, MAX_NEW)
+        if reach < len(request.items):
+            # The model is shown all of it now, so that nothing in it is to be shown otherwise later.
+            self._proposed.clear()
+            yield from self._history.following(request.items[:reach], request.marks[:reach], self._watch, turn=False)
             return None
         items = yield from self._history.following(request.items, request.marks, self._watch, turn=turn)
         if turn:

@@ -120,6 +120,15 @@ class History:
         # The last one first: it tells nearly always, and the others take their time.
         return marks[known - 1] == self._known[-1].mark and self._common(marks) == known
 
+    def reach(self, items: Sequence[bytes], marks: Sequence[int], most: int) -> int:
+        """How many of the items can be followed with at most so many new bytes; one that is new in any case."""
+        at = self._common(marks)
+        left = most
+        while at < len(items) and (left == most or len(items[at]) <= left):
+            left -= len(items[at])
+            at += 1
+        return at
+
     def follow(self, items: Sequence[bytes]) -> list[bytes]:
         """The items as the model is to be shown them, all at once."""
         return whole(self.following(items, marks_of(items)))

@@ -16,6 +16,9 @@ MAX_SPLIT = 1_000_000
 """Items of a request; one with more passes as it came."""
 MAX_ITEMS = 100_000
 """Items of a request; with more, the stored edits are applied and nothing else."""
+MAX_NEW = 4_000_000
+"""Bytes of a request's new items that are taken in before it is sent on, about a second of work; of a longer history
+the rest is taken in with the next requests, and until then the stored edits are applied and nothing else."""
 MAX_RESULT = 400_000
 """Characters of a result that is looked into; a longer one, as agents hardly show any, would keep others waiting."""
 MAX_STEPS = 200_000
