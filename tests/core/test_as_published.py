@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.decisions import Allow, Nudge
+from execledger.core.actions import Call, Edit, Patch, Write
+from execledger.core.decisions import Allow, Nudge, Reuse
 from execledger.core.policy import Policy, Preset
 from tests.core.stories import Story, text
 
@@ -105,3 +106,118 @@ def test_verified_asks_for_more_before_it_nudges() -> None:
     other = story.do(TEST, ".\n1 passed in 0.12s\n")
     story.do("./generate")
     assert (other.shown.kind, story.ask(TEST).rule) == ("full", "unknown-effects")
+
+
+# "Transient artifacts, such as scratch files and backups, are excluded based on file names and extensions."
+
+SEARCH = "grep -rn name ."
+HITS = "a.py:3:name\nb.py:4:name\n"
+ADDED = "*** Begin Patch\n*** Add File: debug.py\n+x = 1\n*** End Patch\n"
+
+
+def modified(story: Story) -> list[str]:
+    """The files in the current focus."""
+    lines = story.view().text.split("\n")
+    start = lines.index("Modified, most recent first:") + 1 if "Modified, most recent first:" in lines else len(lines)
+    return [line.removeprefix("- ").partition(":")[0] for line in lines[start:] if line.endswith("symbols unknown")]
+
+
+def unmoved(story: Story) -> bool:
+    """The global change counter still is what it was at the start."""
+    return story.ledger.modifications.everywhere == 0
+
+
+def test_a_source_file_is_tracked_whatever_its_name() -> None:
+    """A search after an edit of a file that only sounds like a scratch file is run, and the file is in focus."""
+    for policy in (PAPER, Policy()):
+        story = Story(policy=policy, sealed=True)
+        story.do(SEARCH, HITS)
+        story.do("sed -i s/name/other/ django/views/debug.py")
+        assert (type(story.ask(SEARCH)), modified(story)) == (Allow, ["django/views/debug.py"])
+
+
+CREATING: list[tuple[str, Call | None]] = [
+    ("cat > debug.py <<'E'\nx = 1\nE", None),
+    ("echo 'x = 1' > ./debug.py", None),
+    ("printf x | tee debug.py", None),
+    ("touch debug.py", None),
+    ("cat > debug.py <<'E'\nx = 1\nE\ncat debug.py && python debug.py", None),
+    (f"apply_patch <<'E'\n{ADDED}E", None),
+    ("git apply <<'E'\n--- /dev/null\n+++ b/debug.py\n@@ -0,0 +1 @@\n+x = 1\nE", None),
+    ("create debug.py", Write("debug.py", "x = 1\n")),
+    ("apply_patch", Patch(ADDED)),
+]
+"""Commands that create a file with the name of a scratch file."""
+
+
+@BOTH
+@pytest.mark.parametrize(("command", "call"), CREATING)
+def test_a_file_that_the_run_created_is_scratch_by_its_name(command: str, call: Call | None, policy: Policy) -> None:
+    """It is left out of the focus and of the global counter from then on, however it is changed; its own advances."""
+    story = Story(policy=policy)
+    story.do("ls", "a.py\nb.py\n")
+    story.do(command, 'Traceback (most recent call last):\n  File "/repo/debug.py", line 1\n', call=call)
+    story.do("sed -i s/1/2/ debug.py")
+    story.do("cat > debug.py <<'E'\ny\nE")
+    assert (unmoved(story), modified(story), story.ledger.modifications.local("/repo/debug.py")) == (True, [], 3)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("before", "output"),
+    [
+        ("ls src", "a.py\ndebug.py\n"),
+        ("grep -rn name .", "src/debug.py:3:name\n"),
+        ("cat src/debug.py", "x = 1\n"),
+        ("sed -i s/1/2/ src/debug.py", ""),
+        ("python -c 'import src.debug; print(src.debug.__file__)'", "/repo/src/debug.py\n"),
+        ("python src/debug.py", ""),
+        ("git status --short", "?? DEBUG.PY\n"),
+    ],
+)
+def test_a_file_that_was_there_before_is_no_scratch_file(before: str, output: str, policy: Policy) -> None:
+    """Where its name was seen, writing it may replace a source file; in doubt it counts, and is not reused either."""
+    story = Story(policy=policy, sealed=True)
+    story.do(before, output)
+    moved = story.ledger.modifications.everywhere
+    story.do("cat > src/debug.py <<'E'\nx = 2\nE")
+    assert (story.ledger.modifications.everywhere, modified(story)) == (moved + 1, ["src/debug.py"])
+    story.do("cat src/debug.py", "x = 2\n")
+    assert not isinstance(story.ask("cat src/debug.py"), Reuse)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("command", "call"),
+    [
+        ("sed -i s/1/2/ debug.py", None),
+        ("echo 'x = 1' >> debug.py", None),
+        ("printf x | tee -a debug.py", None),
+        ("cp a.py debug.py", None),
+        ("python - <<'E'\nopen('debug.py', 'w').write('x')\nE", None),
+        ("edit debug.py", Edit("debug.py", "1", "2")),
+        ("apply_patch", Patch(ADDED.replace("Add", "Update"))),
+        ("cat debug.py; cat > debug.py <<'E'\nx\nE", None),
+    ],
+)
+def test_what_is_not_known_to_create_a_file_changes_one(command: str, call: Call | None, policy: Policy) -> None:
+    """A name alone makes no scratch file."""
+    story = Story(policy=policy)
+    story.do(command, call=call)
+    assert (unmoved(story), modified(story)) == (False, ["debug.py"])
+
+
+@BOTH
+@pytest.mark.parametrize("path", ["/tmp/x.py", "build/tmp/x.c", "a.py.bak", "a.py.orig", "a.py~", "fix.patch", "x.log"])
+def test_backups_and_what_lies_in_a_scratch_folder_are_left_out(path: str, policy: Policy) -> None:
+    """By extension and by place, whoever made them."""
+    story = Story(policy=policy)
+    story.do(f"sed -i s/1/2/ {path}")
+    assert (unmoved(story), modified(story)) == (True, [])
+
+
+def test_a_source_file_with_the_name_of_a_scratch_file_is_reused_like_any_other() -> None:
+    """As long as the run has not created it."""
+    story = Story(policy=PAPER)
+    story.do("cat debug.py", text(20))
+    assert story.ask("cat debug.py").rule == "whole-read"

@@ -226,6 +226,7 @@ def test_a_result_with_unknown_holes_is_not_reused() -> None:
 def test_a_transient_file_is_never_reused_before_running(path: str) -> None:
     """Scratch files change in ways that nobody tracks."""
     story = sealed()
+    story.do(f"touch {path}")
     story.do(f"cat {path}", text(20))
     assert {type(story.ask(f"cat {path}")), type(story.ask(f"head -n 5 {path}"))} <= {Nudge, Allow}
 

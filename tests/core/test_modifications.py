@@ -44,8 +44,8 @@ def test_a_commit_moves_the_global_counter_alone() -> None:
 
 def test_a_transient_file_moves_only_its_own_counter() -> None:
     """It is left out of the global counter and of the focus."""
-    changes = after(write("/repo/repro.py"))
-    assert (changes.local("/repo/repro.py"), changes.everywhere, changes.recent) == (1, 0, {})
+    changes = after(write("/repo/debug.log"))
+    assert (changes.local("/repo/debug.log"), changes.everywhere, changes.recent) == (1, 0, {})
 
 
 def test_a_write_of_both_kinds_counts() -> None:

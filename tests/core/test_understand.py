@@ -75,18 +75,27 @@ def test_a_structured_write_writes_its_file() -> None:
         Category.MODIFY,
         effects=Effects.LISTED,
         writes=("/repo/a.py",),
+        creates=("/repo/a.py",),
         scope=Scope.FILES,
         texts=(("/repo/a.py", "x\n"),),
     )
 
 
 @pytest.mark.parametrize(
-    ("patch", "writes"), [(UNIFIED, ("/repo/src/a.py",)), (BEGIN, ("/repo/src/a.py", "/repo/new.py"))]
+    ("patch", "writes", "creates"),
+    [(UNIFIED, ("/repo/src/a.py",), ()), (BEGIN, ("/repo/src/a.py", "/repo/new.py"), ("/repo/new.py",))],
 )
-def test_a_structured_patch_writes_the_files_that_it_names(patch: str, writes: tuple[str, ...]) -> None:
+def test_a_structured_patch_writes_the_files_that_it_names(
+    patch: str, writes: tuple[str, ...], creates: tuple[str, ...]
+) -> None:
     """In either form of patch."""
     assert record(Patch(patch)) == expected(
-        Category.MODIFY, effects=Effects.LISTED, writes=writes, scope=Scope.FILES, texts=(("", patch),)
+        Category.MODIFY,
+        effects=Effects.LISTED,
+        writes=writes,
+        creates=creates,
+        scope=Scope.FILES,
+        texts=(("", patch),),
     )
 
 

@@ -36,6 +36,7 @@ def test_a_write_as_a_whole_record() -> None:
         exact="cat >a.py <<\nx = 1\n\n",
         cwd="/r",
         writes=("/r/a.py",),
+        creates=("/r/a.py",),
         effects=Effects.LISTED,
         literal=True,
         scope=Scope.FILES,

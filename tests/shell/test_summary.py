@@ -46,22 +46,22 @@ def test_each_range_is_one_read() -> None:
 def test_redirections() -> None:
     """Into a file that is known, into one that is not, and of a patch."""
     found = Found()
-    found.redirected("/r/a.py", Part(), "x\n", "/r")
+    found.redirected("/r/a.py", Part(), "x\n", "/r", whole=True)
     assert (found.writes, found.effects, found.scope, found.texts) == (
         ["/r/a.py"], [Effects.LISTED], Scope.FILES, [("/r/a.py", "x\n")],
     )  # fmt: skip
-    found.redirected(None, Part(), None, "/r")
+    found.redirected(None, Part(), None, "/r", whole=False)
     assert found.scope == Scope.TREE
-    found.redirected("/r/p", Part(makes_patch=True), None, "/r")
+    found.redirected("/r/p", Part(makes_patch=True), None, "/r", whole=False)
     assert (found.patches, found.categories[-1]) == (["/r/p"], Category.SUBMIT)
 
 
 def test_a_test_may_write_its_log() -> None:
     """That alone is no modification."""
     found = Found()
-    found.redirected("/r/out.log", runs(Category.TEST), None, "/r")
+    found.redirected("/r/out.log", runs(Category.TEST), None, "/r", whole=False)
     assert found.categories == []
-    found.redirected("/r/a.py", runs(Category.TEST), None, "/r")
+    found.redirected("/r/a.py", runs(Category.TEST), None, "/r", whole=False)
     assert found.categories == [Category.MODIFY]
 
 

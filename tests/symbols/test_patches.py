@@ -122,7 +122,7 @@ def test_envelopes_are_read_hunk_by_hunk() -> None:
                 Hunk([], [" x", "+y"]),
             ],
         ),
-        FilePatch("", "docs/new.md", [Hunk([], ["+*** Update File: not/a/name", "+text"])]),
+        FilePatch("", "docs/new.md", [Hunk([], ["+*** Update File: not/a/name", "+text"])], added=True),
         FilePatch("old.txt", ""),
     ]
     assert patched_paths(ENVELOPE) == ("src/a.py", "src/b.py", "docs/new.md", "old.txt")

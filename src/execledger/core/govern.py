@@ -21,7 +21,6 @@ from execledger.core.fingerprint import alike
 from execledger.core.policy import Preset
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects, View
 from execledger.core.seal import NOT_FOUND, stopped
-from execledger.core.transient import transient
 from execledger.core.understand import provable
 from execledger.shell import ranges
 
@@ -150,7 +149,7 @@ def seen_content(case: Case) -> Decision | None:
     if view is None or not case.record.literal or view.numbering == CHANGED:
         return None
     ledger = case.ledger
-    if not view.path.startswith("/") or transient(view.path, ledger.home):
+    if not view.path.startswith("/") or ledger.modifications.doubtful(view.path, ledger.home):
         return None
     local = ledger.modifications.local(view.path)
     if case.published:
@@ -232,7 +231,7 @@ def _looks_at_transient(case: Case) -> bool:
     """It names a file whose changes the global counter does not tell of."""
     record = case.record
     named = (*record.looks_at, *((record.view.path,) if record.view else ()))
-    return any(transient(path, case.ledger.home) for path in named)
+    return any(case.ledger.modifications.doubtful(path, case.ledger.home) for path in named)
 
 
 # Nudges

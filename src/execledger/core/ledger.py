@@ -228,6 +228,8 @@ class Ledger:
             self._count(at, step, record)
         elif step.shown.kind == "reference":
             self.references.append((at, record))
+        for said in (step.action.command, step.observation.output, step.observation.stderr):
+            self.modifications.mention(said)
         self._chain = digest(
             self._chain,
             redact(step.action.command),

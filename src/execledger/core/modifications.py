@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.core.records import CommandRecord, Scope
-from execledger.core.transient import transient
+from execledger.core.transient import Scratch, transient
 
 MAX_SYMBOLS = 12
 """Symbols kept per file, newest last."""
@@ -36,6 +36,7 @@ class Modifications:
         """The global change counter."""
         self.recent: dict[str, Modified] = {}
         """Files that count, the most recently modified last."""
+        self._scratch = Scratch()
         self._counters: dict[str, int] = {}
 
     def local(self, path: str) -> int:
@@ -47,17 +48,31 @@ class Modifications:
             at = path.rfind("/", 0, at)
         return total
 
+    def transient(self, path: str, home: str | None) -> bool:
+        """Changes of ``path`` are left out: it is a backup, a log or a scratch file; ``home`` is where the work is."""
+        return transient(path, home) or self._scratch.created(path)
+
+    def doubtful(self, path: str, home: str | None) -> bool:
+        """Changes of ``path`` may be left out, so the global counter may not tell of them."""
+        return transient(path, home) or self._scratch.perhaps(path)
+
+    def mention(self, text: str) -> None:
+        """Take in a text of the run: a file that it names is not taken for one that the run creates later."""
+        self._scratch.mention(text)
+
     def advance(self, step: int, record: CommandRecord, home: str | None, *, failed: bool = False) -> None:
         """Take in the writes that ``record`` names; ``home`` is where the work is.
 
         One that ``failed`` may have written all the same, so it moves the counters; but nothing is called modified.
         """
+        for path in record.creates:
+            self._scratch.create(path)
         counts = record.scope in (Scope.REPOSITORY, Scope.TREE)
         for path in record.writes:
             # Relative to an unknown folder, it may be any file.
             key = path if path.startswith("/") else ""
             self._counters[key] = self._counters.get(key, 0) + 1
-            if not transient(path, home):
+            if not self.transient(path, home):
                 counts = True
                 if failed:
                     continue

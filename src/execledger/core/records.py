@@ -103,6 +103,8 @@ class CommandRecord(Struct, frozen=True):
     """Files and ranges that are certain."""
     writes: tuple[str, ...] = ()
     """Files that it certainly names for writing, also where other effects are unknown."""
+    creates: tuple[str, ...] = ()
+    """Those of them that it writes as new files; that they were not there already is not certain."""
     effects: Effects = Effects.UNKNOWN
     """What it may change."""
     opaque: str | None = None

@@ -10,7 +10,7 @@ from execledger.shell.classify import classify_command
 from execledger.shell.parts import NOTHING, Knowledge
 from execledger.shell.paths import beneath, spell, unstable
 from execledger.shell.provable import provable_command
-from execledger.symbols.patches import patched_paths
+from execledger.symbols.patches import added_paths, patched_paths
 
 
 def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
@@ -28,9 +28,10 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
         texts = ((spell(action.cwd, call.path), call.new),)
         return _written(action, (call.path,), texts)
     if isinstance(call, Write):
-        return _written(action, (call.path,), ((spell(action.cwd, call.path), call.content),))
+        texts = ((spell(action.cwd, call.path), call.content),)
+        return _written(action, (call.path,), texts, creates=(call.path,))
     if isinstance(call, Patch):
-        return _written(action, patched_paths(call.text), (("", call.text),))
+        return _written(action, patched_paths(call.text), (("", call.text),), creates=added_paths(call.text))
     if isinstance(call, Aside):
         return _record(action, Category.OTHER, effects=Effects.NONE)
     return _record(action, Category.OTHER)
@@ -80,13 +81,16 @@ def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
     )
 
 
-def _written(action: Action, paths: tuple[str, ...], texts: tuple[tuple[str, str], ...]) -> CommandRecord:
+def _written(
+    action: Action, paths: tuple[str, ...], texts: tuple[tuple[str, str], ...], creates: tuple[str, ...] = ()
+) -> CommandRecord:
     known = bool(paths)
     return _record(
         action,
         Category.MODIFY,
         effects=Effects.LISTED if known else Effects.UNKNOWN,
         writes=tuple(spell(action.cwd, path) for path in paths),
+        creates=tuple(spell(action.cwd, path) for path in creates),
         scope=Scope.FILES if known else Scope.TREE,
         texts=texts,
     )

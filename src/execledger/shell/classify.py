@@ -283,7 +283,8 @@ class _Walk:
         if part.writes:
             paths = [self._path(path) for path in part.writes]
             known = tuple(path for path in paths if path is not None)
-            part = replace(part, writes=known)
+            creates = tuple(path for path in map(self._path, part.creates) if path is not None)
+            part = replace(part, writes=known, creates=creates)
             if len(known) < len(paths):
                 part = replace(part, effects=Effects.UNKNOWN, scope=Scope.TREE)
         if part.texts:
@@ -391,11 +392,11 @@ class _Walk:
                 away = away and target == "/dev/null"
             elif path is None:
                 self.found.effects.append(Effects.UNKNOWN)
-                self.found.redirected(None, part, None, self.cwd)
+                self.found.redirected(None, part, None, self.cwd, whole=False)
             else:
                 carried = body if part.selection is not None else part.prints
                 shown = carried if redirect.descriptor in (None, 1) else None
-                self.found.redirected(path, part, shown, self.cwd)
+                self.found.redirected(path, part, shown, self.cwd, whole=">>" not in redirect.operator)
         return away
 
 

@@ -65,6 +65,8 @@ class Part(Struct, frozen=True, kw_only=True):
     """What it may change."""
     writes: tuple[str, ...] = ()
     """The files that it names for writing, as they are spelled."""
+    creates: tuple[str, ...] = ()
+    """Those of them that it writes as new files; that they were not there already is not certain."""
     scope: Scope = Scope.NONE
     """How far its recognised writes reach."""
     view: View | None = None

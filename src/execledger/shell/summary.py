@@ -7,7 +7,7 @@ import re
 from msgspec import Struct, field
 
 from execledger.core.records import STRENGTH, WHOLE, Category, CommandRecord, Effects, FileRange, Scope, View
-from execledger.core.transient import transient
+from execledger.core.transient import scratch_name, transient
 from execledger.shell.parts import Part
 
 BACKGROUND = re.compile(r"(?<![&<>])&(?![&>\d])")
@@ -36,6 +36,8 @@ class Found(Struct):
     """The effects of the parts."""
     writes: list[str] = field(default_factory=list)
     """The files named for writing."""
+    creates: list[str] = field(default_factory=list)
+    """Those of them that are written as new files."""
     scope: Scope = Scope.NONE
     """The widest scope of a recognised write."""
     views: list[Printed] = field(default_factory=list)
@@ -85,6 +87,7 @@ class Found(Struct):
             self.categories.append(Category.SUBMIT if showing else part.category)
         self.effects.append(part.effects)
         self.writes += part.writes
+        self._create(part.creates)
         self.scope = max(self.scope, part.scope)
         self.comparable = self.comparable and part.comparable
         self.volatile = self.volatile or part.volatile
@@ -94,24 +97,33 @@ class Found(Struct):
         self.opaque = self.opaque or part.opaque
         self.texts += part.texts
 
+    def _create(self, paths: tuple[str, ...]) -> None:
+        """Note new files; what was looked at before was there already."""
+        self.creates += [path for path in paths if path not in self.looks_at]
+
     def printed(self, view: View | None, *, certain: bool, silent: bool, last: bool) -> None:
         """Note what a member of the list prints."""
         self.views.append(Printed(view, certain, silent, last))
 
-    def redirected(self, path: str | None, part: Part, body: str | None, cwd: str | None) -> None:
-        """Note a redirection into a file; a patch made for submission makes the command a submission."""
+    def redirected(self, path: str | None, part: Part, body: str | None, cwd: str | None, *, whole: bool) -> None:
+        """Note a redirection into a file; a patch made for submission makes the command a submission.
+
+        With ``whole``, what was in the file before is replaced.
+        """
         self.comparable = False
         if path is None:
             self.categories.append(Category.MODIFY)
             self.scope = max(self.scope, Scope.TREE)
             return
         self.writes.append(path)
+        if whole:
+            self._create((path,))
         self.effects.append(Effects.LISTED)
         self.scope = max(self.scope, Scope.FILES)
         if part.makes_patch or self.patching:
             self.patches.append(path)
             self.categories.append(Category.SUBMIT)
-        elif not (transient(path, cwd) and part.category in (Category.TEST, Category.SETUP)):
+        elif not ((transient(path, cwd) or scratch_name(path)) and part.category in (Category.TEST, Category.SETUP)):
             self.categories.append(Category.MODIFY)
         if body is not None:
             self.texts.append((path, body))
@@ -128,6 +140,7 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         cwd=cwd,
         reads=tuple(_reads(found)),
         writes=tuple(dict.fromkeys(found.writes)),
+        creates=tuple(dict.fromkeys(found.creates)),
         effects=effects,
         view=_only_view(found) if comparable and not (found.noisy or found.upward) else None,
         looks_at=tuple(found.looks_at),
@@ -158,6 +171,7 @@ def opaque_record(command: str, cwd: str | None, reason: str, found: Found) -> C
         exact=command,
         cwd=cwd,
         writes=tuple(dict.fromkeys(found.writes)),
+        creates=tuple(dict.fromkeys(found.creates)),
         opaque=reason,
         shows=tuple(dict.fromkeys(found.shows)),
         scope=found.scope,

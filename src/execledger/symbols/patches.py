@@ -35,6 +35,8 @@ class FilePatch(Struct):
     """The file after; "" if it is deleted."""
     hunks: list[Hunk] = field(default_factory=list)
     """The changes, in order."""
+    added: bool = False
+    """The file is new."""
 
     @property
     def path(self) -> str:
@@ -51,6 +53,11 @@ def patched_paths(text: str, strip: int | None = None) -> tuple[str, ...]:
     """The files that a patch writes, makes, moves or deletes, in order; ``strip`` as in ``parse_patch``."""
     paths = (path for file in parse_patch(text, strip) for path in (file.old, file.new) if path)
     return tuple(dict.fromkeys(paths))
+
+
+def added_paths(text: str, strip: int | None = None) -> tuple[str, ...]:
+    """The files that a patch makes, in order; ``strip`` as in ``parse_patch``."""
+    return tuple(dict.fromkeys(file.path for file in parse_patch(text, strip) if file.added))
 
 
 def parse_patch(text: str, strip: int | None = None) -> list[FilePatch]:
@@ -74,7 +81,8 @@ def _parse_envelope(lines: list[str]) -> list[FilePatch]:
             break
         if section := _SECTION.match(line):
             name = section[2].strip()
-            files.append(FilePatch(old=name) if section[1] == "Delete" else FilePatch(new=name))
+            gone = section[1] == "Delete"
+            files.append(FilePatch(old=name) if gone else FilePatch(new=name, added=section[1] == "Add"))
         elif files and line.startswith("*** Move to:"):
             files[-1].old, files[-1].new = files[-1].path, line.partition(":")[2].strip()
         elif files and line.startswith("@@"):
@@ -119,6 +127,7 @@ def _parse_unified(lines: list[str], strip: int | None) -> list[FilePatch]:
         elif files and not files[-1].hunks and (marked := _marked(line)):
             header |= marked
             files[-1].old, files[-1].new = _names(header, strip)
+            files[-1].added = _name_in(header.get("--- ", "")) == _NOWHERE
     return files
 
 

@@ -65,8 +65,8 @@ def test_backups_get_unknown_names() -> None:
 def test_simple_changes() -> None:
     """Each operand, and no value of an option."""
     assert understand("rm -rf a b") == writing("a", "b")
-    assert understand("mkdir -p -m 755 a/b") == writing("a/b")
-    assert understand("touch -d yesterday a") == writing("a")
+    assert understand("mkdir -p -m 755 a/b") == replace(writing("a/b"), creates=("a/b",))
+    assert understand("touch -d yesterday a") == replace(writing("a"), creates=("a",))
     assert understand("truncate -s 0 a") == writing("a")
     assert understand("unlink a") == writing("a")
     assert changes("rm --frob a") == ("unknown", "FILES", ["a"])

@@ -28,7 +28,7 @@ def tee(call: Invocation) -> Part:
     part = touched((word.literal for word in options.operands), certain=not options.unknown)
     body = call.body
     carried = tuple((path, body) for path in part.writes if body is not None)
-    return replace(part, selection=ALL, texts=carried)
+    return replace(part, selection=ALL, texts=carried, creates=() if options.has("a") else part.writes)
 
 
 @program("sponge")
@@ -60,7 +60,8 @@ SIMPLE: dict[str, tuple[str, dict[str, str]]] = {
 def simple(call: Invocation) -> Part:
     """Every operand is changed."""
     options = parse_options(call.args, *SIMPLE[call.name])
-    return touched((word.literal for word in options.operands), certain=not options.unknown)
+    part = touched((word.literal for word in options.operands), certain=not options.unknown)
+    return replace(part, creates=part.writes) if call.name in ("touch", "mkdir") else part
 
 
 COPY = {"archive": "a", "backup": "b?", "force": "f", "interactive": "i", "link": "l", "no-clobber": "n",

@@ -8,7 +8,7 @@ from execledger.core.records import Category, Scope
 from execledger.shell.options import number, parse_options
 from execledger.shell.parts import Invocation, Part, program, runs, searches, writes
 from execledger.shell.programs.idioms import about_itself
-from execledger.symbols.patches import patched_paths
+from execledger.symbols.patches import added_paths, patched_paths
 
 PATCH = {"strip": "p:", "input": "i:", "directory": "d:", "reverse": "R", "forward": "N", "dry-run": "C", "force": "f",
          "batch": "t", "backup": "b", "output": "o:", "fuzz": "F:", "ignore-whitespace": "l", "quiet": "s",
@@ -21,9 +21,11 @@ def applied(text: str | None, strip: int | None = None, folder: str = "", *, cer
     paths = patched_paths(text, strip) if text is not None else ()
     named = tuple(posixpath.join(folder, path) for path in paths)
     texts = (("", text),) if text else ()
+    creates = tuple(posixpath.join(folder, path) for path in added_paths(text or "", strip))
     if not named or not certain:
-        return runs(Category.MODIFY, writes=named, scope=Scope.FILES if named else Scope.TREE, texts=texts)
-    return writes(*named, texts=texts)
+        scope = Scope.FILES if named else Scope.TREE
+        return runs(Category.MODIFY, writes=named, creates=creates, scope=scope, texts=texts)
+    return writes(*named, creates=creates, texts=texts)
 
 
 @program("patch", "gpatch")
