@@ -408,8 +408,9 @@ def test_what_the_moment_decides_is_always_run(tmp_path: Path, preset: str, figu
     for command in CHANGING:
         shop = Shop(tmp_path / "shop", **PRESETS[preset])
         for number in range(4):
-            step = shop.do(command, result=Observation(f"{LONG}{number}\n", exit_status=0))
-            assert (step.shown.kind, isinstance(step.decision, Reuse)) == ("full", False), command
+            result = Observation(f"{LONG}{number}\n", exit_status=0)
+            step = shop.do(command, result=result)
+            assert step.observation == result and not isinstance(step.decision, Reuse), command
     figure(f"{len(CHANGING)} commands, each run every time")
 
 
