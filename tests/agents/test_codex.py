@@ -109,7 +109,6 @@ def test_options_that_change_the_result(options: dict[str, object], manner: Call
         (function("request_user_input", questions=[]), Aside()),
         (function("update_goal", status="complete"), Aside()),
         (script('text("[ledger:ab12] reused");'), Aside()),
-        (function("read_file", file_path="/repo/a.py"), Aside()),
     ],
 )
 def test_other_tools(call: ToolCall, structured: Call) -> None:

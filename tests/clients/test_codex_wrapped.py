@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from execledger.agents.codex_catalog import direct_tools
+from execledger.agents.supported import CODEX
 from execledger.testing.codex_harness import CodexHome, Provider, run_codex, start_codex
 from execledger.testing.model_dialects import Usage
 from execledger.testing.responses_script import answer, call, custom, refuse, say, tries, turns
+from tests.clients.conftest import installed
 from tests.clients.stage import (
     COVERED,
     INVENTORY,
@@ -67,6 +70,16 @@ LOGIN = {
 def lines(path: str) -> Json:
     """A script of code mode that shows a file."""
     return custom("exec", f'const r = await tools.exec_command({{cmd: "cat {path}"}});\ntext(r.output);')
+
+
+def looking(binary: Path, home: CodexHome) -> Path:
+    """A catalog of models in which each may list folders with a tool."""
+    path = direct_tools(str(binary), home.codex)
+    catalog = json.loads(path.read_text())
+    for model in catalog["models"]:
+        model["experimental_supported_tools"] = ["list_dir"]
+    path.write_text(json.dumps(catalog))
+    return path
 
 
 def test_what_stands_above_is_run_and_not_shown_again(binary: Path, home: CodexHome) -> None:
@@ -145,16 +158,46 @@ def test_calls_of_one_turn_are_judged_one_by_one(binary: Path, home: CodexHome) 
 
 @pytest.mark.parametrize("preset", ["paper", "verified"])
 def test_tools_of_older_versions(preset: str, old: Path, home: CodexHome) -> None:
-    """What one shell tool has shown is not shown again by another."""
+    """What one shell tool has shown is not shown again by another, nor is a listing; a swapped one is refused."""
     read, other = call("shell_command", command=f"cat {INVENTORY}"), call("shell", command=["cat", TESTS])
-    script = turns(read, other, call("shell", command=["bash", "-lc", f"cat {INVENTORY}"]), cat(TESTS), DONE)
+    listed = call("list_dir", dir_path=str(home.repository), limit=100, depth=9)
+    again = call("shell", command=["bash", "-lc", f"cat {INVENTORY}"])
+    script = turns(read, other, listed, again, cat(TESTS), listed, DONE)
     with Stage(old, home, script, preset) as stage:
-        run = stage.run("Fix it.")
+        run = stage.run("Fix it.", config={"model_catalog_json": str(looking(old, home))})
     stage.check()
     reused = NOT_RUN if preset == "paper" else RAN
-    assert [reference(text) for text in results(stage.requests[-1])] == ["", "", reused, reused]
-    assert stage.counts == ((4, 2, 0, 0) if preset == "paper" else (4, 0, 2, 0))
+    shown = results(stage.requests[-1])
+    assert [reference(text) for text in shown] == ["", "", "", reused, reused, reused]
+    assert shown[2].startswith(f"Absolute path: {home.repository}\n.git/\n")
+    assert stage.counts == ((6, 3, 0, 0) if preset == "paper" else (6, 0, 3, 0))
     assert len(ran(run)) == 4
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("preset", ["paper", "verified"])
+def test_tools_that_look_at_files(preset: str, home: CodexHome) -> None:
+    """The oldest version has them for a model of its own tests: lines that one shows, it does not show again."""
+    binary = installed(".".join(map(str, CODEX.oldest)))
+    path = str(home.repository / INVENTORY)
+    read, part = call("read_file", file_path=path), call("read_file", file_path=path, offset=2, limit=30)
+    beyond, search = (
+        call("read_file", file_path=path, offset=35),
+        call("grep_files", pattern="Inventory", include="*.py"),
+    )
+    shell_read = call("shell_command", command=f"sed -n '2,33p' {INVENTORY}")
+    script = turns(read, search, part, beyond, search, shell_read, DONE)
+    with Stage(binary, home, script, preset) as stage:
+        search_path = f"{binary.parent.parent / 'path'}:{home.environment()['PATH']}"
+        stage.run("Fix it.", model="test-gpt-5-codex", extra={"PATH": search_path})
+    stage.check()
+    shown = results(stage.requests[-1])
+    numbered = (f"L{number}: {line}" for number, line in enumerate(Path(path).read_text().splitlines(), 1))
+    assert (shown[0], shown[3]) == ("\n".join(numbered), "offset exceeds file length")
+    assert sorted(shown[1].splitlines()) == sorted(str(home.repository / name) for name in (INVENTORY, TESTS))
+    kinds = [reference(shown[at]) for at in (2, 4)]
+    assert kinds == ([NOT_RUN, NOT_RUN] if preset == "paper" else [COVERED, ""])
+    assert f"- {INVENTORY}: " in view(stage.requests[-1])
 
 
 @pytest.mark.parametrize(("preset", "sealed"), [("paper", False), ("verified", True)])

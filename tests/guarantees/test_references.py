@@ -14,8 +14,8 @@ from tests.support.believer.judge import Misled, Reader, Truth
 from tests.support.believer.reads import TRUE
 from tests.support.believer.session import Report, play
 
-SHORT, LONG = 40, 1_000
-"""Sessions of the short and of the long form."""
+SHORT, FEW, LONG = 40, 25, 1_000
+"""Sessions of the short forms and of the long one."""
 
 
 GNU = pytest.mark.skipif(sys.platform != "linux", reason="the commands of the sessions are those of GNU systems")
@@ -30,6 +30,14 @@ def test_no_reference_misleads(full: bool, figure: Callable[[str], None]) -> Non
 
 
 @GNU
+@pytest.mark.guarantee("false-reuse", "visibility")
+def test_no_reference_to_what_a_tool_showed_misleads(full: bool, figure: Callable[[str], None]) -> None:
+    """The same where most reads are calls of a tool that numbers lines, joins them, and cuts long ones."""
+    reports = attack(range(LONG if full else FEW), tools=True)
+    figure(f"0 misleading of {count(reports, 'references'):,} references among reads of a tool")
+
+
+@GNU
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(10_000, 10_000 + LONG, 100))
 def test_no_reference_misleads_in_many_sessions(first: int) -> None:
@@ -37,8 +45,8 @@ def test_no_reference_misleads_in_many_sessions(first: int) -> None:
     attack(range(first, first + 100))
 
 
-def attack(seeds: range) -> list[Report]:
-    reports = [play(seed) for seed in seeds]
+def attack(seeds: range, *, tools: bool = False) -> list[Report]:
+    reports = [play(seed, tools=tools) for seed in seeds]
     # The attack is worth its name: it meets what it judges, and knows what its commands show.
     assert count(reports, "references") > len(reports) // 2
     assert sum(len(report.unsure) for report in reports) < len(reports) // 4

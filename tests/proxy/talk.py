@@ -42,6 +42,10 @@ def opening(task: str = "Mend the parser.") -> list[Json]:
     return [message("developer", "Be good."), message("user", place), message("user", task)]
 
 
+LOOKS = ("read_file ", "grep_files ", "list_dir ")
+"""How the calls of tools begin that are no commands."""
+
+
 def shell(command: str) -> str:
     """What a few commands print."""
     if command.startswith("echo "):
@@ -82,10 +86,11 @@ class Talk:
         calls: list[Json] = []
         for command in commands:
             self.numbers += 1
+            name, _, given = command.partition(" ") if command.startswith(LOOKS) else ("exec_command", "", "")
             call = {
                 "type": "function_call",
-                "name": "exec_command",
-                "arguments": json.dumps({"cmd": command}),
+                "name": name,
+                "arguments": given or json.dumps({"cmd": command}),
                 "call_id": f"call_{self.numbers}",
             }
             event = {"type": "response.output_item.done", "output_index": 0, "item": call}
@@ -98,9 +103,11 @@ class Talk:
         """The client runs the calls, and keeps them with their results."""
         self.items = [*self.items, {"type": "reasoning", "encrypted_content": "x"}, *calls]
         for call in calls:
-            command = json.loads(call["arguments"])["cmd"]
+            looks = call["name"] != "exec_command"
+            command = f"{call['name']} {call['arguments']}" if looks else json.loads(call["arguments"])["cmd"]
             self.ran.append(command)
-            output = f"Chunk ID: {len(self.items):06x}\nWall time: 0.0 seconds\nProcess exited with code 0\nOutput:\n"
+            header = f"Chunk ID: {len(self.items):06x}\nWall time: 0.0 seconds\nProcess exited with code 0\nOutput:\n"
+            output = "" if looks else header
             result = {"type": "function_call_output", "call_id": call["call_id"], "output": output + self.run(command)}
             self.items.append(result)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.proxy.talk import TEXT, Talk, message, new_passage, opening
 
 CAT, OTHER = "cat a.py", "cat b.py"
 RAN = "[Ledger: output omitted. It is the same as that of"
+COVERED = "[Ledger: output omitted. Lines "
 NOT_RUN = "[Ledger: not run, "
 
 
@@ -38,6 +40,49 @@ def test_a_swapped_call_is_restored_for_the_model() -> None:
     assert calls == [json.dumps({"cmd": CAT})] * 2
     talk.turn(OTHER)
     assert talk.grows()
+
+
+def files(command: str) -> str:
+    """What the tools that look at files answer: they refuse a shim."""
+    name, _, given = command.partition(" ")
+    asked = json.loads(given)
+    if any(str(value).startswith("[ledger:") for value in asked.values()):
+        return "pattern must not be empty" if name == "grep_files" else "path must be an absolute path"
+    if name != "read_file":
+        return "/repo/a.py\n" * 30 + "/repo/b.py" if name == "grep_files" else "Absolute path: /repo\n" + "a.py\n" * 60
+    first = asked.get("offset", 1)
+    lines = TEXT.splitlines()[first - 1 : first - 1 + asked.get("limit", 2000)]
+    return "\n".join(f"L{number}: {line}" for number, line in enumerate(lines, first))
+
+
+READ = 'read_file {"file_path": "/repo/a.py"}'
+PART = 'read_file {"file_path": "/repo/a.py", "offset": 5, "limit": 16}'
+GREP, LIST = 'grep_files {"pattern": "line"}', 'list_dir {"dir_path": "/repo"}'
+
+
+@pytest.mark.parametrize(
+    ("how", "kinds"),
+    [
+        ({}, [RAN, COVERED, RAN, RAN]),
+        ({"sealed": True}, [NOT_RUN, NOT_RUN, RAN, RAN]),
+        ({"preset": "paper"}, [NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN]),
+    ],
+    ids=["verified", "sealed", "paper"],
+)
+def test_tools_that_look_at_files_are_governed(how: dict[str, Any], kinds: list[str]) -> None:
+    """A read whose lines stand above, and a search or listing again; a shim is refused, and the call is put back."""
+    for again, kind in zip((READ, PART, GREP, LIST), kinds, strict=True):
+        talk = Talk(new_passage(**how))
+        talk.run = files
+        assert talk.turn(READ, GREP, LIST) == [files(READ), files(GREP), files(LIST)]
+        assert talk.turn(again)[0].startswith(kind)
+        assert ("[ledger:" in talk.ran[-1]) == (kind == NOT_RUN)
+        # What the tool said to the shim counts for nothing: the next attempt is shown in full.
+        assert talk.turn(again)[0] == files(again)
+        calls = [f"{item['name']} {item['arguments']}" for item in talk.sent[-1] if item["type"] == "function_call"]
+        assert calls == [READ, GREP, LIST, again, again]
+        assert "\n- a.py: " in talk.view
+        assert talk.grows()
 
 
 def test_what_is_proven_in_a_sealed_place_is_not_run() -> None:

@@ -16,6 +16,7 @@ from execledger.agents.codex import shim_of
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.actions import Action, Aside, Command, Observation, Patch
 from execledger.errors import UnreadableRun
+from execledger.replay import replay
 from execledger.trajectories import Recorded, Run, find_runs, read_run
 from execledger.trajectories.codex import read_rollout
 from execledger.trajectories.recording import ModelCall
@@ -66,6 +67,31 @@ HEAD = (
 def run_of(*steps: Recorded, turns: int, **more: Any) -> Run:
     known = {"agent": "codex 1.2.3", "model": "some-model", "task": "Please fix the sum.", **more}
     return Run("r", "codex", container=False, turns=turns, steps=steps, parallel=True, **known)
+
+
+def test_tools_that_look_at_files_are_replayed() -> None:
+    """Lines that ``read_file`` showed are not shown again by it or by a command, as far as it shows them whole."""
+    text = [f"row {number} of a file that is long enough to be worth a reference" for number in range(1, 31)]
+
+    def looked(call_id: str, name: str, output: str, **given: object) -> tuple[Line, Line]:
+        call = item("function_call", name=name, arguments=json.dumps(given), call_id=call_id)
+        return call, item("function_call_output", call_id=call_id, output=output)
+
+    def shown(first: int, last: int) -> str:
+        return "\n".join(f"L{number}: {text[number - 1]}" for number in range(first, last + 1))
+
+    paths = "\n".join(f"/repo/src/module_{number}.py" for number in range(20))
+    rows = (
+        *HEAD,
+        *looked("a", "read_file", shown(1, 30), file_path="/repo/a.py"),
+        *looked("b", "grep_files", paths, pattern="row"),
+        called("c", "sed -n '5,20p' a.py"),
+        answered("c", "".join(f"{line}\n" for line in text[4:20])),
+        *looked("d", "grep_files", paths, pattern="row"),
+        *looked("e", "read_file", "offset exceeds file length", file_path="/repo/a.py", offset=31),
+    )
+    replayed = [(call.shown.compared, call.shown.compared_to) for call in replay(read_rollout("r", lines(*rows)))]
+    assert replayed == [("different", ()), ("different", ()), ("covered", (0,)), ("same", (1,)), (None, ())]
 
 
 def test_a_session_is_read_turn_by_turn() -> None:

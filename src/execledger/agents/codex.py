@@ -1,7 +1,8 @@
 """Codex's tool calls as actions: what a call would do, what came back, and what can take its place.
 
-A pure adapter, without policy or I/O. ``codex_commands`` knows the shell tools, ``codex_scripts`` the scripts of code
-mode, ``codex_outputs`` the answers, ``codex_requests`` what a request tells about itself.
+A pure adapter, without policy or I/O. ``codex_commands`` knows the shell tools, ``codex_looks`` the tools that look at
+files, ``codex_scripts`` the scripts of code mode, ``codex_outputs`` the answers, ``codex_requests`` what a request
+tells about itself.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from execledger.agents.codex_commands import ARGV_TOOLS, ShellCall, arguments, command_of, place
+from execledger.agents.codex_looks import LOOKS, look_of, note_in, noted
 from execledger.agents.codex_outputs import observation_of, referenced, remarked
 from execledger.agents.codex_requests import asked, cwd_of, task_of
 from execledger.agents.codex_scripts import SCRIPT_TOOL, Script, Shows, read_script
@@ -37,8 +39,6 @@ ASIDES = frozenset(
     "wait_agent".split()
 )
 """Tools that touch no file of the workspace; a sub-agent that is waited for tells of its own calls."""
-LOOKS = frozenset(("read_file", "list_dir", "grep_files"))
-"""Tools of some versions that look at files in a form of their own: they change nothing, and nothing is claimed."""
 MAX_WORDS = 160
 """Characters of the words in a shim."""
 
@@ -90,8 +90,10 @@ def _structured(call: ToolCall) -> Call:
     if call.name == PATCH_TOOL:
         given = _Patch(call.text) if call.custom else arguments(call.text, _Patch)
         return Run() if given is None else Patch(given.input)
+    if call.name in LOOKS and not call.custom:
+        return look_of(call)
     name = call.name.removeprefix("multi_agent_v1.").removeprefix("collaboration.")
-    return Aside() if name in ASIDES or name in LOOKS or shim_mark(call) is not None else Run()
+    return Aside() if name in ASIDES or shim_mark(call) is not None else Run()
 
 
 def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
@@ -106,11 +108,13 @@ def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
         plain = script is not None and script.shows is Shows.OUTPUT and _is_plain(script.call)
         return ToolCall(call.name, f'text("{note}");', custom=True) if plain else None
     given: dict[str, object]
-    if call.name in ARGV_TOOLS:
+    if call.name in LOOKS:
+        given = noted(call.name, note)
+    elif call.name in ARGV_TOOLS:
         given = {"command": ["echo", note]}
     else:
         given = {"cmd" if call.name == "exec_command" else "command": f"echo '{note}'"}
-    swappable = call.name != "local_shell" and _is_plain(call)
+    swappable = call.name in LOOKS or (call.name != "local_shell" and _is_plain(call))
     return ToolCall(call.name, msgspec.json.encode(given).decode()) if swappable else None
 
 
@@ -127,11 +131,13 @@ def shim_mark(call: ToolCall) -> str | None:
 
 
 def _noted(call: ToolCall) -> str:
-    """The text that a call does nothing but print; "" if it does anything else."""
+    """The text that a call does nothing but print, or is refused for; "" if it does anything else."""
     if call.custom:
         match = _TEXT.fullmatch(call.text) if call.name == SCRIPT_TOOL else None
         return match[1] if match else ""
     given = arguments(call.text, dict)
+    if given is not None and call.name in LOOKS:
+        return note_in(call.name, given)
     if given is None or len(given) != 1:
         return ""
     value = given.get("cmd" if call.name == "exec_command" else "command")

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from execledger.agents.codex_commands import COMMAND_TOOLS, arguments, command_of
+from execledger.agents.codex_looks import LOOKS, looked
 from execledger.agents.codex_scripts import SCRIPT_TOOL, Shows, read_script
 from execledger.agents.tool_calls import ToolCall
 from execledger.core.actions import Observation
@@ -130,6 +131,8 @@ def observation_of(call: ToolCall, parts: tuple[str, ...]) -> Observation:
         return _of_script(call, parts)
     if call.name in (*COMMAND_TOOLS, "apply_patch", "write_stdin"):
         return _of_command("\n".join(parts))
+    if call.name in LOOKS and len(parts) == 1:
+        return looked(call, _shown(parts[0], None, warned=True))
     shown = _joined(parts)
     running = bool(_STARTS_AGENT.fullmatch(call.name)) or shown.output.startswith("Script running")
     return replace(shown, failed=bool(_REFUSED.match(shown.output)), timed_out=running)

@@ -21,10 +21,19 @@ class Read(Struct, frozen=True, tag="read"):
     """The last line asked for; None is the end of the file."""
     numbering: str = ""
     """What stands between a line's number and its text; "" if the tool prints no numbers."""
+    prefix: str = ""
+    """What stands before a line's number, such as the ``L`` of ``L12: text``."""
+    form: str = ""
+    """The tool, if it joins lines with newlines, so that none ends the last one, and may alter some of their bytes."""
 
 
 class Search(Struct, frozen=True, tag="search"):
     """A structured search or listing: it looks, and changes nothing."""
+
+    path: str = ""
+    """The file or folder that it looks into, as the agent named it; "" where the call does not say."""
+    shows: bool = False
+    """It may show lines of that file, in a form that is not read back."""
 
 
 class Edit(Struct, frozen=True, tag="edit"):

@@ -85,7 +85,8 @@ def _as_told(ledger: Ledger, action: Action, record: CommandRecord, decision: Re
     if seen is None or lines is None or not decision.lines:
         return False
     texts: list[str] = []
-    ended, newline = False, True
+    ended = False
+    newline: bool | None = True
     for one in decision.lines:
         shown = seen.passage(decision.refers_to[one.by], Lines(one.first, one.last))
         if shown is None:
@@ -95,7 +96,7 @@ def _as_told(ledger: Ledger, action: Action, record: CommandRecord, decision: Re
     places = tuple(place for one in decision.lines for place in range(one.first, one.last + 1))
     numbers = lines.numbers[0]
     same = seen.known(lines.texts[0]) == tuple(texts) and (numbers is None or numbers == places)
-    return same and (lines.end is None or (ended and newline == lines.newline))
+    return same and (lines.end is None or (ended and lines.newline in (None, newline)))
 
 
 def _evidence(

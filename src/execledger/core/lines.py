@@ -41,8 +41,8 @@ class Returned(Struct, frozen=True):
     withheld: frozenset[str] = frozenset()
     """What stands among the texts for lines whose text was withheld."""
 
-    newline: bool = True
-    """The output ends with a newline."""
+    newline: bool | None = True
+    """The output ends with a newline; None if that tells nothing about the file, as with tools that join lines."""
 
     def placed(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Consecutive lines whose place in the file is known: the first one's line number, and their texts."""
@@ -93,7 +93,7 @@ def returned(view: View, observation: Observation) -> Returned | None:
     if _complains(view, observation):
         return None
     found = _whole(view, split_lines(pieces[0])) if len(pieces) == 1 else _elided(view, pieces[0], pieces[1])
-    newline = observation.output.endswith("\n")
+    newline = None if view.joined else observation.output.endswith("\n")
     return replace(found, newline=newline) if found is not None else None
 
 
@@ -108,7 +108,7 @@ def _complains(view: View, observation: Observation) -> bool:
 
 def _whole(view: View, lines: list[str]) -> Returned | None:
     if view.numbering:
-        numbered = split_numbers(lines, view.numbering)
+        numbered = split_numbers(lines, view.numbering, view.prefix)
         return None if numbered is None else _numbered(view, (numbered,))
     texts = (tuple(lines),)
     if view.floating:
@@ -162,7 +162,7 @@ def _elided(view: View, head: str, tail: str) -> Returned | None:
     """Only the whole lines at both ends were shown: the cut falls inside a line as a rule."""
     before, after = head.split("\n")[:-1], split_lines(tail.partition("\n")[2])
     if view.numbering:
-        first, last = split_numbers(before, view.numbering), split_numbers(after, view.numbering)
+        first, last = (split_numbers(lines, view.numbering, view.prefix) for lines in (before, after))
         return None if first is None or last is None else _numbered(view, (first, last))
     found: tuple[Lines, ...] = ()
     if not view.floating and before:
@@ -174,13 +174,19 @@ def _elided(view: View, head: str, tail: str) -> Returned | None:
     return Returned((tuple(before), tuple(after)), (None, None), found, None)
 
 
-def split_numbers(lines: list[str], separator: str) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
-    """Texts and numbers of lines such as ``    12<separator>text``; None if one has no number."""
+def split_numbers(lines: list[str], separator: str, prefix: str = "") -> tuple[tuple[str, ...], tuple[int, ...]] | None:
+    """Texts and numbers of lines such as ``    <prefix>12<separator>text``; None if one has no number."""
     texts: list[str] = []
     numbers: list[int] = []
     for line in lines:
-        number, found, text = line.lstrip(" ").partition(separator)
-        if not found or len(number) > MAX_NUMBER or not (number.isascii() and number.rstrip(" ").isdigit()):
+        before, found, text = line.lstrip(" ").partition(separator)
+        number = before.removeprefix(prefix)
+        if (
+            not found
+            or not before.startswith(prefix)
+            or len(number) > MAX_NUMBER
+            or not (number.isascii() and number.rstrip(" ").isdigit())
+        ):
             return None
         texts.append(text)
         numbers.append(int(number))

@@ -85,6 +85,10 @@ class View(Struct, frozen=True):
     form: str = ""
     """The programs that print them, where these treat some bytes in a way of their own, as ``awk``, ``grep`` and ``nl``
     do; "" for ``cat``, ``head``, ``tail`` and ``sed``, which pass the file's bytes on."""
+    prefix: str = ""
+    """What stands before a line's number, such as the ``L`` of ``L12: text``."""
+    joined: bool = False
+    """Lines are joined with newlines: whether one ends the file's last line is not shown."""
 
 
 class CommandRecord(Struct, frozen=True):

@@ -38,8 +38,8 @@ class Passage(Struct, frozen=True):
     """Their line numbers are printed."""
     end: int | None = None
     """The file's last line, if the result tells it."""
-    newline: bool = True
-    """The output ends with a newline."""
+    newline: bool | None = True
+    """The output ends with a newline; None if that tells nothing about the file."""
     holds: bool = True
     """A reference may point here; not so at the hits of a search, which only contradict."""
 
@@ -162,18 +162,19 @@ def passages(shown: Returned, step: int = -1) -> list[Passage]:
 def _ends_alike(asked: Passage, one: Passage, ended: bool) -> bool:
     """The last line of ``asked`` is followed by the same in ``one``: a newline or none, the end of the file or not."""
     if asked.end is not None:
-        return ended and (one.end, one.newline) == (asked.end, asked.newline)
+        return ended and one.end == asked.end and asked.newline in (None, one.newline)
     if not asked.newline:
         # Where no output ends with a newline, its absence means nothing.
-        return not one.newline
-    return one.newline or asked.last < one.last
+        return asked.newline is None or one.newline is False
+    return bool(one.newline) or asked.last < one.last
 
 
 def _ends_elsewhere(asked: Passage, one: Passage) -> bool:
     """``one`` shows another end of the file than ``asked``, or a line behind it."""
     if asked.end is None:
         return False
-    other = one.end is not None and (one.end, one.newline) != (asked.end, asked.newline)
+    told = None not in (one.newline, asked.newline)
+    other = one.end is not None and (one.end != asked.end or (told and one.newline != asked.newline))
     return other or one.last > asked.end
 
 

@@ -23,7 +23,7 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
     if isinstance(call, Read):
         return _read(action, call, knowledge)
     if isinstance(call, Search):
-        return _record(action, Category.SEARCH, effects=Effects.NONE, comparable=True, literal=action.cwd is not None)
+        return _search(action, call)
     if isinstance(call, Edit):
         texts = ((spell(action.cwd, call.path), call.new),)
         return _written(action, (call.path,), texts)
@@ -73,11 +73,26 @@ def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
         Category.SUBMIT if path in knowledge.patches else Category.INSPECT,
         effects=Effects.NONE,
         reads=(FileRange(path, None if lines == WHOLE else lines),),
-        view=View(path, (lines,), call.numbering) if stable else None,
+        view=View(path, (lines,), call.numbering, form=call.form, prefix=call.prefix, joined=bool(call.form))
+        if stable
+        else None,
         looks_at=(path,),
         shows=(path,),
         comparable=stable,
         literal=stable and path.startswith("/"),
+    )
+
+
+def _search(action: Action, call: Search) -> CommandRecord:
+    named = (spell(action.cwd, call.path),) if call.path else ()
+    return _record(
+        action,
+        Category.SEARCH,
+        effects=Effects.NONE,
+        looks_at=named,
+        shows=named if call.shows else (),
+        comparable=True,
+        literal=action.cwd is not None,
     )
 
 

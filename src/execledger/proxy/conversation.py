@@ -185,10 +185,12 @@ class Conversation:
         targets = self._workspace.steps_of(self._thread, edit.targets)
         shown = Shown("reference", edit.reference) if isinstance(edit, CallEdit) else edit.shown
         output = shown.text if shown.kind == "reference" else observation.output
+        # What a shim was answered, be it a refusal, is not the result of the call that it stands for.
+        failed = observation.failed and not isinstance(edit, CallEdit)
         decision = edit.decision if isinstance(edit.decision, Allow) else replace(edit.decision, refers_to=targets)
         lines = shown.lines if len(targets) == len(edit.targets) else ()
         shown = replace(shown, refers_to=targets, lines=lines)
-        return Step(action, decision, replace(observation, output=output), shown)
+        return Step(action, decision, replace(observation, output=output, failed=failed), shown)
 
     def _judged_result(self, answered: Answered, full: Step) -> tuple[Step, ResultEdit | None]:
         """A result that the model has not seen: the step, and the edit that shows it, kept before anybody sees it."""

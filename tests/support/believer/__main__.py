@@ -12,14 +12,15 @@ from concurrent.futures import ProcessPoolExecutor
 from tests.support.believer.session import Report, play
 
 
-def reports(sessions: int, seed: int, jobs: int, preset: str) -> Iterator[Report]:
+def reports(sessions: int, seed: int, jobs: int, preset: str, tools: bool) -> Iterator[Report]:
     """Sessions with consecutive seeds, in their order."""
     seeds = range(seed, seed + sessions)
+    session = functools.partial(play, preset=preset, tools=tools)
     if jobs == 1:
-        yield from (play(one, preset) for one in seeds)
+        yield from map(session, seeds)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(functools.partial(play, preset=preset), seeds, chunksize=4)
+        yield from pool.map(session, seeds, chunksize=4)
 
 
 def figures(found: Sequence[Report]) -> str:
@@ -71,8 +72,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", type=int, default=3, help="examples to print")
     parser.add_argument("--preset", default="verified", choices=("verified", "paper"))
+    parser.add_argument("--tools", action="store_true", help="most reads are calls of Codex's read_file")
     options = parser.parse_args()
-    found = list(reports(options.sessions, options.seed, options.jobs, options.preset))
+    found = list(reports(options.sessions, options.seed, options.jobs, options.preset, options.tools))
     bad = [one for one in found if one.misleading or one.false_claims]
     for report in sorted(bad, key=lambda one: len(one.commands))[: options.show]:
         print(example(report))

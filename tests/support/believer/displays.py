@@ -22,6 +22,8 @@ class Line(NamedTuple):
     """The number printed before it."""
     printed: str
     """The whole displayed line."""
+    unended: bool = False
+    """Whether nothing is shown of its line ending, as of the last one where lines are joined."""
 
 
 @dataclass(frozen=True)

@@ -351,7 +351,8 @@ class Reader:
                 raise Misled("end", f"the file ends with line {len(lines)}")
             if number not in sights:
                 raise Misled("absent", f"line {number} was never shown as such")
-            if sights[number].rstrip("\n") != lines[number - 1].rstrip("\n"):
+            # Some tools show no carriage return at the end of a line.
+            if sights[number].rstrip("\r\n") != lines[number - 1].rstrip("\r\n"):
                 raise Misled(
                     "content", f"line {number} reads {lines[number - 1]!r}, it was shown as {sights[number]!r}"
                 )
@@ -367,9 +368,12 @@ class Reader:
 
 
 def _same(line: Line, shown: Line, piece: Piece) -> bool:
-    """Whether a real line is what a reader takes; a newline that a program adds says nothing about the file."""
-    if line.text == shown.text:
+    """Whether a real line is what a reader takes; a newline that a program adds or leaves out says nothing about the
+    file, and one that other lines follow has it."""
+    if line.text == shown.text or (line.unended and shown.text == f"{line.text}\n"):
         return True
+    if shown.unended and line is not piece.lines[-1]:
+        return line.text == f"{shown.text}\n"
     return (
         line is piece.lines[-1] and line.text == f"{shown.text}\n" and line.printed.endswith("\n") and piece.completes
     )
@@ -377,6 +381,8 @@ def _same(line: Line, shown: Line, piece: Piece) -> bool:
 
 def _agrees(line: Line, other: Line, piece: Piece, shown: Piece) -> bool:
     """Whether another result shows a line as it is."""
+    if other.unended and line.text == f"{other.text}\n":
+        return True
     return _same(line, other, piece) or (shown.completes and other.text == f"{line.text}\n")
 
 

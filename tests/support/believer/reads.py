@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 from tests.support.believer.displays import COMPLETED, PLAIN, Chosen, Echo, Last, Part, Selection, Span, Style
+from tests.support.believer.tools import FileRead
 
 TRUE = Style("true")
 TRUE_COMPLETED = Style("true", completes=True)
@@ -103,7 +104,7 @@ class Ask:
     """A command, and what whoever typed it asks for."""
 
     command: str
-    parts: tuple[Part | Echo, ...] = ()
+    parts: tuple[Part | Echo | FileRead, ...] = ()
     """In the order of the output; none if only the text of the output can be judged."""
     harmless: bool = True
     """Whether it only looks."""
@@ -111,6 +112,8 @@ class Ask:
     """Whether it changes a file behind the last look."""
     cwd: Path | None = None
     """Where it runs, if not in the agent's folder."""
+    tool: FileRead | None = None
+    """The call of a tool that it is, if it is no command of a shell."""
 
 
 def fill(form: str, word: str, first: int, last: int) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from execledger.agents import codex
 from execledger.core.actions import Action, Observation
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
@@ -20,6 +21,7 @@ from tests.support.believer import edits
 from tests.support.believer.displays import PLAIN, Part, Piece, split
 from tests.support.believer.judge import Reader, Truth
 from tests.support.believer.reads import TEXT, TRUE, Ask, fill, look, several
+from tests.support.believer.tools import file_read
 
 GIT = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -163,8 +165,8 @@ class World:
 class Author:
     """Decides what is done next, from what really stands in the files."""
 
-    def __init__(self, world: World, random: Random, sealed: bool) -> None:
-        self.world, self.random, self.sealed = world, random, sealed
+    def __init__(self, world: World, random: Random, sealed: bool, tools: bool) -> None:
+        self.world, self.random, self.sealed, self.tools = world, random, sealed, tools
         self.main = world.files[0]
         self.range: tuple[int, int] = (1, 20)
         self.edited: Path | None = None
@@ -206,6 +208,9 @@ class Author:
 
     def look(self, path: Path) -> Ask:
         total = len(split(self.world.text(path)))
+        if self.tools and self.random.random() < 0.6:
+            tool = file_read(self.random, path, *self.bounds(total))
+            return Ask(tool.command, (tool,), tool=tool)
         return look(self.random, self.world.folder, path, lambda: self.bounds(total), self.roams)
 
     def next(self) -> Ask:
@@ -229,6 +234,8 @@ class Author:
         edit = self.edit(path)
         if random.random() < 0.12 and "\n" not in edit and not self.roams:
             read = self.look(path)
+            if read.tool is not None:
+                return read
             if random.random() < 0.7:
                 return Ask(f"{edit}; {read.command}", read.parts, harmless=False)
             return Ask(f"{read.command}; {edit}", read.parts, harmless=False, early=True)
@@ -297,8 +304,8 @@ def policy_of(random: Random, preset: str) -> Policy:
     return Policy(preset=Preset(preset), **known)  # type: ignore[arg-type]
 
 
-def play(seed: int, preset: str = "verified") -> Report:
-    """Play one session; the same seed gives the same session."""
+def play(seed: int, preset: str = "verified", *, tools: bool = False) -> Report:
+    """Play one session; the same seed gives the same session. With ``tools``, most reads are calls of a tool."""
     random = Random(seed)
     sealed = random.random() < 0.4
     report = Report(seed, sealed)
@@ -306,7 +313,9 @@ def play(seed: int, preset: str = "verified") -> Report:
         folder = Path(place).resolve() / "repo"
         folder.mkdir()
         world = World(folder, random)
-        author = Author(world, random, sealed)
+        author = Author(world, random, sealed, tools)
+        if tools and random.random() < 0.3:
+            world.put(author.main, "".join(_lengthened(random, split(world.text(author.main)))))
         ledger = Ledger("<issue>Mend it.</issue>", policy_of(random, preset))
         reader = Reader(folder)
         remaining = Remaining()
@@ -336,7 +345,10 @@ def _step(
 
     def truth(ran: bool) -> Truth:
         early = _displayed(ask) if ask.early else ()
-        output, status = world.run(ask.command, ask.cwd) if ran or ask.harmless else ("", 0)
+        if ask.tool is not None:
+            output, status = ask.tool.answer(), 0
+        else:
+            output, status = world.run(ask.command, ask.cwd) if ran or ask.harmless else ("", 0)
         pieces = _judged(ask, early or _displayed(ask), output, report)
         cut = (limit // 2, len(output) - limit // 2) if limit and len(output) > limit else None
         return Truth(ask.command, output, status, pieces, ask.harmless, ran, cwd, cut)
@@ -344,13 +356,16 @@ def _step(
     def run(action: Action) -> Observation:
         real = truth(ran=True)
         truths.append(real)
+        if ask.tool is not None:
+            return codex.observation_of(ask.tool.call, (_shortened(real),))
         if not real.cut:
             return Observation(real.output, exit_status=real.status)
         first, last = real.cut
         shown = real.output[:first] + real.output[last:]
         return Observation(shown, exit_status=real.status, cut=first, truncated=True)
 
-    step = take(ledger, Action(ask.command, cwd), run, visible, report.sealed)
+    action = Action(ask.command, cwd) if ask.tool is None else codex.action_of(ask.tool.call, cwd)
+    step = take(ledger, action, run, visible, report.sealed)
     real = truths[0] if truths else truth(ran=False)
     number = len(reader.results)
     report.commands.append(f"{number}$ {f'(in {ask.cwd}) ' if ask.cwd else ''}{ask.command}")
@@ -371,6 +386,22 @@ def _step(
         if why:
             report.false_claims.append(Finding(claim.text, why.kind, str(why), number))
             report.commands.append(f"  FALSE CLAIM ({why.kind}): {claim.text}: {why}")
+
+
+def _lengthened(random: Random, lines: list[str]) -> Iterator[str]:
+    """Lines, a few of them about as long as, or longer than, what a tool shows of one."""
+    few = random.sample(range(len(lines)), random.randint(1, 2))
+    for number, line in enumerate(lines):
+        count = random.choice((495, 496, 497, 499, 500, 501, 700)) if number in few else 0
+        yield (random.choice("xé") * count)[:count] + line if count else line
+
+
+def _shortened(real: Truth) -> str:
+    """What Codex shows of a long answer."""
+    if not real.cut:
+        return real.output
+    first, last = real.cut
+    return f"{real.output[:first]}…{(last - first) // 4 + 1} tokens truncated…{real.output[last:]}"
 
 
 def _displayed(ask: Ask) -> tuple[Piece, ...]:
