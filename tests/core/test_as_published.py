@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.actions import Call, Edit, Patch, Write
-from execledger.core.decisions import Allow, Nudge, Reuse
+from execledger.core.decisions import Allow, Nudge, Reuse, Shown, Step
 from execledger.core.policy import Policy, Preset
 from tests.core.stories import Story, text
 
@@ -221,3 +221,52 @@ def test_a_source_file_with_the_name_of_a_scratch_file_is_reused_like_any_other(
     story = Story(policy=PAPER)
     story.do("cat debug.py", text(20))
     assert story.ask("cat debug.py").rule == "whole-read"
+
+
+# "When neither the stored file counter nor the stored global counter differs from its current value, the observation is
+# marked as current. When subsequent changes prevent this guarantee, the view indicates that the earlier observation may
+# be stale. If the ledger cannot determine the status reliably, it makes no freshness claim."
+
+
+def status(story: Story, name: str = "a.py") -> str:
+    """What the observation index says about one file."""
+    return [line for line in story.view().text.split("\n") if line.startswith(f"- {name}: ")][-1].partition(": ")[2]
+
+
+@pytest.mark.parametrize(
+    "between", ["", "grep -rn x .", "python -m pytest", "python -m pytest | tail -3", "echo > /tmp/x"]
+)
+def test_an_observation_is_current_while_no_counter_moved(between: str) -> None:
+    """A test is no reason for doubt."""
+    story = Story(policy=PAPER)
+    story.do("cat a.py", text(20))
+    if between:
+        story.do(between, "done\n")
+    assert status(story) == "whole, 20 lines (current, in context)"
+
+
+@pytest.mark.parametrize(
+    "between", ["eval $X", "./generate", "make", "python repro.py", "frobnicate", "make && pytest", "if then"]
+)
+def test_no_freshness_is_claimed_once_something_unknown_ran(between: str) -> None:
+    """An opaque command or one of unknown effects may have changed any file; what is read after it is current again."""
+    story = Story(policy=PAPER)
+    story.do("cat a.py", text(20))
+    story.do(between, "done\n")
+    story.do("cat b.py", text(20))
+    assert (status(story), status(story, "b.py")) == (
+        "whole, 20 lines (in context)",
+        "whole, 20 lines (current, in context)",
+    )
+    story.do("echo x >> c.py")
+    assert status(story) == status(story, "b.py") == "whole, 20 lines (possibly stale, in context)"
+
+
+def test_no_freshness_is_claimed_of_what_another_thread_was_born_with() -> None:
+    """What a thread inherits is as old as it was where it was seen first."""
+    story = Story(policy=PAPER)
+    first = story.do("cat a.py", text(20))
+    story.do("./generate")
+    action = story.action("cat a.py", thread="child")
+    story.ledger.record(Step(action, Allow("inherited"), first.observation, Shown("full"), inherits=0))
+    assert "a.py: whole, 20 lines (in context)" in story.ledger.inform(None, False, "child").text

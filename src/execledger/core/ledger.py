@@ -80,6 +80,8 @@ class Ledger:
         self.modifications = Modifications()
         self.home: str | None = None
         self.clock = 0
+        # The clock behind the last command of unknown effects, tests excepted.
+        self.doubted = 0
         self.disturbed = ""
         self.interventions = 0
         self.nudges = 0
@@ -381,6 +383,8 @@ class Ledger:
         if not (record.may_write or step.observation.timed_out):
             return
         self.clock += 1
+        if record.effects is Effects.UNKNOWN and not record.tests_alone:
+            self.doubted = self.clock
         if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:
             # As far as anybody can tell it wrote nothing: that is enough for the counters, and not for a proof.
             return

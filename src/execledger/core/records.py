@@ -111,6 +111,8 @@ class CommandRecord(Struct, frozen=True):
     """Those of them that it writes as new files; that they were not there already is not certain."""
     effects: Effects = Effects.UNKNOWN
     """What it may change."""
+    tests_alone: bool = False
+    """Its effects are unknown because of tests and of nothing else."""
     opaque: str | None = None
     """Why it was not understood, as a reason code; None if it was."""
     view: View | None = None

@@ -34,6 +34,8 @@ class Found(Struct):
     """The categories of the parts that have one."""
     effects: list[Effects] = field(default_factory=list)
     """The effects of the parts."""
+    tests: int = 0
+    """Those of them that are unknown and belong to a test."""
     writes: list[str] = field(default_factory=list)
     """The files named for writing."""
     creates: list[str] = field(default_factory=list)
@@ -86,6 +88,7 @@ class Found(Struct):
             showing = part.view is not None and (part.view.path in patches or part.view.path in self.patches)
             self.categories.append(Category.SUBMIT if showing else part.category)
         self.effects.append(part.effects)
+        self.tests += part.effects is Effects.UNKNOWN and part.category is Category.TEST
         self.writes += part.writes
         self._create(part.creates)
         self.scope = max(self.scope, part.scope)
@@ -142,6 +145,7 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         writes=tuple(dict.fromkeys(found.writes)),
         creates=tuple(dict.fromkeys(found.creates)),
         effects=effects,
+        tests_alone=0 < found.tests == found.effects.count(Effects.UNKNOWN),
         view=_only_view(found) if comparable and not (found.noisy or found.upward) else None,
         looks_at=tuple(found.looks_at),
         shows=tuple(dict.fromkeys(found.shows)),

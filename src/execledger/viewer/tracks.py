@@ -26,7 +26,8 @@ Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]
 - ``(step, "apart", ranges)``: lines were shown whose numbers nobody knows: they are counted from the file's end, as -1;
 - ``(step, "changed", symbols)``: it was written;
 - ``(step, "suspect")``: something ran that may have written to it;
-- ``(step, "untold")``: something may write at any moment: of what is known no more is said than that it was seen.
+- ``(step, "untold")``: something may write at any moment, or in ``paper`` something of unknown effects ran: of what is
+  known no more is said than that it was seen.
 """
 UNTOLD = "no claim"
 """The state of lines of which nothing is claimed but that they were seen."""
@@ -113,6 +114,7 @@ class Tracks:
         """The files that were seen or changed, in the order in which they came up."""
         self._clocks: list[int] = []
         self._everywheres: list[int] = []
+        self._doubts: list[int] = []
         self._disturbed: int | None = None
         self._current: dict[str, Track] = {}
         self._symbols: dict[str, tuple[str, ...]] = {}
@@ -123,7 +125,8 @@ class Tracks:
         What is called current is so by all that the agent itself ran; whether anybody else could write is not asked.
         """
         moment = Ledger(policy=self.ledger.policy)
-        moment.clock, moment.modifications.everywhere = self._clocks[at], self._everywheres[at]
+        moment.clock, moment.doubted = self._clocks[at], self._doubts[at]
+        moment.modifications.everywhere = self._everywheres[at]
         calm = self._disturbed is None or at < self._disturbed
         return {track.path: spans for track in self.files.values() if (spans := _spans(moment, track, at, calm))}
 
@@ -159,10 +162,14 @@ class Tracks:
         counts = everywhere != ledger.modifications.everywhere
         if counts or (ledger.clock != clock and ledger.policy.preset is not Preset.PAPER):
             self._suspect(at)
-        if self._disturbed == at and ledger.policy.preset is not Preset.PAPER:
+        doubted = self._doubts[-1] if at else 0
+        published = ledger.policy.preset is Preset.PAPER
+        if ledger.doubted != doubted if published else self._disturbed == at:
             for track in self._current.values():
-                track.events.append((at, "untold"))
+                if track.events[-1][1] != "untold":
+                    track.events.append((at, "untold"))
         self._clocks.append(ledger.clock)
+        self._doubts.append(ledger.doubted)
         self._everywheres.append(ledger.modifications.everywhere)
         self._symbols = {}
 
