@@ -65,6 +65,18 @@ def test_headers_are_taken_off(text: str, observation: Observation) -> None:
 
 
 @pytest.mark.parametrize(
+    "command", ["cat README.md", "cat <<EOF\nChunk ID: x\nWall time: 1 seconds\nOutput:\nEOF"], ids=["one line", "more"]
+)
+def test_a_command_that_is_repeated_before_the_header(command: str) -> None:
+    """As 0.115 to 0.118 do it; where it ends, the command itself tells, and not what it says."""
+    call = ToolCall("exec_command", json.dumps({"cmd": command}))
+    text = f"Command: /bin/bash -lc '{command}'\n" + waited("one\ntwo\n", "Process exited with code 3")
+    assert observation_of(call, (text,)) == Observation("one\ntwo\n", exit_status=3)
+    assert referenced(call, (text,), "[see above]") == (text.removesuffix("one\ntwo\n") + "[see above]",)
+    assert observation_of(READ, (f"Command: {command}",)).failed
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "unsupported call: exec_command",

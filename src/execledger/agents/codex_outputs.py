@@ -26,6 +26,8 @@ _WAITED = re.compile(
     r"Output:\n"
 )
 """The header of ``exec_command`` and ``write_stdin``."""
+_COMMAND = "Command: "
+"""What stands before that header in a few versions, with the command behind it."""
 _ENDED = re.compile(
     r"Exit code: (?P<status>-?\d{1,9})\nWall time: [\d.]+ seconds\n(?:Total output lines: \d+\n)?Output:\n"
 )
@@ -101,17 +103,31 @@ class Report(Struct, frozen=True):
         return self.header + body
 
 
-def report_of(text: str) -> Report | None:
-    """The result that ``text`` holds; None if it has no header that we know."""
-    match = _WAITED.match(text)
+def report_of(call: ToolCall, text: str) -> Report | None:
+    """The result that ``text``, the answer to ``call``, holds; None if it has no header that we know."""
+    match = _WAITED.match(text, _repeated(call, text))
     if match is None:
         return _ended(text)
-    status, tokens, body = match["status"], match["tokens"], text[match.end() :]
+    header, body = text[: match.end()], text[match.end() :]
+    status, tokens = match["status"], match["tokens"]
     if status is None and not match["running"] and (patch := _ended(body)) is not None:
         # A patch among the commands, applied by Codex itself: it has a header of its own behind the first.
-        return replace(patch, header=match[0] + patch.header)
+        return replace(patch, header=header + patch.header)
     ended = None if status is None else int(status)
-    return Report(match[0], body, ended, bool(match["running"]), None if tokens is None else int(tokens))
+    return Report(header, body, ended, bool(match["running"]), None if tokens is None else int(tokens))
+
+
+def _repeated(call: ToolCall, text: str) -> int:
+    """Where the header begins: 0.115 to 0.118 repeat the command before it, quoted, with the newlines that it has."""
+    if not text.startswith(_COMMAND):
+        return 0
+    command = command_of(call)
+    at = 0
+    for _ in range(1 + (command.text.count("\n") if command is not None else 0)):
+        at = text.find("\n", at) + 1
+        if at == 0:
+            break
+    return at
 
 
 def _ended(text: str) -> Report | None:
@@ -130,7 +146,7 @@ def observation_of(call: ToolCall, parts: tuple[str, ...]) -> Observation:
     if call.custom and call.name == SCRIPT_TOOL:
         return _of_script(call, parts)
     if call.name in (*COMMAND_TOOLS, "apply_patch", "write_stdin"):
-        return _of_command("\n".join(parts))
+        return _of_command(call, "\n".join(parts))
     if call.name in LOOKS and len(parts) == 1:
         return looked(call, _shown(parts[0], None, warned=True))
     shown = _joined(parts)
@@ -143,8 +159,8 @@ def _joined(parts: tuple[str, ...]) -> Observation:
     return Observation("\n".join(parts), truncated=len(parts) > 1)
 
 
-def _of_command(text: str) -> Observation:
-    report = report_of(text)
+def _of_command(call: ToolCall, text: str) -> Observation:
+    report = report_of(call, text)
     if report is None:
         if text.startswith('{"output":'):
             # JSON that was cut like any other text.
@@ -209,7 +225,7 @@ def referenced(call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[
     if call.custom and call.name == SCRIPT_TOOL:
         header, _ = _script_parts(parts)
         return (header[0], reference) if header is not None else (reference,)
-    report = report_of(parts[0]) if len(parts) == 1 else None
+    report = report_of(call, parts[0]) if len(parts) == 1 else None
     return (report.having(reference) if report is not None else reference,)
 
 
@@ -217,7 +233,7 @@ def remarked(call: ToolCall, parts: tuple[str, ...], remark: str) -> tuple[str, 
     """The result with ``remark`` behind it: one more line, or one more part where there are several."""
     if len(parts) != 1:
         return (*parts, remark)
-    report = report_of(parts[0])
+    report = report_of(call, parts[0])
     if report is not None and report.metadata is not None:
         return (report.having(_with_line(report.body, remark)),)
     return (_with_line(parts[0], remark),)
