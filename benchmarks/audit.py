@@ -20,16 +20,17 @@ from execledger.core.actions import Observation
 from execledger.core.compare import eligible
 from execledger.core.decisions import Reuse
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import CHANGED, Effects, View
+from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Scope, View
 from execledger.core.understand import classify
 from execledger.replay import Replayed, replay
 from execledger.trajectories import Run, find_runs, read_run
 
 NEEDS_CORPUS = True
+ANYTHING = "*"
 
 
 class Earlier(Struct):
-    """A call, and what its recorded output shows of a file."""
+    """A call, and what its recorded output shows of a file; ``changed`` is what it may have changed, by name."""
 
     index: int
     path: str | None
@@ -38,6 +39,8 @@ class Earlier(Struct):
     numbered: bool = False
     end: tuple[int, bool] | None = None
     all_placed: bool = False
+    changed: str = ""
+    command: str = ""
 
 
 class Audit(Struct):
@@ -50,6 +53,7 @@ class Audit(Struct):
     false_claims: list[str] = field(default_factory=list)
     provable: int = 0
     missed: Counter[str] = field(default_factory=Counter)
+    taken_back: int = 0
     ineligible: Counter[str] = field(default_factory=Counter)
     programs: int = 0
     unknown_programs: Counter[str] = field(default_factory=Counter)
@@ -130,6 +134,23 @@ def coverable(own: Earlier, earlier: list[Earlier], min_run: int = 3, most: int 
     return bool(states.get(len(places)))
 
 
+def taken_back(own: Earlier, one: Earlier, earlier: list[Earlier]) -> bool:
+    """Since ``one`` the file was changed, something that has no places was printed, and the file was changed again."""
+    name = (own.path or "").rpartition("/")[2]
+    newer = [other for other in earlier if other.index > one.index]
+    changes = [other.index for other in newer if name in other.changed or other.changed == ANYTHING]
+    printed = [other.index for other in newer if other.observation.output.strip() and not other.places]
+    return bool(changes) and any(changes[0] <= index < changes[-1] for index in printed)
+
+
+def changed_by(command: str, record: CommandRecord) -> str:
+    """What a call may have changed: the files that it writes, or, where that is not known, what it names."""
+    if record.scope is Scope.TREE:
+        return ANYTHING
+    named = command if record.effects is Effects.UNKNOWN and record.category is not Category.TEST else ""
+    return " ".join((*record.writes, named)).strip()
+
+
 def run_length(places: list[int], at: int, holders: dict[int, set[int]], index: int) -> int:
     """How many consecutive lines from ``at`` on a result holds."""
     length = 1
@@ -153,6 +174,14 @@ def borne_out(own: Earlier, cited: list[Earlier], earlier: list[Earlier]) -> boo
         return True
     reads = [one for one in earlier if one.path == own.path]
     return own.all_placed and all(any(believable(own, one, place, reads) for one in cited) for place in own.places)
+
+
+def unopposed(own: Earlier, cited: list[Earlier], earlier: list[Earlier]) -> bool:
+    """No newer result than those cited shows a place of the output differently, or is another of the same command."""
+    newer = [one for one in earlier if one.index > max(other.index for other in cited)]
+    places = [one.places for one in newer if one.path == own.path and one.path is not None]
+    agree = all(shown.get(place, text) == text for shown in places for place, text in own.places.items())
+    return agree and all(identical(one.observation, own.observation) for one in newer if one.command == own.command)
 
 
 def as_before(own: Earlier, cited: list[Earlier]) -> bool:
@@ -179,11 +208,15 @@ def audit_call(audit: Audit, run: Run, call: Replayed, earlier: list[Earlier], o
     if shown.compared in ("same", "covered"):
         audit.claims += 1
         cited = [one for one in earlier if one.index in shown.compared_to]
-        if not borne_out(own, cited, earlier):
+        superseded = shown.kind == "reference" and not unopposed(own, cited, earlier)
+        if superseded or not borne_out(own, cited, earlier):
             audit.false_claims.append(f"{run.name} {call.index}")
     if can and (same or covered):
         audit.provable += 1
-        if shown.compared == "different":
+        standing = [one for one in earlier if not taken_back(own, one, earlier)]
+        if shown.compared == "different" and not same and not coverable(own, standing):
+            audit.taken_back += 1
+        elif shown.compared == "different":
             audit.missed["same bytes" if same else "covered lines"] += 1
     elif same and not can and observation.succeeded and len(observation.output) >= 300 and not observation.truncated:
         audit.ineligible[call.record.category.value] += 1
@@ -210,6 +243,8 @@ def audit_corpus(paths: list[str], preset: Preset) -> Audit:
             audit.programs += call.record.programs
             audit.unknown_programs.update(call.record.unknown_programs)
             own = placed(call.index, call.record.view, call.recorded.observation)
+            own.command = call.recorded.action.command
+            own.changed = changed_by(own.command, call.record)
             audit_call(audit, run, call, earlier, own)
             if call.shown.kind != "reference":
                 earlier.append(own)
@@ -231,6 +266,10 @@ def rows(audits: dict[Preset, Audit]) -> Iterator[tuple[str, list[str]]]:
     yield "of these false", [str(len(one.false_claims)) for one in found]
     yield "repeats and covered reads that the recorded outputs prove", [f"{one.provable:,}" for one in found]
     yield "of these missed", [f"{one.missed.total()}, {share(one):.2%} ({listed(one.missed)})" for one in found]
+    yield (
+        "of these shown, since the file was changed, printed about and changed",
+        [str(one.taken_back) for one in found],
+    )
     yield "same bytes again, but not eligible", [listed(one.ineligible) for one in found]
     yield "simple commands of known programs", [known(one) for one in found]
 

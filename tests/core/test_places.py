@@ -91,6 +91,7 @@ def test_lines_at_their_places_are_referred_to_after_an_edit_below() -> None:
         ("sed -n '50,60p' a.py", ""),
         ("cat a.py", ""),
         ("cd sub && cat ../a.py", "other\n"),
+        ("cd sub && grep -rn other ..", "../a.py:20:other\n"),
     ],
 )
 def test_a_newer_result_that_shows_the_place_differently_ends_the_claim(command: str, output: str) -> None:
@@ -170,12 +171,99 @@ def test_a_read_that_confirms_names_its_places() -> None:
     assert story.ask("sed -n '22,28p' a.py").refers_to == (1,)
 
 
-def test_a_confirmation_of_what_a_newer_result_contradicts_is_not_reused() -> None:
-    """The same output again, but between the two the file was shown otherwise: the read is run."""
+def test_an_equal_result_that_a_newer_one_contradicts_is_not_referred_to() -> None:
+    """The same output again, but between the two the file was shown otherwise: it is shown, and holds from then on."""
     other = told([*LINES[:19], "other", *LINES[20:]])
-    story = story_of(CAT, ("touch x", ""), ("cat a.py", other), ("touch x", ""), sealed=True)
-    assert story.do("cat a.py", told(LINES)).shown.compared == "same"
-    assert story.ask("sed -n '10,30p' a.py").rule == "new"
+    for look in ("cat a.py", "sed -n '20p' a.py", "grep -n other a.py", "tail -n 21 a.py"):
+        output = {"cat a.py": other, "sed -n '20p' a.py": "other\n", "grep -n other a.py": "20:other\n"}
+        seen = output.get(look, told(["other", *LINES[20:]]))
+        story = story_of(CAT, ("touch x", ""), (look, seen), ("touch x", ""), sealed=True)
+        last = story.do("cat a.py", told(LINES))
+        assert (last.shown.kind, last.shown.compared, last.shown.compared_to) == ("full", "same", (0,))
+        assert story.ask("sed -n '10,30p' a.py").refers_to == (4,)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "other"),
+    [
+        ("tail -n 30 a.py", told(LINES[10:]), told(["other", *LINES[11:]])),
+        ("grep -rn value .", "".join(f"a.py:{n}:{line}\n" for n, line in enumerate(LINES, 1)), "a.py:1:other\n"),
+        ("git status", "modified: a.py, as it was before\n" * 12, "nothing to commit\n"),
+    ],
+)
+def test_a_command_whose_newest_result_is_another_is_not_referred_to(command: str, output: str, other: str) -> None:
+    """Whoever looks for that command finds the newer result, which says otherwise."""
+    story = story_of((command, output), (command, other))
+    assert shown(story.do(command, output)) == "full"
+    assert shown(story.do(command, output)) != "full"
+
+
+LOOKS = (
+    ("grep --color=always -n other a.py", "\x1b[32m\x1b[K20\x1b[m\x1b[K:\x1b[01;31m\x1b[Kother\x1b[m\x1b[K\n"),
+    ("grep --color=always -rn other .", "\x1b[35m\x1b[K./a.py\x1b[m\x1b[K:\x1b[32m\x1b[K20\x1b[m\x1b[K:other\n"),
+    ("grep -T -n other a.py", "  20:\tother\n"),
+    ("grep -Z -rn other .", "./a.py\x0020:other\n"),
+    ("grep -nb other a.py", "20:380:other\n"),
+    ("grep other a.py", "other\n"),
+    ("grep -rh other .", "other\n"),
+    ("grep -n other a*", "20:other\n"),
+    ('grep -n other "$FILE"', "20:other\n"),
+    ("tail -n +11 a.py | grep -n other", "10:other\n"),
+    ("cat -n a.py | grep other", "    20\tother\n"),
+    ("git blame a.py", "00000000 (Not Committed Yet 2026-01-01 00:00:00 +0000 20) other\n"),
+    ('git blame "$FILE"', "00000000 (Not Committed Yet 2026-01-01 00:00:00 +0000 20) other\n"),
+    ("git diff --word-diff", "diff --git a/a.py b/a.py\n[-x-]{+other+}\n"),
+    ("git diff --color", "\x1b[1m+++ b/a.py\x1b[m\n\x1b[36m@@ -20 +20 @@\x1b[m\n\x1b[32m+\x1b[m\x1b[32mother\x1b[m\n"),
+    ("git diff -R", "--- b/a.py\n+++ a/a.py\n@@ -20 +20 @@\n-other\n+x\n"),
+    ("diff a.py b.py", "20c20\n< other\n---\n> x\n"),
+    ("dd if=a.py", "other\n"),
+    ('while read -r line; do echo "$line"; done < a.py', "other\n"),
+    ("python -c \"print(open('a.py').read())\"", "other\n"),
+    ("python show.py", "a.py, line 20: other\n"),
+    ("python -m pytest", 'File "/repo/a.py", line 20, in test\n    other\n'),
+    ("wc -l a.py", "41 a.py\n"),
+)
+"""Looks at a file of which it can't be told which lines they show."""
+
+
+@pytest.mark.parametrize("undo", ["git checkout a.py", "python -c \"open('a.py', 'w').write(OLD)\"", "git stash"])
+@pytest.mark.parametrize(("look", "output"), LOOKS)
+def test_what_was_printed_between_two_changes_of_the_file_ends_the_claim(look: str, output: str, undo: str) -> None:
+    """The file was changed, looked at in a way that has no places, and changed back."""
+    between = (CAT, ("sed -i '20s/.*/other/' a.py", ""), (look, output))
+    assert story_of(*between, (undo, "")).do(*CAT).shown.kind == "full"
+    story = story_of(*between, (undo, ""))
+    assert story.do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared == "different"
+    assert story.do("sed -n '12,28p' a.py", told(LINES[11:28])).shown.compared_to == (4,)
+
+
+@pytest.mark.parametrize(
+    ("look", "output"), [look for look in LOOKS if not look[0].startswith(("while", "tail", "python -c"))]
+)
+def test_what_was_printed_before_or_behind_all_changes_ends_nothing(look: str, output: str) -> None:
+    """It shows the file as the older result does, or as it is now."""
+    edits = (("sed -i '35d' a.py", ""), ("sed -i '36d' a.py", ""))
+    for steps in ((CAT, (look, output), *edits), (CAT, *edits, (look, output))):
+        assert story_of(*steps).do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared_to == (0,)
+
+
+@pytest.mark.parametrize(
+    ("look", "output"),
+    [
+        ("sed -n '1,3p' a.py", told(LINES[:3])),
+        ("cat b.py", "other\n"),
+        ("grep -n value_20 a.py", f"20:{LINES[19]}\n"),
+        ('grep -rn "value_20" . | head -5', f"./a.py:20:{LINES[19]}\n./b.py:20:other\n"),
+        ("grep -n -A1 value_20 a.py", f"20:{LINES[19]}\n21-{LINES[20]}\n"),
+        ("git checkout b.py", "Updated 1 path from the index\n"),
+        ("python -m pytest", "1 passed\n"),
+        ("ls", "b.py\n"),
+    ],
+)
+def test_what_shows_nothing_else_of_the_file_ends_nothing(look: str, output: str) -> None:
+    """Between two changes: its lines at their places, as they were, or other files alone."""
+    story = story_of(CAT, ("sed -i '35d' a.py", ""), (look, output), ("sed -i '36d' a.py", ""))
+    assert story.do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared_to[0] == 0
 
 
 @pytest.mark.parametrize(

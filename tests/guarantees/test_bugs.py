@@ -181,15 +181,16 @@ def test_a_changed_file_is_shown(tmp_path: Path, preset: str, write: str) -> Non
 
 @pytest.mark.guarantee("bug-2", "false-reuse", "pitfall-12")
 def test_the_reference_that_follows_a_change_points_at_the_new_text(tmp_path: Path) -> None:
-    """Old, new, and old again: each reference points at the result that holds those very bytes."""
+    """Old, new, and old again: what the newest result contradicts is shown, and referred to from then on."""
     shop = Shop(tmp_path / "shop")
     steps = [shop.do(CAT)]
     for word in ("value_99", "value_12"):
         run_command(f"sed -i 's/value_\\(12\\|99\\) /{word} /' {FILE}", shop.folder)
         steps.append(shop.do(CAT))
-    assert [step.shown.kind for step in steps] == ["full", "full", "reference"]
-    assert steps[2].shown.refers_to == (0,)
-    assert steps[0].observation.output == shop.text()
+    steps.append(shop.do(CAT))
+    assert [step.shown.kind for step in steps] == ["full", "full", "full", "reference"]
+    assert steps[3].shown.refers_to == (2,)
+    assert steps[2].observation.output == shop.text()
 
 
 # Another session, another agent

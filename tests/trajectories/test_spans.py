@@ -72,14 +72,14 @@ def test_shell_results(result: object, observation: Observation) -> None:
 @pytest.mark.parametrize(
     ("arguments", "read"),
     [
-        ({}, Read("/a.py", 1, None, "→")),
-        ({"offset": 4}, Read("/a.py", 5, None, "→")),
+        ({}, Read("/a.py", 1, 500, "→")),
+        ({"offset": 4}, Read("/a.py", 5, 504, "→")),
         ({"limit": 9}, Read("/a.py", 1, 9, "→")),
         ({"offset": 4, "limit": 2}, Read("/a.py", 5, 6, "→")),
     ],
 )
 def test_a_read_asks_for_lines(arguments: dict[str, int], read: Read) -> None:
-    """The offset is the number of lines skipped."""
+    """The offset is the number of lines skipped, and without a limit the tool has one of its own."""
     assert only_step(tool("read_text_file", LINES, filePath="/a.py", **arguments)).action.call == read
 
 
@@ -95,7 +95,7 @@ def test_a_read_asks_for_lines(arguments: dict[str, int], read: Read) -> None:
 )
 def test_read_results(result: str, observation: Observation) -> None:
     """The tool's footer is a notice and not output; a line of the file that looks like it is output."""
-    action = Action('read_text_file {"filePath":"/a.py"}', call=Read("/a.py", numbering="→"))
+    action = Action('read_text_file {"filePath":"/a.py"}', call=Read("/a.py", 1, 500, "→"))
     assert only_step(tool("read_text_file", result, filePath="/a.py")) == Recorded(action, observation, 0)
 
 

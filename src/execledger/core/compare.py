@@ -19,7 +19,7 @@ from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Preset
 from execledger.core.records import Category, CommandRecord, Lines
-from execledger.core.seen import passages
+from execledger.core.seen import Passage, passages
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -112,15 +112,48 @@ def _evidence(
         return Shown("full", result=mark)
     lines = ledger.returned(record.view, observation) if record.view is not None else None
     end = lines.end if lines is not None else None
-    for step in reversed(ledger.same(action.thread, mark.digest)):
-        if step in visible:
+    equal = [step for step in reversed(ledger.same(action.thread, mark.digest)) if step in visible]
+    for step in equal:
+        if _newest(ledger, action, record, observation, mark, visible, step):
             runs = _runs(ledger, action, record, observation, visible, frozenset((step,)))
             return Shown("full", "", (step,), "same", (step,), mark, lines=told(runs or [], (step,)), end=end)
     runs = _runs(ledger, action, record, observation, visible)
     if runs is None:
-        return Shown("full", compared="different", result=mark)
+        # An equal result that a newer one supersedes is no place to refer to, but equal it is.
+        compared: Compared = "same" if equal else "different"
+        return Shown("full", compared=compared, compared_to=tuple(equal[:1]), result=mark)
     steps = _steps(runs)
     return Shown("full", "", steps, "covered", steps, mark, lines=told(runs, steps), end=end)
+
+
+def _newest(
+    ledger: Ledger,
+    action: Action,
+    record: CommandRecord,
+    observation: Observation,
+    mark: Fingerprint,
+    visible: Container[int],
+    step: int,
+) -> bool:
+    """No visible result newer than ``step``, whose result is equal, shows or may show the same differently."""
+    repeated = ledger.repeated(action, record)
+    if repeated is not None and repeated > step and repeated in visible and _digest(ledger, repeated) != mark.digest:
+        return False
+    path = record.view.path if record.view is not None else ""
+    seen = ledger.seen(action.thread, path) if path else None
+    lines = ledger.returned(record.view, observation) if record.view is not None and seen is not None else None
+    if seen is not None and lines is not None and lines.certain:
+        recent = step >= ledger.since(action.thread, path, visible)
+        return recent and not any(seen.contradicted(one, visible, step) for one in passages(lines))
+    if step < ledger.since_any(action.thread, path, visible):
+        return False
+    if path:
+        return seen is None or not seen.shown_since(step, visible)
+    return not any(
+        found.contradicted(Passage(-1, place, (text,)), visible, step)
+        for found, shown in ledger.sighted(action, record, observation.output)
+        for place, text in shown
+    )
 
 
 def _runs(
@@ -143,7 +176,7 @@ def _runs(
     runs: Held = []
     asked = passages(lines)
     for one in asked:
-        held = seen.held(one, visible, ledger.unclear(action.thread, visible), min_run)
+        held = seen.held(one, visible, ledger.since(action.thread, record.view.path, visible), min_run)
         held = held if among is None else [run for run in held if run[1] in among]
         found = cut(Lines(one.first, one.last), held, min_run, alone=len(asked) == 1)
         if found is None:

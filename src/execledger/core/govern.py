@@ -178,7 +178,7 @@ def seen_content(case: Case) -> Decision | None:
 def _believable(case: Case, view: View, runs: Held) -> bool:
     """Each run is at its place in the result that is referred to, and no newer visible result shows it differently."""
     seen = case.ledger.seen(case.action.thread, view.path)
-    since = case.ledger.unclear(case.action.thread, case.visible)
+    since = case.ledger.since(case.action.thread, view.path, case.visible)
     for lines, step in runs:
         shown = seen.passage(step, lines) if seen is not None else None
         if seen is None or shown is None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import posixpath
 from collections import deque
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 
 from msgspec import Struct
 
 from execledger.core import anchor, compare, govern, inform
-from execledger.core.actions import Action, Edit, Observation
+from execledger.core.actions import Action, Aside, Edit, Observation, Patch, Search, Write
 from execledger.core.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
 from execledger.core.faults_seen import named_files
 from execledger.core.fingerprint import digest, fingerprint
@@ -20,10 +20,11 @@ from execledger.core.lines import Returned, returned
 from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy
-from execledger.core.records import Category, CommandRecord, Effects, Lines, View
+from execledger.core.recency import ANY, Recency
+from execledger.core.records import Category, CommandRecord, Effects, Lines, Scope, View
 from execledger.core.seal import ending
 from execledger.core.seen import SeenLines
-from execledger.core.sights import sights
+from execledger.core.sights import all_placed, nameless, sights
 from execledger.core.understand import classify
 from execledger.core.withheld import marked
 from execledger.redact import redact
@@ -92,6 +93,7 @@ class Ledger:
         self._seen: dict[tuple[str, str], SeenLines] = {}
         self._named: dict[tuple[str, str], list[str]] = {}
         self._unclear: dict[str, deque[int]] = {}
+        self._recency = Recency()
         self._moved = False
         self._same: dict[tuple[str, str], list[int]] = {}
         self._repeats: dict[tuple[str, str | None, str], int] = {}
@@ -176,9 +178,30 @@ class Ledger:
         """The lines of ``path`` that were shown on ``thread``."""
         return self._seen.get((thread, path))
 
-    def unclear(self, thread: str, visible: Container[int]) -> int:
-        """The newest visible step whose output may show lines of any file; -1 if there is none."""
-        return next((step for step in reversed(self._unclear.get(thread, ())) if step in visible), -1)
+    def since(self, thread: str, path: str, visible: Container[int]) -> int:
+        """The oldest step whose result may be referred to for lines of ``path`` at known places; -1 if any may.
+
+        A newer visible result may show other lines there: a reader of files that only the shell knows, or whatever was
+        printed between two changes of the file.
+        """
+        unclear = next((step for step in reversed(self._unclear.get(thread, ())) if step in visible), -1)
+        return max(unclear, self._recency.since(thread, path, visible))
+
+    def since_any(self, thread: str, path: str, visible: Container[int]) -> int:
+        """The same for a result without known places: of ``path``, or of no one file if that is empty."""
+        return self._recency.since_any(thread, path, visible)
+
+    def sighted(
+        self, action: Action, record: CommandRecord, output: str
+    ) -> Iterator[tuple[SeenLines, list[tuple[int, str]]]]:
+        """The single lines that an output shows with their places, by the file; only files that were read before."""
+        hits: dict[str, list[tuple[int, str]]] = {}
+        for name, place, text in sights(action, output):
+            hits.setdefault(name, []).append((place, text))
+        for name, lines in hits.items():
+            named = (name,) if name else self._searched(action, record)
+            for seen in {id(one): one for each in named for one in self._meant(action.thread, each)}.values():
+                yield seen, [(place, redact(text)) for place, text in lines if seen.covers(place)]
 
     def name_of(self, path: str) -> str:
         """A file's name for people and models: relative while every command has started in the same directory."""
@@ -222,6 +245,7 @@ class Ledger:
         self.results.append(result)
         self._calls[result.thread] = result.ordinal + 1
         observed = self._observe(at, step, record, result)
+        self._date(at, step, record, result, placed=observed is not None)
         here = step.inherits is None
         if ran and here:
             self._advance(at, step, record)
@@ -321,6 +345,7 @@ class Ledger:
         if (thread, path) not in self._seen:
             self._seen[thread, path] = SeenLines()
             self._named.setdefault((thread, path.rpartition("/")[2]), []).append(path)
+            self._recency.follow(path)
         self._seen[thread, path].add(at, shown)
 
     def _glance(self, at: int, step: Step, record: CommandRecord) -> None:
@@ -336,22 +361,45 @@ class Ledger:
                 seen.close(at)
         if "" in record.shows:
             self._unclear.setdefault(thread, deque(maxlen=MAX_UNCLEAR)).append(at)
-        hits: dict[str, list[tuple[int, str]]] = {}
-        for name, place, text in sights(step.action, output):
-            hits.setdefault(name, []).append((place, text))
-        for name, lines in hits.items():
-            named = (name,) if name else (*record.looks_at, *record.writes)
-            for seen in {id(one): one for each in named for one in self._meant(thread, each)}.values():
-                seen.doubt(at, ((place, redact(text)) for place, text in lines if seen.covers(place)))
+        for seen, lines in self.sighted(step.action, record, output):
+            seen.doubt(at, lines)
+
+    def _searched(self, action: Action, record: CommandRecord) -> tuple[str, ...]:
+        """The files that lines without a name may be of."""
+        if isinstance(action.call, Search):
+            return tuple(path for path in self._recency.named(action.command) if path in action.command)
+        return (*record.looks_at, *record.writes)
 
     def _meant(self, thread: str, name: str) -> list[SeenLines]:
-        """The files that ``name`` may mean: relative to an unknown directory, every one whose name ends so."""
+        """The files that ``name`` may mean: relative to a directory that is not known, every one whose name ends so."""
         path = posixpath.normpath(name) if name else ""
+        while path.startswith("../"):
+            path = path[3:]
         if path.startswith("/"):
             known = self._seen.get((thread, path))
             return [known] if known is not None else []
         paths = self._named.get((thread, path.rpartition("/")[2]), ())
         return [self._seen[thread, one] for one in paths if one.endswith(f"/{path}")]
+
+    def _date(self, at: int, step: Step, record: CommandRecord, result: Result, *, placed: bool) -> None:
+        """Note which files the step changed, as far as that can be told, and which its result may show."""
+        action, observation, recency = step.action, step.observation, self._recency
+        if result.print is not None:
+            paths = {path if path.startswith("/") else ANY for path in record.writes}
+            if record.scope is Scope.TREE:
+                paths.add(ANY)
+            elif record.effects is Effects.UNKNOWN and record.category is not Category.TEST:
+                paths.update(recency.named(action.command))
+            for path in paths:
+                recency.change(at, path)
+        printed = f"{observation.output}\n{observation.stderr}"
+        if result.kind == "reference" or not printed.strip():
+            return
+        recency.result(at, action.thread)
+        if placed or _says_only_what_it_did(action, record) or all_placed(action, printed):
+            return
+        for path in (ANY,) if nameless(action, record) else recency.named(f"{action.command}\n{printed}"):
+            recency.look(at, action.thread, path)
 
     def _confirm(self, at: int, step: Step, record: CommandRecord) -> None:
         """A reference after running: what it points at was found to be true just now, at the places that it names."""
@@ -415,3 +463,9 @@ class Ledger:
             self.interventions += 1
             self.nudges += 1
             self.last_nudge[step.action.thread] = at
+
+
+def _says_only_what_it_did(action: Action, record: CommandRecord) -> bool:
+    """Its output is a message about its own work: a tool that edits, or one program that writes and shows nothing."""
+    alone = record.programs == 1 and record.effects is Effects.LISTED and not (record.shows or record.texts)
+    return alone or isinstance(action.call, Edit | Write | Patch | Aside)

@@ -52,11 +52,12 @@ class Passage(Struct, frozen=True):
 class SeenLines:
     """The lines of one file that were shown on one thread, oldest result first."""
 
-    __slots__ = ("_passages", "_withheld")
+    __slots__ = ("_dropped", "_passages", "_withheld")
 
     def __init__(self) -> None:
         """Nothing was shown yet."""
         self._passages: list[Passage] = []
+        self._dropped = -1
         self._withheld: frozenset[str] = frozenset()
 
     def add(self, step: int, shown: Returned) -> None:
@@ -117,6 +118,28 @@ class SeenLines:
                 closed[gone:] = b"\1" * (count - gone)
         return found
 
+    def shown_since(self, step: int, visible: Container[int]) -> bool:
+        """A visible result newer than ``step`` shows or may show lines of the file."""
+        return step < self._dropped or any(one.step > step and one.step in visible for one in self._passages)
+
+    def contradicted(self, asked: Passage, visible: Container[int], step: int) -> bool:
+        """A visible result newer than ``step`` shows or may show these lines, or what is behind them, differently."""
+        if step < self._dropped:
+            return True
+        texts = self.known(asked.texts)
+        for one in reversed(self._passages):
+            if one.step <= step:
+                break
+            if one.step not in visible:
+                continue
+            low, high = max(asked.first, one.first), min(asked.last, one.last)
+            mine = texts[low - asked.first : high - asked.first + 1] if low <= high else ()
+            theirs = one.texts[low - one.first : high - one.first + 1] if low <= high else ()
+            beyond = one.end is not None and one.end < asked.last
+            if one.first == 0 or mine != theirs or beyond or _ends_elsewhere(asked, one):
+                return True
+        return False
+
     def passage(self, step: int, lines: Lines) -> Passage | None:
         """What ``step`` showed at these places; None if it did not show all of them."""
         assert lines.last is not None
@@ -130,6 +153,7 @@ class SeenLines:
     def _keep(self, passages: Iterable[Passage]) -> None:
         self._passages += passages
         if len(self._passages) > MAX_PASSAGES:
+            self._dropped = self._passages[-MAX_PASSAGES // 2 - 1].step
             del self._passages[: -MAX_PASSAGES // 2]
 
     def _differs(self, hit: Passage) -> bool:

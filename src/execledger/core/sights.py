@@ -10,9 +10,22 @@ from collections.abc import Iterator
 
 from execledger.core.actions import Action, Edit, Patch, Search, Write
 from execledger.core.lines import MAX_RESULT
+from execledger.core.records import Category, CommandRecord
 
 SEARCHES = re.compile(r"\b(?:\w*grep|rg|ag|ack)\b")
 """A command with a search in it."""
+QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\$`]|\\.)*\"")
+"""A quoted word in which the shell replaces nothing."""
+PLAIN_SEARCH = re.compile(
+    r"(?:cd [\w./-]+ && )?(?:git )?[ef]?grep(?=.* -\w*n)"
+    r"(?: -[nrRiIEFGPwxHs]+| -[ABC] ?\d+| --(?:include|exclude|exclude-dir)=[\w./-]+| (?!-)[\w./,:=@%+-]+)+"
+    r"(?: 2>/dev/null)?(?: \| (?:head|tail)(?: -n)?(?: -?\d+)?)?"
+)
+"""One search that prints whole lines with their numbers, the quoted words in it replaced by plain ones."""
+SHOWS_LINES = re.compile(r"\b(?:\w*grep|rg|ag|ack|git|diff|cmp|comm)\b")
+"""A command with a program in it that shows lines of files and is no plain reader."""
+WITHOUT_NAMES = re.compile(r" -\w*[hI]| --no-filename")
+"""An option of a search that leaves the names of files out."""
 HIT = re.compile(r"(?:([^:]+):)?(\d{1,9}):(.*)")
 """A line of ``grep -n``."""
 BESIDE = re.compile(r"(^|-)(\d{1,9})-")
@@ -33,10 +46,36 @@ def sights(action: Action, output: str) -> Iterator[Sight]:
         return
     if isinstance(action.call, Edit | Write | Patch):
         yield from (("", int(found["place"]), found["text"]) for found in ECHO.finditer(output))
-    elif isinstance(action.call, Search) or SEARCHES.search(action.command):
+    elif searches(action):
         yield from _hits(output)
     if "\n@@ -" in output:
         yield from _hunks(output)
+
+
+def searches(action: Action) -> bool:
+    """It is a search, or a command with one in it."""
+    return isinstance(action.call, Search) or bool(SEARCHES.search(action.command))
+
+
+def nameless(action: Action, record: CommandRecord) -> bool:
+    """It may show lines of files that neither its words nor its output name."""
+    looks = record.category in (Category.SEARCH, Category.INSPECT) and SHOWS_LINES.search(action.command)
+    if not looks or action.call is not None:
+        return False
+    return not record.literal or bool(WITHOUT_NAMES.search(action.command))
+
+
+def all_placed(action: Action, output: str) -> bool:
+    """Every line of the output is a hit of one plain search, so that all of it is told by ``sights``."""
+    command = " ".join(QUOTED.sub("q", action.command).split())
+    plain = action.call is None and PLAIN_SEARCH.fullmatch(command)
+    if len(output) > MAX_RESULT or not (plain or isinstance(action.call, Search)):
+        return False
+    lines = [line for line in output.split("\n") if line and line != "--"]
+    hits = list(map(HIT.match, lines))
+    # Among lines of context of several files, what is name and what is text can't be told for certain.
+    alike = len({bool(hit and hit[1]) for hit in hits}) == 1
+    return alike and (all(hits) or sum(1 for _ in _hits(output)) == len(lines))
 
 
 def _hits(output: str) -> Iterator[Sight]:

@@ -22,6 +22,8 @@ from execledger.trajectories.usage import model_call, told
 
 _OWN_FOLDER = "/memory/sessions"
 """Where the harness keeps its notes: calls that name it are its own, not the agent's."""
+_LIMIT = 500
+"""Lines that the reading tool returns where the call has no limit."""
 _FOOTER = re.compile(r"\n\n(\[Showing \d+ lines starting at line \d+\.[^\n]*\])\Z")
 
 
@@ -133,11 +135,11 @@ def _call(span: _Span) -> Call:
     match span.tool:
         case "read_text_file":
             read = msgspec.convert(span.arguments, _ReadArguments)
-            if read.offset < 0 or (read.limit is not None and read.limit < 1):
+            limit = _LIMIT if read.limit is None else read.limit
+            if read.offset < 0 or limit < 1:
                 return actions.Run()
             # The offset counts the lines skipped, so the first line shown is the next one.
-            last = None if read.limit is None else read.offset + read.limit
-            return Read(read.file_path, first=read.offset + 1, last=last, numbering="→")
+            return Read(read.file_path, first=read.offset + 1, last=read.offset + limit, numbering="→")
         case "grep_search" | "search_files":
             return Search()
         case "edit_file":

@@ -32,7 +32,6 @@ def figures(found: Sequence[Report]) -> str:
         "not run": sum(one.suppressed for one in found),
         "partial": sum(one.partial for one in found),
         "misleading": sum(len(one.misleading) for one in found),
-        "superseded": sum(one.superseded for one in found),
         "elsewhere": sum(one.elsewhere for one in found),
         "views": sum(one.views for one in found),
         "claims": sum(one.claims for one in found),

@@ -65,8 +65,6 @@ class Reader:
 
     folder: Path
     results: list[Result] = field(default_factory=list)
-    superseded: int = 0
-    """References to an equal output, behind which a newer result shows one of its places differently."""
     elsewhere: int = 0
     """References to an equal output that shows other lines, or another file."""
 
@@ -145,7 +143,8 @@ class Reader:
                 raise Misled(
                     "output", f"the output is not the same: {_differ(split(first.shown), split(truth.output))}"
                 )
-            self.superseded += self._newer(truth, [first]) is not None
+            if why := self._newer(truth, [first]):
+                raise Misled("newer", why)
             shown = {(piece.path, line.number) for piece in first.pieces for line in piece.lines}
             self.elsewhere += not shown.issuperset((piece.path, line.number) for piece, line in truth.lines)
             return

@@ -58,7 +58,6 @@ class Report:
     references: int = 0
     suppressed: int = 0
     partial: int = 0
-    superseded: int = 0
     elsewhere: int = 0
     claims: int = 0
     views: int = 0
@@ -332,7 +331,7 @@ def play(seed: int, preset: str = "verified", *, tools: bool = False) -> Report:
                 report.commands.append(f"(these results are gone: {sorted(remaining.gone)})")
             ask = pending.pop() if pending else author.next()
             _step(world, ledger, reader, ask, report, remaining, limit)
-        report.steps, report.superseded, report.elsewhere = length, reader.superseded, reader.elsewhere
+        report.steps, report.elsewhere = length, reader.elsewhere
     return report
 
 
