@@ -270,3 +270,40 @@ def test_no_freshness_is_claimed_of_what_another_thread_was_born_with() -> None:
     action = story.action("cat a.py", thread="child")
     story.ledger.record(Step(action, Allow("inherited"), first.observation, Shown("full"), inherits=0))
     assert "a.py: whole, 20 lines (in context)" in story.ledger.inform(None, False, "child").text
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "write", ["sed -i s/x/y/ a.py", "echo x >> a.py", "git checkout -- .", "git stash", "mv a.py b.py"]
+)
+def test_a_file_may_be_stale_after_a_write_that_failed(write: str, policy: Policy) -> None:
+    """It may have changed nothing, or half of what it was to change: no more is said, and the file is read anew."""
+    story = Story(policy=policy, sealed=True)
+    story.do("cat a.py", text(20))
+    story.do(write, "error\n", 1)
+    assert (status(story), isinstance(story.ask("cat a.py"), Reuse)) == (
+        "whole, 20 lines (possibly stale, in context)",
+        False,
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("write", ["sed -i s/x/y/ a.py", "echo x >> a.py", "git checkout -- a.py", "mv a.py b.py"])
+def test_a_file_is_stale_after_a_write_to_it_that_succeeded(write: str, policy: Policy) -> None:
+    """And a later write that fails takes nothing back."""
+    story = Story(policy=policy, sealed=True)
+    story.do("cat a.py", text(20))
+    story.do(write)
+    assert status(story) == "whole, 20 lines (stale, in context)"
+    story.do("sed -i s/y/z/ a.py", "error\n", 1)
+    assert status(story) == "whole, 20 lines (stale, in context)"
+
+
+@BOTH
+@pytest.mark.parametrize("write", ["git checkout -- .", "git stash", "git checkout main"])
+def test_a_file_may_be_stale_after_a_write_that_need_not_have_reached_it(write: str, policy: Policy) -> None:
+    """What rewrites folders leaves many files as they were."""
+    story = Story(policy=policy, sealed=True)
+    story.do("cat a.py", text(20))
+    story.do(write)
+    assert status(story) == "whole, 20 lines (possibly stale, in context)"

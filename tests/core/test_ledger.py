@@ -76,13 +76,13 @@ def test_an_elided_read_leaves_a_record_of_both_ends() -> None:
 
 
 def test_a_record_holds_the_counters_of_its_time() -> None:
-    """Local, global, and how many commands that may write had run."""
+    """Local, global, how many commands that may write had run, and how many edits of the file succeeded."""
     story = Story()
     story.do("echo x > a.py")
     story.do("echo x > b.py")
     story.do("python -m pytest", "ok\n")
     story.do("cat a.py", text(3))
-    assert story.ledger.observed("", "/repo/a.py") == [ObservationRecord(3, (Lines(1, 3),), 3, 1, 2, 3, 3)]
+    assert story.ledger.observed("", "/repo/a.py") == [ObservationRecord(3, (Lines(1, 3),), 3, 1, 2, 3, 3, 1)]
 
 
 def test_a_read_that_was_not_run_leaves_no_record_of_its_own() -> None:

@@ -65,9 +65,9 @@ def by_ledger(ledger: Ledger, threads: tuple[str, ...] = ("",)) -> LineMap:
     lines: LineMap = {}
     for thread in threads:
         for path, seen in ledger.files(thread).items():
-            local, calm = ledger.modifications.local(path), not ledger.disturbed
+            counters, calm = ledger.modifications.counters(path), not ledger.disturbed
             for record in seen.records:
-                word = status(ledger, record, local, sealed=calm).removesuffix(", ") or "no claim"
+                word = status(ledger, record, counters, sealed=calm).removesuffix(", ") or "no claim"
                 for run in record.ranges:
                     whole = absolute(run, end_of(seen.records, record))
                     for line in range(whole.first, (whole.last or 0) + 1) if whole else ():

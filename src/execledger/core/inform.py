@@ -103,16 +103,16 @@ def _refresh(
     ledger: Ledger, path: str, seen: FileSeen, visible: Container[int], sealed: bool, since: int | None
 ) -> None:
     """Bring the file's line up to date: its seen ranges, each with its status and whether it is still in context."""
-    local = ledger.modifications.local(path)
-    if since is not None and seen.settled == (local, since):
+    counters = ledger.modifications.counters(path)
+    if since is not None and seen.settled == (counters, since):
         return
     # What lies elsewhere may change without a command: of it, nothing is claimed.
     sealed = sealed and beneath(path, ledger.home)
     words = [
-        status(ledger, sight.record, local, sealed) + context(ledger, sight.record, visible) for sight in seen.sights
+        status(ledger, sight.record, counters, sealed) + context(ledger, sight.record, visible) for sight in seen.sights
     ]
     # What is stale or possibly stale stays so until this file is written or read again.
-    seen.settled = (local, since) if all("stale, " in word for word in words) else None
+    seen.settled = (counters, since) if all("stale, " in word for word in words) else None
     if words == seen.words and words:
         return
     groups: dict[str, list[Sight]] = {}
@@ -129,11 +129,12 @@ def _grouped(group: list[Sight]) -> str:
     return spans(tuple(run for sight in group for run in sight.ranges), group[0].record.end)
 
 
-def status(ledger: Ledger, record: ObservationRecord, local: int, sealed: bool) -> str:
-    """The status word of an observation, with its comma; "" makes no claim. ``local`` is the file's counter now."""
-    if record.local != local:
+def status(ledger: Ledger, record: ObservationRecord, counters: tuple[int, int], sealed: bool) -> str:
+    """The status word of an observation, with its comma; "" makes no claim. ``counters`` are the file's own, now."""
+    local, edits = counters
+    if record.edits != edits:
         return "stale, "
-    if record.everywhere != ledger.modifications.everywhere:
+    if record.local != local or record.everywhere != ledger.modifications.everywhere:
         return "possibly stale, "
     if ledger.policy.preset is Preset.PAPER:
         # Behind a command of unknown effects the counters don't tell; those of tests are taken to change no source.

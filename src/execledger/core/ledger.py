@@ -413,17 +413,18 @@ class Ledger:
                 self._note(step, view.path, at, ranges, shown.end if ended else None, holder)
 
     def _note(self, step: Step, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, holder: int) -> None:
-        local: int | None = self.modifications.local(path)
+        counters: tuple[int, int] | None = self.modifications.counters(path)
         if step.inherits is not None:
             origin = self.observed(self.results[step.inherits].thread, path)
-            local = next((record.local for record in origin if record.step == step.inherits), None)
-        if local is None:
+            counters = next(((one.local, one.edits) for one in origin if one.step == step.inherits), None)
+        if counters is None:
             # The record was let go of: nobody knows any more how often the file had changed by then.
             return
         files = self._files.setdefault(step.action.thread, {})
         seen = files.pop(path, None) or FileSeen(self.name_of(path))
         files[path] = seen
-        seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), holder))
+        local, edits = counters
+        seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), holder, edits))
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Counters, scripts and disturbances: what the step changed or may have changed."""

@@ -38,6 +38,7 @@ class Modifications:
         """Files that count, the most recently modified last."""
         self._scratch = Scratch()
         self._counters: dict[str, int] = {}
+        self._edits: dict[str, int] = {}
 
     def local(self, path: str) -> int:
         """The change counter of ``path``: its own, its folders', and that of writes to anywhere."""
@@ -47,6 +48,10 @@ class Modifications:
             total += self._counters.get(path[:at], 0)
             at = path.rfind("/", 0, at)
         return total
+
+    def counters(self, path: str) -> tuple[int, int]:
+        """The change counter of ``path``, and how many writes to this very file succeeded."""
+        return self.local(path), self._edits.get(path, 0)
 
     def transient(self, path: str, home: str | None) -> bool:
         """Changes of ``path`` are left out: it is a backup, a log or a scratch file; ``home`` is where the work is."""
@@ -72,6 +77,8 @@ class Modifications:
             # Relative to an unknown folder, it may be any file.
             key = path if path.startswith("/") else ""
             self._counters[key] = self._counters.get(key, 0) + 1
+            if not failed:
+                self._edits[path] = self._edits.get(path, 0) + 1
             if not self.transient(path, home):
                 counts = True
                 if failed:

@@ -38,6 +38,8 @@ class ObservationRecord(Struct, frozen=True):
     """How many commands that may write had run."""
     holder: int
     """The step whose result shows the text: this one, or the one that its reference points at."""
+    edits: int = 0
+    """How many writes to this very file had succeeded."""
 
 
 class Sight(Struct, frozen=True):

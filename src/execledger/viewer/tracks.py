@@ -70,11 +70,11 @@ class Track(Struct):
     """What happened to it."""
     glimpses: list[Glimpse] = field(default_factory=list)
     """The observation records, oldest first, of every thread."""
-    counters: list[tuple[int, int]] = field(default_factory=list)
-    """Its change counter at first, and each time that it moved: the step, and the counter behind it."""
+    counters: list[tuple[int, tuple[int, int]]] = field(default_factory=list)
+    """Its change counters at first, and each time that one moved: the step, and the counters behind it."""
 
-    def counter(self, at: int) -> int:
-        """Its change counter behind step ``at``."""
+    def counter(self, at: int) -> tuple[int, int]:
+        """Its change counters behind step ``at``."""
         return self.counters[bisect_right(self.counters, at, key=lambda moved: moved[0]) - 1][1]
 
     def end(self, local: int) -> int | None:
@@ -182,7 +182,7 @@ class Tracks:
 
     def _seen(self, at: int, path: str, observed: ObservationRecord) -> None:
         """Note one observation record of the step."""
-        track = self._track(path, observed.local)
+        track = self._track(path, (observed.local, observed.edits))
         end = observed.end or track.end(observed.local)
         ranges = union((), tuple(filter(None, (absolute(run, end) for run in observed.ranges))))
         if apart := tuple((run.first, run.last or -1) for run in observed.ranges if run.first < 0 and end is None):
@@ -208,13 +208,16 @@ class Tracks:
         for path in record.writes:
             written = changes.recent.get(path)
             if written is not None and written.step == at and path.startswith("/"):
-                self._track(path, 0)
+                self._track(path, (0, 0))
         for track in self.files.values():
-            local = changes.local(track.path)
-            if local != track.counter(at):
-                track.counters.append((at, local))
-                track.events.append((at, "changed", self._symbols.get(track.path, ())))
-                self._current.pop(track.path, None)
+            before, now = track.counter(at), changes.counters(track.path)
+            if now != before:
+                track.counters.append((at, now))
+                current = self._current.pop(track.path, None)
+                if now[1] != before[1]:
+                    track.events.append((at, "changed", self._symbols.get(track.path, ())))
+                elif current is not None:
+                    track.events.append((at, "suspect"))
 
     def _suspect(self, at: int) -> None:
         """Something ran that may have written to any file."""
@@ -222,24 +225,24 @@ class Tracks:
             track.events.append((at, "suspect"))
         self._current.clear()
 
-    def _track(self, path: str, local: int) -> Track:
-        """The track of a file; a new one begins with the change counter ``local``."""
+    def _track(self, path: str, counters: tuple[int, int]) -> Track:
+        """The track of a file; a new one begins with the change counters ``counters``."""
         track = self.files.get(path)
         if track is None:
-            track = self.files[path] = Track(path, shown_name(path, self.ledger.home), counters=[(-1, local)])
+            track = self.files[path] = Track(path, shown_name(path, self.ledger.home), counters=[(-1, counters)])
         return track
 
 
 def _spans(moment: Ledger, track: Track, at: int, calm: bool) -> list[Span]:
     """The lines of one file; a newer sight hides an older one of the same lines."""
-    local = track.counter(at)
+    counters = track.counter(at)
     hidden: tuple[Lines, ...] = ()
     spans: list[Span] = []
     for glimpse in _newest_first(track, at):
         left = subtract(glimpse.ranges, hidden)
         if left:
             hidden = union(hidden, left)
-            state = status(moment, glimpse.record, local, sealed=calm).removesuffix(", ") or UNTOLD
+            state = status(moment, glimpse.record, counters, sealed=calm).removesuffix(", ") or UNTOLD
             spans += [(run.first, run.last or run.first, state, glimpse.record.step) for run in left]
     return sorted(spans)
 
