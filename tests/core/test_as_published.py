@@ -307,3 +307,64 @@ def test_a_file_may_be_stale_after_a_write_that_need_not_have_reached_it(write: 
     story.do("cat a.py", text(20))
     story.do(write)
     assert status(story) == "whole, 20 lines (possibly stale, in context)"
+
+
+# "The current focus lists the files most recently modified by the agent."
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mkdir newdir",
+        "mkdir -p src/new.d",
+        "git checkout -- .",
+        "git restore src",
+        "git clean -fd build",
+        "rm -rf build",
+        "mv src lib",
+        "cp -r src lib",
+        "cp -r src lib/",
+        "chmod -R u+w src",
+        "python - <<'E'\nimport os\nos.makedirs('newdir')\nE",
+        "find . -name x -exec rm -rf build {} +",
+    ],
+)
+def test_the_focus_lists_no_folders(command: str, policy: Policy) -> None:
+    """They count as changed all the same."""
+    story = Story(policy=policy)
+    story.do(command)
+    assert (modified(story), unmoved(story)) == ([], False)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("sed -i s/a/b/ Makefile", ["Makefile"]),
+        ("echo x >> AUTHORS", ["AUTHORS"]),
+        ("echo x | tee LICENSE", ["LICENSE"]),
+        ("touch NEWS", ["NEWS"]),
+        ("mkdir -p pkg && echo x > pkg/__init__.py", ["pkg/__init__.py"]),
+        ("rm -rf Makefile && echo x > Makefile", ["Makefile"]),
+        ("git checkout -- src/a.py", ["src/a.py"]),
+        ("rm -rf build src/a.py", ["src/a.py"]),
+        ("mv a.py src", ["a.py"]),
+        ("python - <<'E'\nopen('a.py', 'w').write('x')\nE", ["a.py"]),
+        ("for x in 1; do echo $x >> hosts; done", ["hosts"]),
+    ],
+)
+def test_the_focus_lists_the_files_that_were_modified(command: str, files: list[str], policy: Policy) -> None:
+    """A name without an extension is that of a file where only files can be written."""
+    story = Story(policy=policy)
+    story.do(command)
+    assert modified(story) == files
+
+
+def test_a_file_that_is_known_stays_in_focus() -> None:
+    """Whatever its name looks like."""
+    story = Story(policy=PAPER)
+    story.do("sed -i s/a/b/ Makefile")
+    story.do("echo x > b.py")
+    story.do("git checkout -- Makefile")
+    assert modified(story) == ["Makefile", "b.py"]

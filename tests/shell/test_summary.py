@@ -67,7 +67,7 @@ def test_a_test_may_write_its_log() -> None:
 
 def test_an_opaque_command_claims_nothing() -> None:
     """What was found before it gave up still counts as a warning."""
-    found = Found(writes=["/r/a", "/r/a"], categories=[Category.MODIFY], scope=Scope.FILES)
+    found = Found(writes=["/r/a", "/r/a"], files=["/r/a"], categories=[Category.MODIFY], scope=Scope.FILES)
     assert opaque_record(" x & y ", "/r", "syntax", found) == CommandRecord(
         Category.MODIFY, "x & y", " x & y ", "/r", writes=("/r/a",), opaque="syntax", scope=Scope.FILES, background=True
     )

@@ -69,6 +69,7 @@ class Modifications:
         """Take in the writes that ``record`` names; ``home`` is where the work is.
 
         One that ``failed`` may have written all the same, so it moves the counters; but nothing is called modified.
+        Neither is a folder, unless it is known as a file that was modified before.
         """
         for path in record.creates:
             self._scratch.create(path)
@@ -81,7 +82,7 @@ class Modifications:
                 self._edits[path] = self._edits.get(path, 0) + 1
             if not self.transient(path, home):
                 counts = True
-                if failed:
+                if failed or (path in record.folders and path not in self.recent):
                     continue
                 before = self.recent.pop(path, None)
                 self.recent[path] = Modified(path, step, before.symbols if before else None)

@@ -109,6 +109,8 @@ class CommandRecord(Struct, frozen=True):
     """Files that it certainly names for writing, also where other effects are unknown."""
     creates: tuple[str, ...] = ()
     """Those of them that it writes as new files; that they were not there already is not certain."""
+    folders: tuple[str, ...] = ()
+    """Those of them that are folders, or are taken for folders because of their names."""
     effects: Effects = Effects.UNKNOWN
     """What it may change."""
     tests_alone: bool = False

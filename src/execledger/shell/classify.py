@@ -283,8 +283,11 @@ class _Walk:
         if part.writes:
             paths = [self._path(path) for path in part.writes]
             known = tuple(path for path in paths if path is not None)
-            creates = tuple(path for path in map(self._path, part.creates) if path is not None)
-            part = replace(part, writes=known, creates=creates)
+            creates, folders = (
+                tuple(path for path in map(self._path, named) if path is not None)
+                for named in (part.creates, part.folders)
+            )
+            part = replace(part, writes=known, creates=creates, folders=folders)
             if len(known) < len(paths):
                 part = replace(part, effects=Effects.UNKNOWN, scope=Scope.TREE)
         if part.texts:

@@ -67,6 +67,8 @@ class Part(Struct, frozen=True, kw_only=True):
     """The files that it names for writing, as they are spelled."""
     creates: tuple[str, ...] = ()
     """Those of them that it writes as new files; that they were not there already is not certain."""
+    folders: tuple[str, ...] = ()
+    """Those of them that are folders, or are taken for folders because of their names."""
     scope: Scope = Scope.NONE
     """How far its recognised writes reach."""
     view: View | None = None

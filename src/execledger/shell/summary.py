@@ -40,6 +40,8 @@ class Found(Struct):
     """The files named for writing."""
     creates: list[str] = field(default_factory=list)
     """Those of them that are written as new files."""
+    files: list[str] = field(default_factory=list)
+    """Those of them that are no folders."""
     scope: Scope = Scope.NONE
     """The widest scope of a recognised write."""
     views: list[Printed] = field(default_factory=list)
@@ -90,6 +92,7 @@ class Found(Struct):
         self.effects.append(part.effects)
         self.tests += part.effects is Effects.UNKNOWN and part.category is Category.TEST
         self.writes += part.writes
+        self.files += (path for path in part.writes if path not in part.folders)
         self._create(part.creates)
         self.scope = max(self.scope, part.scope)
         self.comparable = self.comparable and part.comparable
@@ -119,6 +122,7 @@ class Found(Struct):
             self.scope = max(self.scope, Scope.TREE)
             return
         self.writes.append(path)
+        self.files.append(path)
         if whole:
             self._create((path,))
         self.effects.append(Effects.LISTED)
@@ -144,6 +148,7 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         reads=tuple(_reads(found)),
         writes=tuple(dict.fromkeys(found.writes)),
         creates=tuple(dict.fromkeys(found.creates)),
+        folders=_folders(found),
         effects=effects,
         tests_alone=0 < found.tests == found.effects.count(Effects.UNKNOWN),
         view=_only_view(found) if comparable and not (found.noisy or found.upward) else None,
@@ -176,6 +181,7 @@ def opaque_record(command: str, cwd: str | None, reason: str, found: Found) -> C
         cwd=cwd,
         writes=tuple(dict.fromkeys(found.writes)),
         creates=tuple(dict.fromkeys(found.creates)),
+        folders=_folders(found),
         opaque=reason,
         shows=tuple(dict.fromkeys(found.shows)),
         scope=found.scope,
@@ -183,6 +189,11 @@ def opaque_record(command: str, cwd: str | None, reason: str, found: Found) -> C
         patches=tuple(found.patches),
         texts=tuple(found.texts),
     )
+
+
+def _folders(found: Found) -> tuple[str, ...]:
+    """What is written only where it is a folder."""
+    return tuple(path for path in dict.fromkeys(found.writes) if path not in found.files)
 
 
 def _widest(effects: list[Effects]) -> Effects:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from msgspec.structs import replace
+
 from execledger.core.records import Category, Effects, Scope
 from execledger.shell import programs
 from execledger.shell.options import literal_word
@@ -21,10 +23,13 @@ def understand(
     cwd: str | None = None,
     knowledge: Knowledge = NOTHING,
 ) -> Part:
-    """What the command does; a word that begins with ``$`` is a computed one."""
+    """What the command does, but for which of its files are taken for folders.
+
+    A word that begins with ``$`` is a computed one.
+    """
     name, *words = shlex.split(line)
     args = tuple(Word(word, None) if word.startswith("$") else literal_word(word) for word in words)
-    return PROGRAMS[name](Invocation(name, args, body, fed, cwd, knowledge))
+    return replace(PROGRAMS[name](Invocation(name, args, body, fed, cwd, knowledge)), folders=())
 
 
 def kind(line: str) -> tuple[str | None, str]:

@@ -65,4 +65,4 @@ def compressor(call: Invocation) -> Part:
         return inspects()
     if given(call.args, "lt", ("--list", "--test")):
         return searches()
-    return touched(files, certain=False)
+    return touched(files, certain=False, files=True)

@@ -25,7 +25,7 @@ def tee(call: Invocation) -> Part:
     options = parse_options(call.args, "aip", TEE)
     if not options.operands and not options.unknown:
         return inspects(selection=ALL if call.fed else None)
-    part = touched((word.literal for word in options.operands), certain=not options.unknown)
+    part = touched((word.literal for word in options.operands), certain=not options.unknown, files=True)
     body = call.body
     carried = tuple((path, body) for path in part.writes if body is not None)
     return replace(part, selection=ALL, texts=carried, creates=() if options.has("a") else part.writes)
@@ -35,7 +35,7 @@ def tee(call: Invocation) -> Part:
 def sponge(call: Invocation) -> Part:
     """It writes all of its input into its one file."""
     options = parse_options(call.args, "a")
-    return touched((word.literal for word in options.operands), certain=not options.unknown)
+    return touched((word.literal for word in options.operands), certain=not options.unknown, files=True)
 
 
 SIMPLE: dict[str, tuple[str, dict[str, str]]] = {
@@ -60,7 +60,10 @@ SIMPLE: dict[str, tuple[str, dict[str, str]]] = {
 def simple(call: Invocation) -> Part:
     """Every operand is changed."""
     options = parse_options(call.args, *SIMPLE[call.name])
-    part = touched((word.literal for word in options.operands), certain=not options.unknown)
+    files = call.name not in ("rm", "rmdir", "mkdir", "trash")
+    part = touched((word.literal for word in options.operands), certain=not options.unknown, files=files)
+    if call.name in ("mkdir", "rmdir"):
+        part = replace(part, folders=part.writes)
     return replace(part, creates=part.writes) if call.name in ("touch", "mkdir") else part
 
 
@@ -140,7 +143,7 @@ def dd(call: Invocation) -> Part:
         return runs(Category.MODIFY, scope=Scope.TREE)
     if not outputs:
         return inspects(volatile=True)
-    return touched(None if word.literal is None else word.literal[3:] for word in outputs)
+    return touched((None if word.literal is None else word.literal[3:] for word in outputs), files=True)
 
 
 @program("rsync")

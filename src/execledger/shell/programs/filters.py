@@ -45,7 +45,7 @@ def output_option(spec: str, long: Mapping[str, str], volatile: bool = False) ->
         options = parse_options(call.args, spec, long)
         odd = bool(options.unknown) or options.has("X")
         if options.has("o"):
-            return touched((word.literal for word in options.values("o")), certain=not odd)
+            return touched((word.literal for word in options.values("o")), certain=not odd, files=True)
         if odd:
             return runs(Category.INSPECT)
         return inspects(volatile=volatile or options.has("R"))
@@ -80,7 +80,7 @@ def xxd(call: Invocation) -> Part:
 def _second_operand(words: tuple[Word, ...], doubtful: bool) -> Part:
     if doubtful:
         return runs(Category.INSPECT)
-    return touched(word.literal for word in words) if words else inspects()
+    return touched((word.literal for word in words), files=True) if words else inspects()
 
 
 @program("yq", "xq", "tomlq")

@@ -85,6 +85,7 @@ def _together(acts: list[Part]) -> Part:
     return runs(
         strongest(Category.SEARCH, *(act.category for act in doubtful)),
         writes=tuple(dict.fromkeys(path for act in doubtful for path in act.writes)),
+        folders=tuple(dict.fromkeys(path for act in doubtful for path in act.folders)),
         scope=max(act.scope for act in doubtful),
         unknown=any(act.unknown for act in doubtful),
     )

@@ -26,16 +26,29 @@ def texts(words: Iterable[Word]) -> list[str]:
     return [word.literal or "" for word in words]
 
 
-def touched(paths: Iterable[str | None], category: Category = Category.MODIFY, *, certain: bool = True) -> Part:
-    """A part that changes the files ``paths``, and nothing else if it is ``certain`` and none of them is computed."""
+def folders_among(paths: Iterable[str]) -> tuple[str, ...]:
+    """Paths that are taken for folders: their names have no extension."""
+    return tuple(path for path in paths if not SUFFIXED.fullmatch(path))
+
+
+def touched(
+    paths: Iterable[str | None], category: Category = Category.MODIFY, *, certain: bool = True, files: bool = False
+) -> Part:
+    """A part that changes ``paths``, and nothing else if it is ``certain`` and none of them is computed.
+
+    With ``files``, none of them is a folder.
+    """
     named = list(paths)
     known = tuple(dict.fromkeys(path for path in named if path and not DEVICES.fullmatch(path)))
     # A program without operands may get them from elsewhere, as behind ``xargs``.
+    folders = () if files else folders_among(known)
     if None in named or not named:
-        return runs(category, writes=known, scope=Scope.TREE)
+        return runs(category, writes=known, folders=folders, scope=Scope.TREE)
     if not known:
         return Part(category=category)
-    return writes(*known, category=category) if certain else runs(category, writes=known, scope=Scope.FILES)
+    if not certain:
+        return runs(category, writes=known, folders=folders, scope=Scope.FILES)
+    return writes(*known, category=category, folders=folders)
 
 
 def inside(directory: str | None, path: str | None) -> str | None:

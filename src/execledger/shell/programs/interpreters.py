@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from execledger.core.records import Category, Scope
 from execledger.shell.parts import PROGRAMS, Invocation, Part, inspects, program, runs
-from execledger.shell.programs.idioms import about_itself, operands, texts, touched
+from execledger.shell.programs.idioms import about_itself, folders_among, operands, texts, touched
 from execledger.shell.programs.scripts import written_by
 from execledger.shell.programs.tests import runs_tests
 from execledger.shell.tree import Word
@@ -26,7 +26,9 @@ def inline(call: Invocation, text: str | None, language: str) -> Part:
 
 def naming(paths: tuple[str, ...]) -> Part:
     """Code that names ``paths`` for writing, and may do anything else."""
-    return runs(Category.MODIFY, writes=paths, scope=Scope.FILES, reproduces=True) if paths else CODE
+    if not paths:
+        return CODE
+    return runs(Category.MODIFY, writes=paths, folders=folders_among(paths), scope=Scope.FILES, reproduces=True)
 
 
 def script(call: Invocation, words: tuple[Word, ...], language: str) -> Part:
@@ -80,7 +82,7 @@ def module(call: Invocation, name: str, rest: tuple[Word, ...]) -> Part:
     if name == "json.tool":
         files = operands(rest, ("--indent",))
         # A module of that name in the working folder would be run in its place.
-        return replace(touched(files[1:]) if len(files) > 1 else inspects(), foreign=True)
+        return replace(touched(files[1:], files=True) if len(files) > 1 else inspects(), foreign=True)
     return CODE
 
 

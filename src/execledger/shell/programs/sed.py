@@ -179,7 +179,7 @@ def sed(call: Invocation) -> Part:
         harmless = text is None and not options.has("f") and not options.unknown
         return inspects() if harmless and not _may_write(scripts) else runs(Category.INSPECT)
     if outputs:
-        return touched(outputs)
+        return touched(outputs, files=True)
     plain = not options.has("s", "z", "d") and not any(command.name == "l" for command in commands)
     selection = printed(commands, options.has("n")) if plain else None
     if selection is None and plain and not options.has("n"):
