@@ -19,7 +19,7 @@ from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.lines import Returned, returned
 from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
-from execledger.core.policy import Policy
+from execledger.core.policy import Policy, Preset
 from execledger.core.recency import ANY, Recency
 from execledger.core.records import Category, CommandRecord, Effects, Lines, Scope, View
 from execledger.core.seal import ending
@@ -333,7 +333,9 @@ class Ledger:
                 shown = marked(shown, step.withheld) if shown is not None and step.withheld else shown
         if shown is not None and record.view is not None:
             self._index(at, thread, record.view.path, shown)
-            self._note(step, record.view.path, at, shown.ranges, shown.end, at)
+            # As published, a truncated read leaves no record; what it shows is still the newest sight of these lines.
+            if not (step.observation.truncated and self.policy.preset is Preset.PAPER):
+                self._note(step, record.view.path, at, shown.ranges, shown.end, at)
         elif result.kind != "reference":
             self._glance(at, step, record)
         elif result.print is not None and step.inherits is None:
