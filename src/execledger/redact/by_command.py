@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from execledger.redact.values import Span, Value, argument, is_secret
+from execledger.redact.values import Span, Value, argument, is_random, is_secret
 
 _REACH = 500
 _COMMAND = re.compile(
@@ -17,71 +16,95 @@ _COMMAND = re.compile(
 )
 """A command up to its end, over continued lines and over operators in quotes."""
 _GAP = r"(?:[ \t]|\\\r?\n)"
-
-
-class Program(NamedTuple):
-    """A program, or some that are alike, with an option whose argument is secret."""
-
-    names: tuple[str, ...]
-    """How they are called."""
-    option: re.Pattern[str]
-    """Matches up to where the secret begins; a quote in front of a user and a password is its group ``quote``."""
-
-
-def _program(names: str, option: str) -> Program:
-    return Program(tuple(names.split()), re.compile(option))
-
-
-_USER = (
-    rf"{_GAP}(?:-[a-zA-Z]{{0,6}}[uU]|--user|--proxy-user|--auth)(?:{_GAP}|=){{0,8}}(?P<quote>[\"']?)[^\s:\"'$]{{1,80}}:"
-)
-PROGRAMS: tuple[Program, ...] = (
-    _program("curl wget", _USER),
-    _program("curl", rf"{_GAP}--oauth2-bearer(?:{_GAP}|=){{1,8}}"),
-    _program("curl", rf"{_GAP}(?:-b|--cookie)(?:{_GAP}|=){{1,4}}(?=[\"']?[\w!#%*+.^~-]{{1,80}}=[^\s=])"),
-    _program("http https xh", rf"{_GAP}(?:-a|--auth){_GAP}{{1,8}}(?P<quote>[\"']?)[^\s:\"'$]{{1,80}}:"),
-    _program("mysql mysqldump mysqladmin mysqlimport mariadb mariadb-dump mariadb-admin", rf"{_GAP}-p(?=[^\s])"),
-    _program("sshpass", rf"{_GAP}-p{_GAP}{{0,4}}"),
-    _program("mongo mongosh mongodump mongorestore mongoexport mongoimport", rf"{_GAP}-p{_GAP}{{0,4}}"),
-    _program("redis-cli valkey-cli", rf"{_GAP}(?:-a|--pass){_GAP}{{1,4}}"),
-    _program("useradd usermod", rf"{_GAP}(?:-[a-zA-Z]{{0,4}}p|--password){_GAP}{{1,4}}"),
-    _program("lftp", rf"{_GAP}-u{_GAP}{{0,4}}(?P<quote>[\"']?)[^\s,\"'$]{{1,80}},"),
-    _program("ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd", rf"{_GAP}-[ws]{_GAP}{{1,4}}"),
-    _program("smbclient rpcclient net smbmap", rf"{_GAP}-U{_GAP}{{0,4}}(?P<quote>[\"']?)[^\s%\"'$]{{1,80}}%"),
-    _program("sqlcmd bcp isql ipmitool zip unzip zipcloak", rf"{_GAP}-P{_GAP}{{0,4}}"),
-    _program("login", rf"{_GAP}-p{_GAP}{{1,4}}"),
-    _program("sqlplus", rf"{_GAP}[\w.]{{1,40}}/(?=[^\s]{{1,80}}@)"),
-    _program("twine", rf"{_GAP}-p{_GAP}{{1,4}}"),
-    _program(
-        "htpasswd",
-        rf"{_GAP}-[a-zA-Z]{{0,4}}b[a-zA-Z]{{0,4}}{_GAP}{{1,4}}(?:[^\s-]{{1,200}}{_GAP}{{1,4}})?[^\s-]{{1,80}}{_GAP}{{1,4}}",
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    # A user and a password in one word.
+    "curl": (
+        "-*u?USER:SECRET",
+        "-U|--user|--proxy-user USER:SECRET",
+        "--oauth2-bearer SECRET",
+        "-b|--cookie USER=SECRET",
     ),
-    _program("add_user change_password", rf"(?:(?<=add_user)|(?<=change_password)){_GAP}[\w.@-]{{1,80}}{_GAP}{{1,4}}"),
-)
-"""Every such program."""
-_BY_NAME: dict[str, list[re.Pattern[str]]] = {}
-for _one in PROGRAMS:
-    for _name in _one.names:
-        _BY_NAME.setdefault(_name, []).append(_one.option)
+    "wget etcdctl": ("--user USER:SECRET",),
+    "http https xh": ("-a|--auth USER:SECRET",),
+    "lftp": ("-u?USER,SECRET",),
+    "smbclient rpcclient smbmap": ("-U?USER%SECRET",),
+    "sqlplus expdp impdp": ("USER/SECRET",),
+    # A short option.
+    "mysql mysqldump mysqlimport mysqlcheck mariadb mariadb-dump": ("-pSECRET",),
+    "mysqladmin mariadb-admin": ("-pSECRET", "password SECRET"),
+    "7z 7za 7zr 7zz rar unrar": ("-pSECRET", "-hpSECRET"),
+    "sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport": ("-p?SECRET",),
+    "login": ("-p SECRET",),
+    "twine cqlsh steghide": ("-p SECRET",),
+    "useradd usermod": ("-*p|--password SECRET",),
+    "sqlcmd bcp isql tsql ipmitool zip unzip zipcloak mosquitto_pub mosquitto_sub": ("-P?SECRET",),
+    "ssh-keygen": ("-N|-P SECRET",),
+    "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd": ("-w|-s SECRET",),
+    "redis-cli valkey-cli": ("-a|--pass SECRET",),
+    "openssl": ("-k|-K SECRET",),
+    "snmpwalk snmpget snmpset": ("-A|-X|-c SECRET",),
+    "nuget": ("-k SECRET",),
+    "doctl codecov": ("-t SECRET",),
+    "netlify": ("--auth SECRET",),
+    "secret": ("-b?SECRET", "--body SECRET"),
+    "SecureString": ("--value SECRET",),
+    "xfreerdp wlfreerdp": ("/p:SECRET",),
+    # A word by its place.
+    "vault cargo wandb": ("login SECRET",),
+    "ngrok": ("authtoken|add-authtoken SECRET",),
+    "snyk": ("auth SECRET",),
+    "htpasswd": ("-*b* *? * SECRET",),
+    "add_user change_password authenticate_user": ("* SECRET",),
+    "poetry composer": ("config pypi-token.*|github-oauth.* SECRET", "config http-basic.* * SECRET"),
+    "net": ("user * SECRET", "use * * /user:* SECRET", "rpc|ads -U?USER%SECRET"),
+    "nmcli": ("password SECRET",),
+    "pdftk": ("input_pw|user_pw|owner_pw SECRET",),
+    "wpa_passphrase": ("* SECRET",),
+    "samba-tool": ("user create * SECRET",),
+}
+"""How secrets are handed to programs.
+
+``*`` is a word or the rest of one, and ``|`` is between alternatives. ``-*u`` is an option that others may be written
+together with, ``-p?`` one with or without a space, ``*?`` a word that may be missing. A form that begins with a word
+follows the name of the program, others may be anywhere behind it.
+"""
+_GAPS = rf"(?:{_GAP}|=)"
+_ANY_WORD = r"(?:\"[^\"\r\n]{0,200}\"|'[^'\r\n]{0,200}'|[^\s\"'-][^\s\"']{0,200})"
+_MEANINGS = {
+    " ": rf"{_GAPS}{{1,8}}",
+    " *": rf"{_GAPS}{{1,8}}{_ANY_WORD}",
+    " *?": rf"(?:{_GAPS}{{1,8}}{_ANY_WORD})?",
+    "-*": r"-[a-zA-Z]{0,6}",
+    "*": r"\S{0,80}",
+    "?": rf"{_GAPS}{{0,8}}",
+    "USER": r"(?P<quote>[\"']?)(?P<user>[^\s:,%/=\"'$]{0,80})",
+    "SECRET": "",
+}
+_NOTATION = re.compile(r"(?P<several>[^\s|]++(?:\|[^\s|]++)++)|USER|SECRET|-\*| \*\?| \*|[ *?]|.")
+
+
+def _pattern(form: str) -> str:
+    """A form as a pattern; a quote that encloses a user and the secret is its group ``quote``."""
+    return _NOTATION.sub(
+        lambda found: (
+            f"(?:{'|'.join(map(_pattern, found[0].split('|')))})"
+            if found["several"]
+            else _MEANINGS.get(found[0], re.escape(found[0]))
+        ),
+        form,
+    )
+
+
+_BY_NAME = {
+    name: [re.compile((f"(?<={name})" if form.startswith("*") else "") + _pattern(" " + form)) for form in forms]
+    for names, forms in PROGRAMS.items()
+    for name in names.split()
+}
 _WORD = re.compile(r"[\w-]{1,20}")
-_BEGINS = {name: re.compile(rf"(?<![\w.@-]){re.escape(name)}(?=[ \t\\])") for name in _BY_NAME}
+_BEGINS = {name: re.compile(rf"(?<![\w.@/-]){re.escape(name)}(?=[ \t\\])") for name in _BY_NAME}
 """Where a command of each program begins; what follows a second one belongs to that, and is searched there."""
-
-
-def _first(names: list[str]) -> tuple[str, ...]:
-    """The names without those that begin with another one: a search finds that."""
-    return tuple(name for name in names if not any(name != other and name.startswith(other) for other in names))
-
-
-MARKERS = tuple(
-    f"{name}" for name in _first([*_BY_NAME]) if name not in ("http", "https", "net", "zip", "xh", "bcp", "mongo")
-)
+MARKERS = tuple(name.lower() if len(name) > 4 else f"{name} " for name in _BY_NAME)
 """One of these is found where the name of a program may be, in lower case."""
-SHORT_MARKERS = (
-    *("http -a", "http --auth", "https -a", "https --auth", "xh -a", "xh --auth", "net rpc", "net ads"),
-    *("zip -", "zipcloak", "bcp ", "mongo ", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"),
-)
-"""Names that are too short or too frequent to be looked for without what follows them."""
 
 
 def arguments(text: str, at: int) -> Iterator[Span]:
@@ -99,19 +122,22 @@ def arguments(text: str, at: int) -> Iterator[Span]:
             value = _argument(text, found)
             if value is not None and not text.startswith("-", value.start) and is_secret(text, value, 3):
                 yield Span(value.start, value.end)
+            elif value is None and "user" in option.groupindex and is_random(found["user"]):
+                # A token in the place of the user, with no password.
+                yield Span(*found.span("user"))
 
 
 def _argument(text: str, option: re.Match[str]) -> Value | None:
     quote = option["quote"] if "quote" in option.re.groupindex else ""
     if quote:
         end = text.find(quote, option.end(), option.end() + 300)
-        return Value(option.end(), end, quote) if end > 0 else None
+        return Value(option.end(), end, quote) if end > option.end() else None
     return argument(text, option.end())
 
 
 _FED = re.compile(
     r"\|[ \t]{0,4}(?:\\\n[ \t]{0,8})?(?:sudo[ \t]{1,4}(?:-[a-zA-Z]{1,4}[ \t]{1,4}){0,3}-[a-zA-Z]{0,4}S\b"
-    r"|(?:sudo[ \t]{1,4})?(?:chpasswd|passwd[ \t]{1,4}--stdin|su\b|cryptsetup\b)"
+    r"|(?:sudo[ \t]{1,4})?(?P<pair>chpasswd|base64\b)|(?:sudo[ \t]{1,4})?(?:passwd[ \t]{1,4}--stdin|su\b|cryptsetup\b)"
     r"|[^\n|;&]{0,120}--(?:(?:password|passphrase|token)-stdin|with-token))"
 )
 _SAYS = re.compile(r"(?:echo|printf)(?:[ \t]{1,4}-[neE]{1,3})?(?:[ \t]{1,4}[\"']%s(?:\\n)?[\"'])?[ \t]{1,4}")
@@ -131,12 +157,15 @@ def fed(text: str, at: int) -> Iterator[Span]:
         return
     end = value.end + (1 if value.quote else 0)
     spaces = len(text[end : end + 8]) - len(text[end : end + 8].lstrip(" \t"))
-    if _FED.match(text, end + spaces) is None:
+    reader = _FED.match(text, end + spaces)
+    if reader is None:
         return
     start, stop = value.start, value.end
-    content = text[start:stop]
-    if "chpasswd" in text[end : end + 60]:
-        start += content.find(":") + 1
+    if reader["pair"]:
+        colon = text.find(":", start, stop)
+        if colon < 0:
+            return
+        start = colon + 1
     while stop - start > 2 and text[stop - 2 : stop] == "\\n":
         stop -= 2
     if is_secret(text, Value(start, stop, value.quote), 3):

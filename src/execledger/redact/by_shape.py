@@ -51,16 +51,24 @@ SHAPES: tuple[Shape, ...] = (
     # Models: OpenAI, Anthropic, OpenRouter; Hugging Face, Groq, xAI, Replicate, Perplexity, Nvidia, Tavily, LangSmith.
     _own("sk-", r"(?:ant|proj|or|svcacct|admin)-[\w-]{8,}|(?=[A-Za-z_-]{0,60}\d)[\w-]{16,}"),
     _own("hf_", r"[A-Za-z0-9]{16,}"),
-    *(_own(prefix, _WORD) for prefix in ("gsk_", "xai-", "r8_", "pplx-", "nvapi-", "tvly-", "lsv2_")),
+    *(
+        _own(prefix, _WORD)
+        for prefix in ("gsk_", "xai-", "r8_", "pplx-", "nvapi-", "tvly-", "lsv2_", "llx-", "tgp_v1_")
+    ),
+    _own("bedrock-api-key-", r"[A-Za-z0-9+/=_-]{20,}"),
+    _own("ABSK", r"(?=[A-Za-z+/]{0,40}\d)[A-Za-z0-9+/=]{60,}"),
     # Code and packages: GitHub, GitLab, npm, PyPI, RubyGems, Docker.
     *(_anywhere(f"gh{kind}_", r"[A-Za-z0-9]{16,}") for kind in "pousr"),
     _anywhere("github_pat_", r"\w{16,}"),
-    _anywhere("glpat-", r"[\w-]{12,}(?:\.[\w-]{2,}+){0,3}"),
-    *(_own(f"gl{kind}-", r"[\w-]{16,}") for kind in "dt rt ptt cbt soat ft agent imt".split()),
+    _anywhere("glpat-", r"[\w-]{12,}+(?:\.[\w-]{2,}+){0,3}"),
+    *(_own(f"gl{kind}-", r"[\w-]{16,}") for kind in "dt rt rtr ptt cbt soat oas ft ffct wt agent imt".split()),
     _own("npm_", r"[A-Za-z0-9]{16,}"),
     _anywhere("pypi-AgE", r"[\w-]{16,}"),
     _own("rubygems_", _HEX),
-    _own("dckr_pat_", _WORD),
+    *(
+        _own(prefix, _WORD)
+        for prefix in ("dckr_pat_", "dckr_oat_", "BBDC-", "ATBB", "CLOJARS_", "squ_", "sqp_", "sqa_")
+    ),
     # Clouds: AWS with a secret right beside the key, Google, Azure, DigitalOcean, Vault, Databricks, Pulumi, Supabase.
     *(
         _anywhere(prefix, r"[A-Z0-9]{12,}+(?:[,:; \t\"'|]{1,5}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+]))?")
@@ -72,7 +80,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape("q~", re.compile(r"[\w.~-]{3}\dQ~[\w.~-]{31,40}"), 4),
     *(_own(f"do{kind}_v1_", _WORD) for kind in "por"),
     *(_own(prefix, _WORD) for prefix in ("hvs.", "hvb.", "AGE-SECRET-KEY-")),
-    *(_own(prefix, _HEX) for prefix in ("dapi", "pul-", "sbp_")),
+    *(_own(prefix, _HEX) for prefix in ("dapi", "pul-", "sbp_", "sbp_v0_")),
+    *(_own(prefix, _WORD) for prefix in ("cfat_", "cfut_", "cfk_", "HRKU-", "nfp_", "vcp_", "dnkey-", "pscale_oauth_")),
+    Shape(".atlasv1.", re.compile(r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{20,200}+"), 14),
     # Services: Stripe, Slack, Discord, SendGrid, Mailgun, Telegram, Shopify, Atlassian, Grafana, Sentry and others.
     *(_own(f"{kind}k_{mode}_", r"\w{8,}") for kind in "sr" for mode in ("live", "test")),
     _own("whsec_", r"[A-Za-z0-9+/=]{16,}"),
@@ -85,14 +95,27 @@ SHAPES: tuple[Shape, ...] = (
     Shape(":aa", re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])"), 10),
     *(_own(f"shp{kind}_", _HEX) for kind in ("at", "ss", "ca", "pa")),
     *(_own(prefix, _WORD) for prefix in ("ATATT", "ATCTT", "glsa_", "glc_", "sntrys_", "sntryu_", "PMAK-")),
-    *(_own(prefix, _WORD) for prefix in ("dp.pt.", "lin_api_", "ntn_", "figd_", "NRAK-", "ops_eyJ")),
+    *(_own(prefix, _WORD) for prefix in ("dp.pt.", "lin_api_", "ntn_", "figd_", "NRAK-", "NRII-", "ops_eyJ")),
     *(
         _own(prefix, _WORD)
         for prefix in ("sq0csp-", "sq0atp-", "tfp_", "pscale_tkn_", "pscale_pw_", "fio-u-", "CFPAT-")
     ),
     *(
         _own(prefix, _WORD)
-        for prefix in ("flb_live_", "xkeysib-", "phc_", "phx_", "tskey-", "CCIPAT_", "pcsk_", "jina_")
+        for prefix in (
+            "flb_live_",
+            "xkeysib-",
+            "phc_",
+            "phx_",
+            "phs_",
+            "phr_",
+            "pha_",
+            "PMAT-",
+            "tskey-",
+            "CCIPAT_",
+            "pcsk_",
+            "jina_",
+        )
     ),
     *(_own(prefix, _HEX) for prefix in ("rdme_", "sgp_", "shippo_live_", "bkua_", "ls__")),
     _own("wandb_v1_", _WORD),
@@ -110,21 +133,29 @@ SHAPES: tuple[Shape, ...] = (
         for kind in ("1", "5", "6", "7", "y", "gy", "apr1", "md5", "sha1")
     ),
     *(Shape(f"$2{kind}$", re.compile(rf"\$2{kind}\$\d\d\$[\w./+]{{50,60}}+")) for kind in "abxy"),
+    Shape("pbkdf2", re.compile(r"pbkdf2[\w:]{0,20}\$\d{3,8}\$[\w+/=.]{4,100}\$[\w+/=.]{20,200}+")),
+    Shape("pbkdf2", re.compile(r"pbkdf2:sha\d{1,3}:\d{3,8}\$\w{4,40}\$[0-9a-f]{40,128}+")),
+    Shape("scrypt:", re.compile(r"scrypt:\d{3,8}:\d{1,3}:\d{1,3}\$\w{4,40}\$[0-9a-f]{40,160}+")),
+    Shape("scram-sha-", re.compile(r"SCRAM-SHA-\d{1,3}\$\d{3,8}:[\w+/=]{8,60}+\$[\w+/=:]{40,200}+")),
     Shape("$argon2", re.compile(r"\$argon2(?:id?|d)\$[\w.,=$+/-]{20,300}+")),
     *(
         Shape(f"{{{kind}}}", re.compile(rf"\{{{kind}\}}[A-Za-z0-9+/=]{{20,200}}+", re.IGNORECASE))
         for kind in ("sha", "ssha")
     ),
+    # A private key in base64.
+    _anywhere("LS0tLS1CRUdJTi", r"(?:BQUklW|BSU0Eg|BFQyBQ|BPUEVO|BEU0Eg|BFTkNS)[A-Za-z0-9+/=]{20,}"),
     # JSON web tokens, signed or encrypted; a start within their own letters would make the search quadratic.
     _own("eyJ", r"[\w-]{6,}+\.(?:[\w-]{4,}+|\.[\w-]{4,}+)(?:\.[\w-]*+){0,3}", inside=r"\w-"),
 )
 """Every kind of token, by maker."""
 
 _EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_BODY = re.compile(r"(?<![A-Za-z0-9+/=\[])(?!\d+(?![A-Za-z0-9+/=]))[A-Za-z0-9+/=]+")
+_BODY = re.compile(r"(?<![A-Za-z0-9+/=\[])(?!\d++(?![A-Za-z0-9+/=]))[A-Za-z0-9+/=]+")
 _LONG_RUN = re.compile(r"(?<![A-Za-z0-9+/=\[])[A-Za-z0-9+/=]{40,}")
-_KEY_LINE = re.compile(rf"[ \t\d:|]{{0,12}}(?:[A-Za-z0-9+/=]{{8,}}|{re.escape(REDACTED)})?[ \t\r]*")
+_KEY_LINE = re.compile(rf"[ \t\d:|]{{0,12}}(?:[A-Za-z0-9+/=]{{8,}}+|{re.escape(REDACTED)})?[ \t\r]*")
 _KEY_HEADER = re.compile(r"[ \t\d:|]{0,12}[A-Za-z-]{1,20}: .*")
+_KEY_RUN = 12
+"""A key has a run of at least so many characters; what has shorter words speaks of one."""
 _KEY_LENGTH = 32_768
 """No private key has more characters."""
 KEY_MARKER = "private key"
@@ -139,7 +170,8 @@ def private_key(text: str, at: int) -> Iterator[Span]:
     if edge[1] == "BEGIN":
         other = _EDGE.search(text, edge.end(), edge.end() + _KEY_LENGTH)
         if other is not None:
-            yield from _spans(_BODY if other[1] == "END" else _LONG_RUN, text, edge.end(), other.start())
+            spans = list(_spans(_BODY if other[1] == "END" else _LONG_RUN, text, edge.end(), other.start()))
+            yield from spans if any(span.end - span.start >= _KEY_RUN for span in spans) else ()
         else:
             yield from _cut_off(text, edge.end())
         return

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from execledger.redact import by_assignment, by_command, by_name, by_shape
+from execledger.redact import by_assignment, by_command, by_name, by_shape, names
 from execledger.redact.values import REDACTED, Span
 
 _Finder = Callable[[str, int], Iterable[Span]]
@@ -36,13 +36,14 @@ def _finders() -> dict[str, list[_Finder]]:
     add(by_name.authorization, ("authorization",))
     add(by_name.address, ("://",))
     add(by_name.cookie, ("cookie",))
+    add(by_name.pgpass, by_name.PGPASS_MARKERS)
     add(by_name.kubernetes, ("data:", 'data"', "data'", "data\\", "stringdata"))
     for rule in by_name.RULES:
         add(rule.find, rule.markers)
-    add(by_command.arguments, (*by_command.MARKERS, *by_command.SHORT_MARKERS))
+    add(by_command.arguments, by_command.MARKERS)
     add(by_command.fed, by_command.FEEDING)
     add(by_command.here_string, by_command.FED)
-    add(by_assignment.assigned, by_assignment.MARKERS)
+    add(by_assignment.assigned, names.MARKERS)
     return found
 
 
@@ -74,20 +75,24 @@ _LONGEST = max(map(len, _FINDERS))
 
 def suspicious(text: str) -> bool:
     """Whether any rule would be tried: where not, ``redact`` gives the text back as it is."""
-    windows = (text[start : start + _WINDOW + _LONGEST] for start in range(0, len(text), _WINDOW))
-    return any(_SUSPICIOUS.search(window.lower()) is not None for window in windows)
+    return _first_marker(text) is not None
+
+
+def _first_marker(text: str) -> int | None:
+    for start in range(0, len(text), _WINDOW):
+        marker = _SUSPICIOUS.search(_lower(text[start : start + _WINDOW + _LONGEST]))
+        if marker is not None:
+            return start + marker.start()
+    return None
 
 
 @lru_cache(maxsize=16)
 def redact(text: str) -> str:
     """``text`` with every known kind of secret replaced; it has as many lines as before."""
-    first = 0
-    if len(text) <= _WINDOW:
-        # Most texts are short and have nothing suspicious: they are gone through once, and no further than necessary.
-        marker = _SUSPICIOUS.search(_lower(text))
-        if marker is None:
-            return text
-        first = marker.start()
+    # Most texts have nothing suspicious: they are gone through once.
+    first = _first_marker(text)
+    if first is None:
+        return text
     for number in range(_PASSES):
         spans = _walk(text, 0 if number else first)
         decoded = _decode(text)
@@ -104,10 +109,11 @@ def _walk(text: str, first: int) -> list[Span]:
     spans: list[Span] = []
     done = 0
     for start in range(first, len(text), _WINDOW):
-        for marker in _MARKER.finditer(_lower(text[start : start + _WINDOW + _LONGEST])):
+        window, place = _lower(text[start : start + _WINDOW + _LONGEST]), 0
+        # A marker may begin within another one.
+        while (marker := _MARKER.search(window, place)) is not None and marker.start() < _WINDOW:
+            place = marker.start() + 1
             at = start + marker.start()
-            if at >= start + _WINDOW:
-                break
             if at < done:
                 continue
             for finder in _TRIED[marker[0]]:

@@ -42,7 +42,7 @@ _STRING = re.compile(
     # Quotes in threes, as in Python and TOML; doubled, as in a CSV file or a batch file; escaped; and single ones.
     r"[bfru$]{0,2}(?:(?P<three>\"{3}|'{3})(?P<in_three>[^\r\n]{1,500}?)(?P=three)"
     r"|(?P<two>\"\"|'')(?P<in_two>[^\"'\s]{1,500}+)(?P=two)"
-    r"|(?P<escaped>\\{1,15}[\"'])(?P<in_escaped>[^\r\n]{1,1000}?)(?<!\\)(?P=escaped)"
+    r"|(?P<escaped>\\{1,15}[\"'])(?!(?P=escaped))(?P<in_escaped>[^\r\n]{1,1000}?)(?<!\\)(?P=escaped)"
     r"|(?P<cut>\\{1,15}[\"'])(?P<in_cut>[^\"'\\\r\n]{1,2000}+)"
     rf"|(?P<double>\")(?P<in_double>(?:[^\"\\\r\n]|\\[^\r\n]){{1,{_LONG}}}+)"
     rf"|(?P<single>')(?P<in_single>(?:[^'\\\r\n]|\\[^\r\n]|''(?=[^'\r\n]{{0,80}}')){{1,{_LONG}}}+)"
@@ -88,24 +88,39 @@ def argument(text: str, at: int) -> Value | None:
 
 
 _SECRET_WORD = re.compile(r"pass|secret|token|key|pwd|cred|auth", re.IGNORECASE)
-_WORDS = re.compile(r"[A-Za-z][A-Za-z_./: -]*[A-Za-z]")
+_WORDS = re.compile(
+    r"[A-Za-z][A-Za-z_./: -]{0,400}(?<=[A-Za-z])"
+    r"|_?[a-z]++\d?[a-z]?(?:_[a-z]++\d?[a-z]?)++|[A-Z]++\d?[A-Z]?(?:_[A-Z]++\d?[A-Z]?)++"
+    r"|_?(?:[A-Z]{1,8}\d{0,3}[a-z]{0,40}+){1,12}+(?<=[a-z])"
+)
 _PLACEHOLDER = re.compile(
     r"[*x.•_-]++|(?:your|my|the|some|an?)(?:[_ -][a-z]++){1,6}+[!.]*+"
     r"|(?:insert|enter|replace|change|example|dummy|fake|placeholder|sample)[a-z]*+(?:[_ -][a-z]++){0,6}+[!.]*+"
-    r"|.*\.\.\.|tbd|n/?a|null|nil|none|undefined|true|false",
+    r"|.{0,400}(?:\.\.\.|…)|.{0,400}(?:\*{3}|•{3}|x{4}).*|tbd|n/?a|null|nil|none|undefined|true|false"
+    # The rules of a form, and types that are alternatives.
+    r"|[\w.:\[\], ]++(?:\|[\w.:\[\], ]++)++",
     re.IGNORECASE,
 )
-_PROSE = re.compile(r"[A-Z][A-Za-z']*(?: [\w',()-]+){1,40}[.?!:]?|[\w',()-]+(?: [\w',()-]+){1,40}[.?!:]")
+_EXPRESSION = re.compile(r"\w\[-?\d{1,3}\]|\(\?[:=!<P]|\[\^?[a-zA-Z0-9_]-[a-zA-Z0-9_]|\\[wdsSWD](?![a-z])")
+"""Part of a regular expression, or of a path to an item."""
+_INNER = re.compile(
+    r"\$?\{[A-Za-z_][\w.()\[\]'\"]{0,80}\}|\$[A-Z_][A-Z0-9_]{0,80}(?![a-z])|%[sdr]|%\(\w{1,40}\)s|<[a-z][\w -]{0,40}>"
+)
+"""Part of a text that is filled in later."""
+_LETTERS = re.compile(r"[A-Za-z_ :/.-]*")
+_PROSE = re.compile(r"[A-Z][A-Za-z']*+(?: [\w',()-]++){1,40}+[.?!:]?|[\w',()-]++(?: [\w',()-]++){1,40}+[.?!:]")
 _VARIABLE = re.compile(
     r"\$\{[^}]{0,200}\}?|\$\([^)]{0,200}\)?|\$[A-Za-z_]\w{0,80}(?:(?:[.:\[]|->).{0,80})?|%[A-Za-z_]\w{0,80}%|%[({]?[sdr]\b.{0,20}"
-    r"|\{{1,2}.{0,300}|<.{0,300}|\[.{0,300}|#\{.{0,200}|@[A-Za-z_]\w*\(.{0,200}|!\w.{0,80}|`.{0,80}"
+    r"|\{{1,2}.{0,300}|<.{0,300}|\[.{0,300}|#\{.{0,200}|@[A-Za-z_]\w*+\(.{0,200}|!\w.{0,80}|`.{0,80}"
 )
 _DOLLAR = re.compile(r"\$(?=\w{0,80}\d)(?=\w{0,80}[a-z])\w{7,80}")
 """A dollar sign and letters with digits: in single quotes no variable of a shell."""
-_OPENING_VARIABLE = re.compile(r"\$[A-Z_][A-Z0-9_]*(?![a-z])|\$[({]|\{\{?|<[A-Za-z]|%[({]|\[")
+_OPENING_VARIABLE = re.compile(r"\$[A-Z_][A-Z0-9_]*+(?![a-z])|\$[({]|\{\{?|<[A-Za-z]|%[({]|\[")
 _PATH = re.compile(r"(?:~|\.{0,2})/(?:[\w.@%+-]{0,40}/){0,12}[\w.@%+-]{0,40}|[A-Za-z]:\\.{1,200}")
-_MIXED = re.compile(r"(?=[^/]*[a-z])(?=[^/]*[A-Z])(?=[^/]*\d)")
-_ADDRESS = re.compile(r"[\^~<>=v]{0,2}\d+(?:\.\d+){1,3}(?:[.+-]\w+)*\Z|[a-z][a-z0-9+.-]{1,20}://|arn:|projects/|data:")
+_MIXED = re.compile(r"(?=[^/]{0,400}[a-z])(?=[^/]{0,400}[A-Z])(?=[^/]{0,400}\d)")
+_ADDRESS = re.compile(
+    r"[\^~<>=v]{0,2}\d++(?:\.\d++){1,3}+(?:[.+-]\w++)*+\Z|[a-z][a-z0-9+.-]{1,20}://|arn:|projects/|data:"
+)
 
 _TYPES = frozenset(
     "str string text bytes byte bool boolean int integer float number any object optional unknown void secretstr "
@@ -123,8 +138,11 @@ _SAYINGS = frozenset(
 
 def harmless_words(value: str) -> bool:
     """Whether ``value`` says what a secret is or lacks, instead of being one: a placeholder, a type, a message."""
-    lower = value.lower()
+    lower = value.lower().rstrip(".,;!")
     if lower in _TYPES or lower in _SAYINGS or REDACTED in value or _PLACEHOLDER.fullmatch(value):
+        return True
+    if value.rstrip().endswith(":"):
+        # What a person is asked with.
         return True
     if _WORDS.fullmatch(value) and _SECRET_WORD.search(value):
         return True
@@ -142,6 +160,8 @@ def is_template(value: str, quote: str) -> bool:
         return False
     if _VARIABLE.fullmatch(value):
         return True
+    if _INNER.search(value) and _LETTERS.fullmatch(_INNER.sub("", value)):
+        return True
     return quote != "'" and _OPENING_VARIABLE.match(value) is not None
 
 
@@ -158,7 +178,26 @@ def is_secret(text: str, value: Value, least: int = 4) -> bool:
         # What is longer than any name or sentence is taken for a secret, so that nothing is examined twice.
         return value.end - value.start > EXAMINED
     content = text[value.start : value.end]
-    return not (is_template(content, value.quote) or harmless_words(content) or is_place(content))
+    if is_template(content, value.quote) or harmless_words(content) or is_place(content):
+        return False
+    if value.quote == "`" and " " in content:
+        # A command.
+        return False
+    return _EXPRESSION.search(content) is None
+
+
+_WORDY = re.compile(r"[A-Za-z]++(?:[-_./: ][A-Za-z]++|[-_./: ]\d{1,4}+(?![A-Za-z0-9]))*+\d{0,3}+")
+
+
+def is_random(content: str) -> bool:
+    """Whether nobody would choose ``content`` as a name: letters and digits in turn, and no words with a number."""
+    return (
+        len(content) >= 10
+        and not any(map(str.isspace, content[:EXAMINED]))
+        and any(map(str.isdigit, content[:EXAMINED]))
+        and any(map(str.isalpha, content[:EXAMINED]))
+        and _WORDY.fullmatch(content[:EXAMINED]) is None
+    )
 
 
 def by_line(text: str, start: int, end: int) -> Iterable[Span]:

@@ -36,9 +36,13 @@ PLANTED = {
     "tests/journal/test_clean.py": frozenset({"Private Key"}),
     "tests/redact/harmless.txt": frozenset({"Basic Auth Credentials"}),
     "tests/redact/harmless_2.txt": frozenset({"Basic Auth Credentials"}),
+    "tests/redact/harmless_3.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
+    "tests/redact/held_out_harmless_2.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
     "tests/redact/held_out_secrets.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
+    "tests/redact/held_out_secrets_2.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
     "tests/redact/secrets.txt": frozenset({"Basic Auth Credentials"}),
     "tests/redact/secrets_2.txt": frozenset({"Basic Auth Credentials", "Private Key"}),
+    "tests/redact/secrets_3.txt": frozenset({"Basic Auth Credentials", "JSON Web Token", "Private Key", "Slack Token"}),
     "tests/redact/test_redaction.py": frozenset({"Basic Auth Credentials", "Private Key"}),
 }
 """Secrets of no use to anybody that tests plant: the kinds, by file."""
