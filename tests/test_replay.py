@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from execledger.core.actions import Action, Observation
 from execledger.core.policy import Policy, Preset
+from execledger.core.rereads import Reread
 from execledger.replay import Line, new_ledger, output_bytes, replay
 from execledger.trajectories.recording import Recorded, Run
 from tests.core.stories import text
@@ -100,9 +101,11 @@ def test_a_run_is_replayed_under_its_own_policy() -> None:
 
 
 def test_rereads_are_marked() -> None:
-    """Suppressed ones included."""
+    """By what was recorded, whatever Ledger would have suppressed."""
     recorded = run(READ, READ, ("sed -n '5,9p' a.py", text(5, 5)), ("echo x >> a.py", ""), READ)
-    assert [call.reread for call in replay(recorded)] == ["", "exact", "within", "", ""]
+    kinds = [None, Reread.EXACT, Reread.COVERED, None, Reread.EDITED]
+    for preset in Preset:
+        assert [call.reread for call in replay(recorded, Policy(preset=preset))] == kinds
 
 
 def test_a_replay_is_repeatable() -> None:

@@ -39,7 +39,7 @@ def test_decisions_are_counted_by_rule() -> None:
     tally = tallied(run(READ, READ, test, test, ("git show HEAD:a.py", text(20))))
     assert (tally.reuses, tally.elided) == (Counter({"whole-read": 1}), Counter({"same": 1}))
     assert (tally.nudges, tally.remarks) == (Counter({"repeated-test": 1}), 1)
-    assert (tally.rereads, tally.exact_rereads) == (1, 1)
+    assert (tally.rereads, tally.exact_rereads, tally.search_rereads) == (2, 1, 1)
 
 
 def test_a_nudge_with_another_result_is_no_remark() -> None:

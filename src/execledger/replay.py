@@ -7,7 +7,6 @@ decision never sees, tells what a real run would have returned.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,13 +18,15 @@ from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import CommandRecord
-from execledger.core.rereads import reread
+from execledger.core.rereads import Reread, Rereads
 from execledger.core.step import complete
 from execledger.symbols.steps import edited_symbols
 from execledger.trajectories.recording import Recorded, Run
 
 INHERITED = Allow("inherited")
 """What stands for a decision where a thread was born with a call."""
+RECORDED = Allow("recorded")
+"""What stands for a decision where Ledger took no part."""
 
 
 class Line(Struct, frozen=True):
@@ -68,8 +69,8 @@ class Replayed(Struct, frozen=True):
     """What was decided, without its result."""
     shown: Shown
     """What the model would have been shown."""
-    reread: Literal["", "within", "exact"]
-    """Whether it is a redundant snippet re-read."""
+    reread: Reread | None
+    """The kind of redundant snippet re-read that it is, by what the run recorded; None if it is none."""
     view: StateView | None
     """The state view before it, where it is the first call of a model turn."""
 
@@ -103,10 +104,12 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
     since = 0
     compactions = set(run.compactions)
     batch = Batch(ledger)
+    rereads = Rereads()
     for index, recorded in enumerate(run.steps):
         if index in compactions:
             since = index
         visible = range(since, index)
+        again = rereads.take(as_recorded(recorded), ledger.classify(recorded.action))
         if recorded.inherits is not None:
             ledger.record(
                 Step(recorded.action, INHERITED, recorded.observation, Shown("full"), inherits=recorded.inherits)
@@ -119,7 +122,7 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
             batch = Batch(ledger, visible, run.container)
         # One after the other, each call has seen the results of those before it.
         batch = batch if run.parallel else Batch(ledger, visible, run.container)
-        yield _call(ledger, index, recorded, visible, batch, view)
+        yield _call(ledger, index, recorded, visible, batch, view, again)
 
 
 def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
@@ -128,16 +131,28 @@ def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
 
 
 def _call(
-    ledger: Ledger, index: int, recorded: Recorded, visible: range, batch: Batch, view: StateView | None
+    ledger: Ledger,
+    index: int,
+    recorded: Recorded,
+    visible: range,
+    batch: Batch,
+    view: StateView | None,
+    again: Reread | None,
 ) -> Replayed:
     action = recorded.action
     record = ledger.classify(action)
-    redundant = reread(ledger, action)
     concurrent = batch.pending
     decision = batch.decide(action)
     step = replace(complete(ledger, action, decision, recorded.observation, visible), concurrent=concurrent)
     ledger.record(step)
-    return Replayed(index, recorded, record, decision, step.shown, redundant, view)
+    return Replayed(index, recorded, record, decision, step.shown, again, view)
+
+
+def as_recorded(recorded: Recorded) -> Step:
+    """The step that a call was when it was recorded: as Ledger completed it, or run and shown as it came."""
+    if recorded.governed is not None:
+        return recorded.governed.step
+    return Step(recorded.action, RECORDED, recorded.observation, Shown("full"), inherits=recorded.inherits)
 
 
 def output_bytes(observation: Observation) -> int:

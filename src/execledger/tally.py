@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from msgspec import Struct, field
+from msgspec import field
 
 from execledger.core.decisions import Nudge, Reuse
 from execledger.core.records import Effects
+from execledger.core.rereads import RereadCounts
 from execledger.evaluate.counterfactual import Counterfactual
 from execledger.replay import Replayed, output_bytes
 from execledger.trajectories.recording import Run
 
 
-class Tally(Struct):
+class Tally(RereadCounts):
     """What a replay found."""
 
     runs: int = 0
@@ -46,10 +47,6 @@ class Tally(Struct):
     """References after running, by how the output compared."""
     false: list[str] = field(default_factory=list)
     """False reuses, by run and index."""
-    rereads: int = 0
-    """Redundant snippet re-reads."""
-    exact_rereads: int = 0
-    """Those of the very same range."""
     read_bytes: int = 0
     """Bytes of output, each counted once for every later model call."""
     saved_bytes: int = 0
@@ -79,8 +76,7 @@ class Tally(Struct):
         self.programs += call.record.programs
         self.unknown_programs.update(call.record.unknown_programs)
         self._decision(run, call)
-        self.rereads += bool(call.reread)
-        self.exact_rereads += call.reread == "exact"
+        self.count(call.reread)
         later = max(run.turns - call.recorded.turn - 1, 0)
         size = output_bytes(call.recorded.observation)
         self.read_bytes += size * later

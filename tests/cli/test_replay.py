@@ -90,25 +90,28 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
     """Every number with what it means."""
     called = execledger("replay", good)
     assert (called.status, called.err) == (0, "")
-    assert [line.rstrip() for line in called.out.splitlines()][:17] == snapshot(
+    assert [line.rstrip() for line in called.out.splitlines()][:20] == snapshot(
         [
             "replay, preset verified",
-            "┌───────────────────────┬───────┬─────────────────────────────────────────────────────┐",
-            "│ runs                  │     1 │                                                     │",
-            "│ model calls           │     5 │                                                     │",
-            "│ calls                 │     5 │ inspect 2, test 2, search 1                         │",
-            "│ opaque                │     0 │ 0.0%                                                │",
-            "│ unknown effects       │     2 │ 40.0%                                               │",
-            "│ simple commands       │     5 │ 100.00% are of known programs                       │",
-            "│ reused before running │     1 │ whole-read 1                                        │",
-            "│ false reuses          │     0 │                                                     │",
-            "│ reused after running  │     1 │ same 1                                              │",
-            "│ nudges                │     1 │ 1 with a remark; repeated-test 1                    │",
-            "│ redundant re-reads    │     1 │ 1 of the very same range                            │",
-            "│ output bytes          │ 4,686 │ each once for every later model call, mostly cached │",
-            "│ saved by references   │ 1,862 │ 39.74% of these                                     │",
-            "│ state views           │   608 │ bytes, one view per model call, never cached        │",
-            "└───────────────────────┴───────┴─────────────────────────────────────────────────────┘",
+            "┌────────────────────────────────┬───────┬─────────────────────────────────────────────────────┐",
+            "│ runs                           │     1 │                                                     │",
+            "│ model calls                    │     5 │                                                     │",
+            "│ calls                          │     5 │ inspect 2, test 2, search 1                         │",
+            "│ opaque                         │     0 │ 0.0%                                                │",
+            "│ unknown effects                │     2 │ 40.0%                                               │",
+            "│ simple commands                │     5 │ 100.00% are of known programs                       │",
+            "│ reused before running          │     1 │ whole-read 1                                        │",
+            "│ false reuses                   │     0 │                                                     │",
+            "│ reused after running           │     1 │ same 1                                              │",
+            "│ nudges                         │     1 │ 1 with a remark; repeated-test 1                    │",
+            "│ redundant snippet re-reads     │     2 │ 40.0 per 100 model calls                            │",
+            "│   fully covered reads          │     1 │                                                     │",
+            "│     the exact same range again │     1 │                                                     │",
+            "│   searches and compounds       │     1 │                                                     │",
+            "│ output bytes                   │ 4,686 │ each once for every later model call, mostly cached │",
+            "│ saved by references            │ 1,862 │ 39.74% of these                                     │",
+            "│ state views                    │   608 │ bytes, one view per model call, never cached        │",
+            "└────────────────────────────────┴───────┴─────────────────────────────────────────────────────┘",
         ]
     )
 
@@ -134,12 +137,19 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "remarks": 1,
             "elided": {"same": 1},
             "false": [],
-            "rereads": 1,
+            "rereads": 2,
             "exact_rereads": 1,
             "read_bytes": 4686,
             "saved_bytes": 1862,
             "untold": 0,
+            "covered_rereads": 1,
             "view_bytes": 608,
+            "partial_rereads": 0,
+            "edited_rereads": 0,
+            "found_rereads": 0,
+            "printed_rereads": 0,
+            "files_rereads": 0,
+            "search_rereads": 1,
             "net": {
                 "saved": 0.0003285,
                 "spent": 0.0002035,
@@ -171,7 +181,7 @@ def prices(tmp_path: Path) -> Path:
 def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) -> None:
     """What the run took, what was redundant in it, and what Ledger would have saved and cost."""
     called = execledger("replay", good, "--prices", prices)
-    assert [wrapped(line.rstrip()) for line in called.out.splitlines()][17:] == snapshot(
+    assert [wrapped(line.rstrip()) for line in called.out.splitlines()][20:] == snapshot(
         [
             "cost, the agent's behaviour held fixed",
             "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",

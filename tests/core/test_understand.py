@@ -31,6 +31,7 @@ def test_a_structured_read_is_a_view_of_its_lines() -> None:
         view=View("/repo/src/a.py", (Lines(5, 9),), "\t"),
         looks_at=("/repo/src/a.py",),
         shows=("/repo/src/a.py",),
+        contents=("/repo/src/a.py",),
         comparable=True,
         literal=True,
     )
@@ -55,7 +56,9 @@ def test_a_structured_read_of_the_patch_file_is_a_submission() -> None:
 
 def test_a_structured_search_changes_nothing() -> None:
     """It may be compared and repeated like grep."""
-    assert record(Search()) == expected(Category.SEARCH, effects=Effects.NONE, comparable=True, literal=True)
+    assert record(Search()) == expected(
+        Category.SEARCH, effects=Effects.NONE, contents=("",), comparable=True, literal=True
+    )
 
 
 def test_a_structured_edit_writes_its_file() -> None:

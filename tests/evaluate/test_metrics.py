@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from execledger.agents.chronicle import Chronicle
+from execledger.agents.session import Session
+from execledger.core.actions import Action, Observation
+from execledger.core.decisions import Step
+from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
+from execledger.core.rereads import COUNTS, counted, judged
 from execledger.evaluate.metrics import arm, measure, measured
 from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import RunRow, Tokens
 from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
 from execledger.testing.sessions import simulate
 from execledger.trajectories import read_run
-from execledger.trajectories.recording import ModelCall
+from execledger.trajectories.recording import ModelCall, Recorded
 from tests.journal.runs import events_of, retold, summed, written
 from tests.test_replay import READ, run
 from tests.trajectories.samples import answer, encoded, trajectory, turn
@@ -46,6 +52,7 @@ def test_a_run_without_ledger_is_base() -> None:
         proposed=3,
         executed=3,
         rereads=1,
+        covered_rereads=1,
         exact_rereads=1,
         tokens=Tokens(uncached=200, cached=800, output=28),
         cost=280.0,
@@ -86,6 +93,35 @@ def test_a_run_with_ledger_is_told_by_its_journal(tmp_path: Path) -> None:
     assert (row.proposed, row.executed, row.suppressed) == (counts.proposed, counts.ran, counts.suppressed)
     assert row.suppressed and row.executed and row.executed + row.suppressed == row.proposed
     assert row.view_tokens == sum(round(len(view.text.encode()) / 4) for view in journal.views)
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(preset=Preset.PAPER), Policy(shadow=True)])
+def test_rereads_are_counted_alike_with_and_without_ledger(tmp_path: Path, policy: Policy) -> None:
+    """The same commands have the same re-reads, whether they ran or were answered with references."""
+    (tmp_path / "repo").mkdir()
+    told = retold(simulate(tmp_path / "repo", 4), policy)
+    steps = tuple(Recorded(step.action, truth, 0) for step, truth in zip(told.steps, told.outputs, strict=True))
+    path = written(tmp_path / "journals", events_of(told))
+    without = measure(replace(run(READ), steps=steps), None, PRICES)
+    with_ledger = measure(run(READ), read_journal(str(path), path.read_bytes()), PRICES)
+    assert with_ledger.rereads == without.rereads
+    assert without.rereads
+
+
+def test_the_live_count_is_that_of_the_report() -> None:
+    """What is counted while a run happens is what its journal comes to, command by command."""
+    chronicle = Chronicle(None, "", print)
+    session = Session(Policy(), "", chronicle)
+    steps: list[Step] = []
+    for command, output in (READ, READ, ("grep -rn value .", "x\n"), READ, READ):
+        (action,) = actions = [Action(command, "/repo")]
+        (decision,) = session.decide(actions, sealed=True)
+        observation = None if session.suppresses(decision) else Observation(output, exit_status=0)
+        steps.append(session.complete(action, decision, observation, range(len(steps))))
+        session.record(steps[-1])
+    counts = chronicle.summary.counts
+    assert {name: getattr(counts, name) for name in COUNTS} == counted(judged(steps, Ledger()))
+    assert (counts.measured, counts.rereads, counts.suppressed > 0) == (5, 3, True)
 
 
 def test_the_end_of_a_journal_tells_tokens_where_the_calls_do_not(tmp_path: Path) -> None:

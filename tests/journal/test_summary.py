@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from execledger.agents.chronicle import Chronicle
 from execledger.core.policy import Policy
+from execledger.core.rereads import Reread, counted
 from execledger.journal import Ended, Event, FaultCaught, RunSummary, ViewRendered
 from execledger.journal.events import Counts
 from execledger.journal.folder import journal_folder
@@ -40,18 +41,26 @@ def test_shadow_mode_says_what_would_have_been_done(tmp_path: Path) -> None:
     assert summed(events).sentence() == said
 
 
+@pytest.mark.parametrize("word", ["", "within", "exact"])
+def test_verdicts_of_the_old_definition_are_not_counted(word: str) -> None:
+    """Older journals counted fewer commands as re-reads; what they say is not added to what newer ones say."""
+    counts = summed([start(), replace(plain_step(0), reread=word)]).counts
+    assert (counts.measured, counts.rereads) == (0, 0)
+
+
 def test_every_kind_of_event_is_counted() -> None:
     """Views by their bytes, faults, re-reads where they were asked for, and model calls."""
     events: list[Event] = [
         start(),
         ViewRendered(index=0, text="ä" * 10),
-        replace(plain_step(0), reread=""),
-        replace(plain_step(1, turn=0), reread="exact"),
+        replace(plain_step(0), reread="none"),
+        replace(plain_step(1, turn=0), reread=Reread.EXACT),
         plain_step(2, turn=1),
         FaultCaught(where="govern", error="ValueError"),
     ]
     summary = summed(events)
-    expected = Counts(proposed=3, ran=3, measured=2, rereads=1, exact_rereads=1, views=1, view_bytes=20, faults=1)
+    again = counted([None, Reread.EXACT])
+    expected = Counts(proposed=3, ran=3, measured=2, views=1, view_bytes=20, faults=1, **again)
     assert summary == RunSummary(counts=expected, turns=2)
     assert (summary.model_calls, summary.sentence()) == (
         2,

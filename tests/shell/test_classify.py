@@ -22,6 +22,7 @@ def test_a_read_as_a_whole_record() -> None:
         view=View("/r/a.py", (Lines(5, 9),)),
         looks_at=("/r/a.py",),
         shows=("/r/a.py",),
+        contents=("a.py",),
         comparable=True,
         literal=True,
         programs=1,

@@ -16,7 +16,7 @@ from execledger.core.batch import Batch
 from execledger.core.decisions import Decision, Reuse, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.rereads import reread
+from execledger.core.rereads import Rereads
 from execledger.core.step import complete
 from execledger.journal.events import ViewRendered, recorded
 from execledger.redact import redact
@@ -34,6 +34,7 @@ class Session:
         """A session for ``task``; ``tell`` says, once, that Ledger is off after a fault of its own."""
         self.policy = policy
         self.ledger = Ledger(task, policy, edited_symbols)
+        self.rereads = Rereads()
         self.chronicle = chronicle
         self.active = True
         self._tell = tell
@@ -103,9 +104,9 @@ class Session:
 
     def record(self, step: Step, turn: int = 0, sealed: bool = False, since: int = 0) -> None:
         """Take a completed step into the ledger and the journal; ``since`` is the first step that stood in view."""
-        again = reread(self.ledger, step.action)
+        again = self.rereads.take(step, self.ledger.classify(step.action))
         self.ledger.record(step)
-        self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, reread=again))
+        self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, reread=again or "none"))
 
 
 def told(error: BaseException) -> str:

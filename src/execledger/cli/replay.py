@@ -155,7 +155,7 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     yield "false reuses", f"{len(tally.false):,}", ""
     yield "reused after running", f"{tally.elided.total():,}", _top(tally.elided)
     yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with a remark{_listed('; ', tally.nudges)}"
-    yield "redundant re-reads", f"{tally.rereads:,}", f"{tally.exact_rereads} of the very same range"
+    yield from tally.rows(f"{100 * tally.rereads / max(tally.turns, 1):.1f} per 100 model calls")
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each once for every later model call, mostly cached"
     untold = f"; unknown outputs, not counted: {tally.untold:,}" if tally.untold else ""

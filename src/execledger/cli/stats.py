@@ -106,7 +106,8 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
     yield "reused after running", f"{counts.elided:,}", "run, the output replaced by a reference"
     yield "nudged", f"{counts.nudged:,}", "run, a remark added"
     if counts.measured:
-        yield "redundant re-reads", f"{counts.rereads:,}", f"{counts.exact_rereads:,} of the very same range"
+        unjudged = counts.proposed - counts.measured
+        yield from counts.rows(f"{unjudged:,} commands of older journals not judged" if unjudged else "")
     yield from _usage(totals)
     yield "state views", f"{counts.view_bytes:,}", f"bytes in {counts.views:,} views"
     yield "faults", f"{counts.faults:,}", "caught; the runs went on"

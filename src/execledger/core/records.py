@@ -123,6 +123,9 @@ class CommandRecord(Struct, frozen=True):
     """Words of its readers and searchers that may name a file, joined with the directory that they are used in."""
     shows: tuple[str, ...] = ()
     """Files whose lines its output may show, because a reader of its names them; "" if that may be any file."""
+    contents: tuple[str, ...] = ()
+    """Files whose lines its output shows, by a reader or by a text search, as they are spelled; "" for one that only
+    the output or the shell names. Empty if it shows no file's lines."""
     comparable: bool = False
     """Every part is a known reader or searcher: its output may be compared after running."""
     literal: bool = False

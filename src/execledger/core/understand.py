@@ -78,6 +78,7 @@ def _read(action: Action, call: Read, knowledge: Knowledge) -> CommandRecord:
         else None,
         looks_at=(path,),
         shows=(path,),
+        contents=(path,),
         comparable=stable,
         literal=stable and path.startswith("/"),
     )
@@ -91,6 +92,7 @@ def _search(action: Action, call: Search) -> CommandRecord:
         effects=Effects.NONE,
         looks_at=named,
         shows=named if call.shows else (),
+        contents=named or ("",),
         comparable=True,
         literal=action.cwd is not None,
     )

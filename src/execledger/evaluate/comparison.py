@@ -7,10 +7,12 @@ Totals are over the instances for which both arms know the measure, and an insta
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from operator import attrgetter
 from statistics import fmean
 
 from msgspec import Struct
 
+from execledger.core.rereads import TITLES
 from execledger.evaluate.arms import Arm
 from execledger.evaluate.cells import Unit
 from execledger.evaluate.records import RunRow, Tokens
@@ -76,6 +78,7 @@ CACHE_HITS = Measure(
     from_tokens=True,
 )
 MODEL_CALLS = Measure(name="model_calls", title="Model calls", unit=Unit.COUNT, of=lambda row: row.model_calls)
+
 REREADS = Measure(name="rereads", title="Redundant snippet re-reads", unit=Unit.COUNT, of=lambda row: row.rereads)
 EFFICIENCY = (
     COST,
@@ -106,7 +109,11 @@ EFFICIENCY = (
     MODEL_CALLS,
     Measure(name="executed", title="Executed commands", unit=Unit.COUNT, of=lambda row: row.executed),
     REREADS,
-    Measure(name="exact_rereads", title="  of the very same range", unit=Unit.COUNT, of=lambda row: row.exact_rereads),
+    *(
+        Measure(name=name, title=title, unit=Unit.COUNT, of=attrgetter(name), optional=True)
+        for name, title in TITLES.items()
+        if name != REREADS.name
+    ),
 )
 
 

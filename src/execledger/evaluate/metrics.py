@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec.structs import replace
 
 from execledger.core.decisions import Reuse
+from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
+from execledger.core.rereads import COUNTS, counted, judged
 from execledger.errors import UnreadableRun
 from execledger.evaluate.caching import PromptCache, Usage, text_bytes, tokens_in, usage
 from execledger.evaluate.journals import Journals, runs_first
@@ -20,7 +22,7 @@ from execledger.evaluate.records import RunRow, Tokens
 from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.journal.summary import RunSummary
-from execledger.replay import replay
+from execledger.replay import as_recorded
 from execledger.trajectories.find import Source, find_runs
 from execledger.trajectories.formats import read_run
 from execledger.trajectories.journal import FORMAT as JOURNAL
@@ -28,9 +30,6 @@ from execledger.trajectories.recording import Run
 
 Read = Callable[[str, bytes], Run]
 """Reads one recorded run."""
-
-NO_LEDGER = Policy(inform=False, govern=False)
-"""The policy under which a run without Ledger is folded: everything runs and is shown."""
 
 
 def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: bool = False) -> RunRow:
@@ -80,16 +79,13 @@ def told_usage(run: Run, journal: JournalRun | None) -> Usage:
 
 
 def _without_ledger(row: RunRow, run: Run) -> RunRow:
-    """A run of the arm base: all that was proposed ran. Its re-reads are found by folding it."""
-    again = [call.reread for call in replay(run, NO_LEDGER)]
-    return replace(row, executed=row.proposed, rereads=len(again) - again.count(""), exact_rereads=again.count("exact"))
+    """A run of the arm base: all that was proposed ran."""
+    return replace(row, executed=row.proposed, **counted(judged(map(as_recorded, run.steps), Ledger(run.task))))
 
 
 def _untold(row: RunRow, policy: Policy) -> RunRow:
     """A run that Ledger took part in, and whose journal is not there."""
-    unknown = dict.fromkeys(
-        "executed suppressed elided nudged rereads exact_rereads false_reuses view_tokens faults".split()
-    )
+    unknown = dict.fromkeys([*"executed suppressed elided nudged false_reuses view_tokens faults".split(), *COUNTS])
     return replace(row, **_place(policy), **unknown)
 
 
@@ -117,8 +113,8 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
         suppressed=counts.suppressed,
         elided=counts.elided,
         nudged=counts.nudged,
-        rereads=counts.rereads,
-        exact_rereads=counts.exact_rereads,
+        # As in the arm base, and also where the journal is older than the definition.
+        **counted(judged((event.step for event in journal.steps), Ledger(journal.start.task, policy))),
         false_reuses=sum(false),
         tokens=None if row.tokens is None else row.tokens + unseen,
         reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,

@@ -80,7 +80,7 @@ class CallRow(Struct, frozen=True, kw_only=True):
     false_reuse: bool
     """A reuse that its recorded output contradicts."""
     reread: str
-    """within or exact if it is a redundant snippet re-read, else empty."""
+    """The kind of redundant snippet re-read that it is; empty if it is none."""
     redundancy: str
     """The class of redundancy that it is in; empty if none."""
     redundant_tokens: int
@@ -161,7 +161,7 @@ def _call_row(run: Run, call: Replayed, redundancies: Redundancies) -> CallRow:
         compared=line.compared or "",
         shown=line.shown,
         false_reuse=call.false,
-        reread=call.reread,
+        reread=call.reread or "",
         redundancy=redundant.kind.value if redundant else "",
         redundant_tokens=tokens_in(redundant.size) if redundant else 0,
     )

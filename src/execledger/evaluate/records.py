@@ -70,8 +70,22 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Commands whose result got a remark."""
     rereads: int | None = 0
     """Redundant snippet re-reads."""
+    covered_rereads: int | None = 0
+    """Those that are reads of one file all of whose lines were returned by earlier reads."""
     exact_rereads: int | None = 0
-    """Those of the very same range."""
+    """Those of these that returned the exact same range again."""
+    partial_rereads: int | None = 0
+    """Those that are reads of one file of which a part was returned by earlier reads."""
+    edited_rereads: int | None = 0
+    """Those that are reads of one file that was edited, elsewhere, since these lines were returned."""
+    found_rereads: int | None = 0
+    """Those that are reads of one file, of lines that only a search had returned."""
+    printed_rereads: int | None = 0
+    """Those that are edits which also print lines of a file."""
+    files_rereads: int | None = 0
+    """Those that are reads of several files."""
+    search_rereads: int | None = 0
+    """Those that are searches, or compounds of several commands."""
     false_reuses: int | None = 0
     """Reuses that the true output contradicts, where it is known."""
     tokens: Tokens | None = None

@@ -5,13 +5,14 @@ Names, ids and clock times are given by the caller; nothing here looks them up, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from execledger.core.decisions import Step
 from execledger.core.policy import Policy
+from execledger.core.rereads import RereadCounts
 from execledger.journal.clean import withheld_lines
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ VERSION = 1
 """The version of the format; a reader refuses a newer one, and skips events and fields that it does not know."""
 
 
-class Counts(Struct, kw_only=True):
+class Counts(RereadCounts, kw_only=True):
     """What happened in a run, in numbers."""
 
     proposed: int = 0
@@ -35,11 +36,7 @@ class Counts(Struct, kw_only=True):
     nudged: int = 0
     """Those whose result got a remark."""
     measured: int = 0
-    """Those that were judged as re-reads or not."""
-    rereads: int = 0
-    """Redundant snippet re-reads among these."""
-    exact_rereads: int = 0
-    """Those of the very same range."""
+    """Those that were judged as redundant snippet re-reads or not."""
     views: int = 0
     """State views that were rendered."""
     view_bytes: int = 0
@@ -120,8 +117,9 @@ class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
     """The first step whose result was still visible when it was decided."""
     digest: str
     """The digest of the ledger's state behind it."""
-    reread: Literal["", "within", "exact"] | None = None
-    """Whether it is a redundant snippet re-read; None where that was not asked."""
+    reread: str | None = None
+    """The kind of redundant snippet re-read that it is, or ``none``; None where it was not judged. Until November 2026
+    only reads within returned ranges counted, under the words ``within``, ``exact`` and nothing: they judge nothing."""
     altered: bool = False
     """Set by the writer: the action as it stands here is not the one that was proposed, a secret was redacted."""
 
@@ -177,7 +175,7 @@ def recorded(
     turn: int,
     sealed: bool,
     since: int = 0,
-    reread: Literal["", "within", "exact"] | None = None,
+    reread: str | None = None,
     at: float | None = None,
 ) -> StepRecorded:
     """The event for ``step``, which ``ledger`` has just recorded.

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from execledger.core.decisions import Reuse
+from execledger.core.rereads import VERDICTS
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
@@ -85,9 +86,9 @@ class RunSummary(Struct):
         counts.suppressed += suppressed
         counts.elided += shown.kind == "reference" and not suppressed
         counts.nudged += shown.kind == "remark"
-        counts.measured += event.reread is not None
-        counts.rereads += event.reread in ("within", "exact")
-        counts.exact_rereads += event.reread == "exact"
+        if event.reread in VERDICTS:
+            counts.measured += 1
+            counts.count(VERDICTS[event.reread])
         if self.shadow:
             self._shadow_step(event)
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from execledger.core.records import WHOLE, Category, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
+from execledger.shell.contents import contents
 from execledger.shell.entering import leading_cd
 from execledger.shell.environment import acts
 from execledger.shell.evaluation import evaluates, evaluates_compound
@@ -122,6 +123,7 @@ class _Walk:
     def _entry(self, node: Node, *, certain: bool, last: bool) -> None:
         """Walk one member of a list and note what it prints."""
         part, silent = self._stage(node, fed=False)
+        self.found.contents += part.contents or ()
         self.found.printed(part.view, certain=certain, silent=silent, last=last)
 
     def _stage(self, node: Node, *, fed: bool) -> tuple[Part, bool]:
@@ -152,9 +154,11 @@ class _Walk:
         self.incidental = self.incidental or is_cat(node.parts[-1])
         view: View | None = None
         silent = False
+        printed: tuple[str, ...] = ()
         views, shows = len(self.found.views), len(self.found.shows)
         for at, stage in enumerate(node.parts):
             part, silent = self._stage(stage, fed=fed or at > 0)
+            printed = printed if part.contents is None else part.contents
             if part.category is Category.SEARCH:
                 # What a search lets through comes with its place, or without one.
                 del self.found.shows[shows:]
@@ -169,7 +173,7 @@ class _Walk:
             self.found.patching = self.found.patching or part.makes_patch
         self.found.patching = False
         del self.found.views[views:]
-        return Part(view=view), silent
+        return Part(view=view, contents=printed), silent
 
     def _compound(self, node: Compound) -> None:
         for word in node.words:
@@ -210,7 +214,7 @@ class _Walk:
         if any(redirect.expands for redirect in node.redirects):
             part = without_expansions(part)
         if fed_view is not None and part.selection is not None:
-            part = replace(part, view=apply(fed_view, part.selection))
+            part = replace(part, view=apply(fed_view, part.selection), contents=(fed_view.path,))
         # A file behind a redirection is opened before ``cd`` moves.
         silent = self._redirects(node.redirects, part) or prints_nothing(node.words, part)
         self.cwd = after
@@ -268,7 +272,7 @@ class _Walk:
             self.found.shows += [spell(self.cwd, part.view.path)] if part.view else _operands(call, self.cwd)
         if part.moves_to is not None:
             self.cwd = resolve(self.cwd, part.moves_to) if part.moves_to else None
-        return self._joined(part)
+        return self._joined(replace(part, contents=contents(call, part)))
 
     def _joined(self, part: Part) -> Part:
         """The part with its paths joined with the working directory; what is relative to a lost one is not certain."""
@@ -346,9 +350,10 @@ class _Walk:
             if self._nesting >= MAX_NESTING:
                 self.found.opaque = "too-deep"
                 return
-            before, views = self.cwd, len(self.found.views)
+            before, views, printed = self.cwd, len(self.found.views), len(self.found.contents)
             self._nested(script)
             del self.found.views[views:]
+            del self.found.contents[printed:]
             self.cwd = before
 
     def _input(self, redirects: tuple[Redirect, ...]) -> tuple[View | None, bool, str | None]:

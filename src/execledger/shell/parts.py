@@ -73,6 +73,9 @@ class Part(Struct, frozen=True, kw_only=True):
     """How far its recognised writes reach."""
     view: View | None = None
     """It shows lines of one file, named as it is spelled."""
+    contents: tuple[str, ...] | None = ()
+    """Files whose lines it prints, as they are spelled, "" for one that only its output names; None if it prints lines
+    of what it is fed."""
     selection: Selection | None = None
     """It passes lines of its standard input through."""
     comparable: bool = False

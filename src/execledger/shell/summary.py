@@ -54,6 +54,8 @@ class Found(Struct):
     """Words of readers and searchers that may name a file."""
     shows: list[str] = field(default_factory=list)
     """Words of readers that may name a file, "" for one that is not literal."""
+    contents: list[str] = field(default_factory=list)
+    """Files whose lines are printed, "" for one that only the output names."""
     volatile: bool = False
     """Some output depends on more than files."""
     upward: bool = False
@@ -154,6 +156,7 @@ def summarize(found: Found, normalized: str, exact: str, cwd: str | None) -> Com
         view=_only_view(found) if comparable and not (found.noisy or found.upward) else None,
         looks_at=tuple(found.looks_at),
         shows=tuple(dict.fromkeys(found.shows)),
+        contents=tuple(dict.fromkeys(found.contents)),
         comparable=comparable,
         literal=found.literal and not (found.volatile or found.upward),
         scope=found.scope,
@@ -184,6 +187,7 @@ def opaque_record(command: str, cwd: str | None, reason: str, found: Found) -> C
         folders=_folders(found),
         opaque=reason,
         shows=tuple(dict.fromkeys(found.shows)),
+        contents=tuple(dict.fromkeys(found.contents)),
         scope=found.scope,
         background=bool(BACKGROUND.search(text)),
         patches=tuple(found.patches),

@@ -15,7 +15,7 @@ from execledger import __version__
 from execledger.core.actions import Action, Observation
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.rereads import reread
+from execledger.core.rereads import Rereads
 from execledger.core.step import take
 from execledger.journal.codec import encode
 from execledger.journal.events import Ended, Event, Started, ViewRendered, policy_fields, recorded
@@ -70,7 +70,7 @@ def long_events(steps: int = STEPS, size: int = BYTES, seed: int = 1) -> Iterato
     """The events of a session of ``steps`` steps, about ``size`` bytes in all."""
     # A read shows half of a file on the average, a test as much, a search all of it; a line has some 35 bytes.
     repository = Repository(random.Random(seed), max(size // steps // 25, 2))
-    policy, summary = Policy(), RunSummary()
+    policy, summary, rereads = Policy(), RunSummary(), Rereads()
     ledger = Ledger(TASK, policy, edited_symbols)
     start = Started(
         software=__version__, run="long", agent="made up", model="none", task=TASK, policy=policy_fields(policy)
@@ -80,9 +80,9 @@ def long_events(steps: int = STEPS, size: int = BYTES, seed: int = 1) -> Iterato
         view = ViewRendered(index=index, text=ledger.inform().text)
         command, output = repository.propose()
         action = Action(command, "/repo")
-        again = reread(ledger, action)
+        record = ledger.classify(action)
         step = take(ledger, action, _returning(output))
-        event = recorded(ledger, step, turn=index, sealed=False, reread=again)
+        event = recorded(ledger, step, turn=index, sealed=False, reread=rereads.take(step, record) or "none")
         for one in (view, event):
             summary.add(one)
             yield one

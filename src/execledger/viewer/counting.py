@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from execledger.core.actions import Observation
 from execledger.core.anchor import task_anchor
 from execledger.core.decisions import Nudge, Reuse, Step
+from execledger.core.rereads import VERDICTS
 from execledger.evaluate.net import Balance, Net
 from execledger.evaluate.prices import load_prices
 from execledger.evaluate.records import Tokens
@@ -148,7 +149,7 @@ class Count(Sums, kw_only=True):
         match event:
             case StepRecorded():
                 self.over = False
-                self.add(event.step, event.turn, again=bool(event.reread))
+                self.add(event.step, event.turn, again=VERDICTS.get(event.reread) is not None)
             case ViewRendered():
                 self.add_view(event.text)
             case FaultCaught():

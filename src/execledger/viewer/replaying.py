@@ -45,7 +45,7 @@ def told_calls(run: Run, ledger: Ledger, count: Count) -> Iterator[Call]:
         yield from _born_with(run, told, replayed.index, count)
         call = Call(replayed.decision, replayed.shown, _view(replayed, views, count))
         recorded = replayed.recorded
-        count.add(call.step(recorded), recorded.turn, recorded.observation, again=bool(replayed.reread))
+        count.add(call.step(recorded), recorded.turn, recorded.observation, again=replayed.reread is not None)
         account.add(replayed)
         told = replayed.index + 1
         yield call
