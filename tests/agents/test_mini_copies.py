@@ -81,7 +81,7 @@ def stepped(agent: Any) -> list[Message]:
 
 def read(folder: Path) -> dict[str, JournalRun]:
     """The journals of a folder by name; each rebuilds as it was recorded."""
-    runs = {path.name: read_journal(path.name, path.read_bytes()) for path in sorted(folder.iterdir())}
+    runs = {path.name: read_journal(path.name, path.read_bytes()) for path in sorted(folder.glob("*.jsonl"))}
     assert all(rebuild(run).mismatch is None and not run.trouble.sentences() for run in runs.values())
     return runs
 

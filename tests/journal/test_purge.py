@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
+import json
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from msgspec.structs import replace
 from execledger.core.ledger import Ledger
 from execledger.errors import LedgerError
 from execledger.journal import Ended, Journal, read_journal, rebuild
+from execledger.journal.claims import LOCK_FILE
 from execledger.journal.codec import _ENCODER
 from execledger.journal.events import Counts
+from execledger.journal.open_files import MAX_OPEN
 from execledger.journal.purge import Chosen, Found, Left, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import redacted_line, rewritten
@@ -87,34 +91,107 @@ def test_a_file_that_was_swapped_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    """While a process has it open or locked, or its run may go on for all that is known."""
+    """While a process has claimed it, or its run may go on for all that is known."""
     journal = Journal.create(tmp_path, "open")
     journal.append(start())
-    (found,), _ = found_in(tmp_path)
-    assert found.busy
+    (found,), _ = found_in(tmp_path, now=time.time() + 3601)
+    assert (found.busy, delete(found)) == ("is being written", "is being written")
     journal.close()
     (found,), _ = found_in(tmp_path)
     assert found.busy == "has no end, and was written to within the last hour: its run may go on"
     (found,), _ = found_in(tmp_path, now=time.time() + 3601)
-    assert found.busy == ""
-    with journal.path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        (locked,), _ = found_in(tmp_path, now=time.time() + 3601)
-        assert (locked.busy, delete(found)) == ("is being written", "is being written")
-    assert delete(found) == "" and not journal.path.exists()
+    assert (found.busy, delete(found), journal.path.exists()) == ("", "", False)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not tell who has a file open")
-def test_an_ended_journal_that_is_open_is_left_alone(tmp_path: Path) -> None:
+def test_an_ended_journal_that_is_written_on_is_left_alone(tmp_path: Path) -> None:
     """A resumed run writes behind an end; one that only reads does not count."""
     path = ended(tmp_path)
     with path.open("rb"):
         (found,), _ = found_in(tmp_path)
         assert found.busy == ""
     journal = Journal.resume(path)
+    assert delete(found) == "is being written"
     (found,), _ = found_in(tmp_path)
     assert found.busy == "is being written"
     journal.close()
+    assert delete(found) == ""
+
+
+def test_resting_journals_of_a_running_session_are_left_alone(tmp_path: Path) -> None:
+    """Of more journals than are kept open, each keeps every event, however long it was silent when others purged."""
+    journals = [Journal.create(tmp_path, f"run-{number}") for number in range(MAX_OPEN + 3)]
+    secret = plain_step(0, output=f"key {KEY}\n")
+    for journal in journals:
+        journal.append(start())
+        with journal.path.open("ab") as file:
+            file.write(_ENCODER.encode(secret) + b"\n")
+        os.utime(journal.path, (1000, 1000))
+    before = [journal.path.read_bytes() for journal in journals]
+    for options in (("--all", "--yes"), ("--redact",)):
+        purge = [sys.executable, "-m", "execledger", "purge", str(tmp_path), *options, "--json"]
+        called = subprocess.run(purge, capture_output=True, text=True, check=False)
+        totals = json.loads(called.stdout)
+        assert [left["reason"] for left in totals["left"]] == ["is being written"] * len(journals)
+        assert (called.returncode, totals["deleted"], totals["rewritten"]) == (1, 0, 0)
+    assert [journal.path.read_bytes() for journal in journals] == before
+    for journal in journals:
+        journal.append(plain_step(1))
+        journal.append(END)
+        journal.close()
+        run = read_journal("one", journal.path.read_bytes())
+        assert (len(run.steps), run.ended) == (2, END)
+    found, _ = found_in(tmp_path)
+    assert [delete(one) for one in found] == [""] * len(journals)
+    assert list(tmp_path.iterdir()) == [], "the lock file went with the last claim"
+
+
+def test_the_claims_of_a_killed_process_end_with_it(tmp_path: Path) -> None:
+    """Its journal is at rest, and the lock file that it left serves the next one."""
+    program = """
+import os, sys
+from pathlib import Path
+from execledger.journal import Journal
+journal = Journal.resume(Path(sys.argv[1]))
+os.write(1, b"claimed")
+sys.stdin.read()
+"""
+    path = ended(tmp_path)
+    command = [sys.executable, "-c", program, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.read(7) == b"claimed"
+        (found,), _ = found_in(tmp_path)
+        assert (found.busy, delete(found)) == ("is being written", "is being written")
+        process.kill()
+    assert (tmp_path / LOCK_FILE).exists()
+    (found,), _ = found_in(tmp_path)
+    assert (found.busy, delete(found), path.exists()) == ("", "", False)
+    Journal.create(tmp_path, "next").close()
+    assert not (tmp_path / LOCK_FILE).exists()
+
+
+def test_a_journal_that_is_claimed_while_it_is_redacted_stays_as_it_is(tmp_path: Path) -> None:
+    """A run that is resumed between the look and the rewriting goes on in its own file."""
+    path = old_journal(tmp_path / "state")
+    before = path.read_bytes() + b"\n"
+    (found,), _ = found_in(tmp_path)
+    journal = Journal.resume(path)
+    with pytest.raises(OSError, match="it has changed meanwhile"):
+        rewritten(found)
+    assert (path.read_bytes(), sorted(path.parent.iterdir())) == (before, [path.parent / LOCK_FILE, path])
+    journal.close()
+
+
+def test_without_locks_a_journal_without_an_end_is_left_alone(tmp_path: Path) -> None:
+    """What can't be found out is not assumed, however old the journal is."""
+    path = written(tmp_path, [start()])
+    (tmp_path / LOCK_FILE).mkdir()
+    (found,), _ = found_in(tmp_path, now=time.time() + 3601)
+    assert found.busy == "has no end, and its file system does not tell whether it is being written"
+    journal = Journal.resume(path)
+    journal.append(END)
+    journal.close()
+    (found,), _ = found_in(tmp_path)
+    assert (found.busy, delete(found)) == ("", "")
 
 
 def test_a_folder_that_is_closed_is_named(tmp_path: Path) -> None:

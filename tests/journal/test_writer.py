@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,9 @@ import pytest
 
 from execledger.errors import LedgerError
 from execledger.journal import Event, FaultCaught, Journal, JournalError, ViewRendered, read_journal
-from execledger.journal.open_files import MAX_OPEN
+from execledger.journal.claims import CLAIMS, LOCK_FILE
+from execledger.journal.codec import encode
+from execledger.journal.open_files import FILES, MAX_OPEN
 from execledger.journal.reader import Trouble
 from execledger.testing.faults import deleted, replaced
 from tests.journal.runs import digits, plain_step, start, written
@@ -262,3 +265,87 @@ def test_a_forked_child_writes_nothing_to_the_journal_of_its_parent(tmp_path: Pa
     journal.close()
     (step,) = read_journal("x", journal.path.read_bytes()).steps
     assert step.step.observation.output == "parent\n"
+
+
+def test_an_event_that_comes_with_the_end_is_counted_and_opens_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A journal that another thread closes while an event is encoded takes no more, and keeps no descriptor."""
+    journal = Journal.create(tmp_path, "one")
+
+    def encode_and_close(event: Event) -> bytes:
+        journal.close()
+        return encode(event)
+
+    monkeypatch.setattr("execledger.journal.writer.encode", encode_and_close)
+    journal.append(start())
+    assert (journal.dropped, journal._descriptor, journal.path.read_bytes()) == (1, None, b"")
+
+
+def test_a_child_forked_while_locks_are_held_waits_for_none_of_them(tmp_path: Path) -> None:
+    """It can close what it inherits, and write a journal of its own."""
+    journal = Journal.create(tmp_path, "parent")
+    journal.append(start())
+    with journal._lock, FILES._lock, CLAIMS._mutex:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            journal.append(start())
+            journal.close()
+            own = Journal.create(tmp_path, "child")
+            own.append(start())
+            os._exit(journal.dropped)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    journal.append(plain_step(0))
+    journal.close()
+    kept = {path.name: path.read_bytes().count(b"\n") for path in tmp_path.glob("*.jsonl")}
+    assert kept == {"parent.ledger.jsonl": 2, "child.ledger.jsonl": 1}
+
+
+def test_a_journal_can_be_ended_by_a_finalizer_at_any_moment(tmp_path: Path) -> None:
+    """Also in a thread that is at work on other journals, or is closing this one's file for others."""
+    journal = Journal.create(tmp_path, "one")
+    journal.append(start())
+
+    def finalized() -> None:
+        with journal._lock, FILES._lock, CLAIMS._mutex:
+            assert journal._rest()
+            journal.append(plain_step(0))
+            journal.close()
+
+    thread = threading.Thread(target=finalized, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    Journal.create(tmp_path, "two").close()
+    kept = {path.name: path.read_bytes().count(b"\n") for path in tmp_path.iterdir()}
+    assert kept == {"one.ledger.jsonl": 2, "two.ledger.jsonl": 0}, "the claim was given up when the mutex was free"
+
+
+def test_a_folder_that_is_made_again_has_its_journals_claimed(tmp_path: Path) -> None:
+    """Those of before, whose folder is gone, hide nothing; two writers of one journal claim it until both are done."""
+    folder = tmp_path / "journals"
+    lost = Journal.create(folder, "one")
+    shutil.rmtree(folder)
+    first = Journal.create(folder, "one")
+    second = Journal.resume(first.path)
+    lost.close()
+    first.close()
+    with CLAIMS.excluding(second._claim) as claimed:
+        assert claimed
+    assert (folder / LOCK_FILE).exists()
+    second.close()
+    with CLAIMS.excluding(second._claim) as claimed:
+        assert claimed is False
+
+
+def test_a_journal_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path means what it meant when the journal was opened."""
+    monkeypatch.chdir(tmp_path)
+    journal = Journal.create(Path("journals"), "one")
+    assert journal._rest()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    journal.append(start())
+    journal.close()
+    assert [path.name for path in (tmp_path / "journals").iterdir()] == ["one.ledger.jsonl"]

@@ -11,7 +11,7 @@ from execledger.proxy.offload import Work, whole
 
 def written(folder: Path) -> list[str]:
     """The kinds of events in the only journal of a folder."""
-    (path,) = folder.iterdir()
+    (path,) = folder.glob("*.jsonl")
     return [line.partition('"event":"')[2].partition('"')[0] for line in path.read_text().splitlines()]
 
 

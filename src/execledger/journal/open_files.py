@@ -26,13 +26,13 @@ class OpenFiles:
         """No file yet; at most about ``most`` are kept open, more only while as many are being written to."""
         self._most = most
         self._closers: OrderedDict[object, Callable[[], bool]] = OrderedDict()
-        self._lock = threading.Lock()
-        """Protects the order."""
+        self._lock = threading.RLock()
+        """Protects the order; a finalizer may come in the middle of anything, so the same thread may take it again."""
         # A forked child has its own; whoever held the lock at that moment is not there to release it.
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def _begin_anew(self) -> None:
-        self._closers, self._lock = OrderedDict(), threading.Lock()
+        self._closers, self._lock = OrderedDict(), threading.RLock()
 
     def __len__(self) -> int:
         """How many files are open."""
@@ -65,8 +65,12 @@ class OpenFiles:
         with self._lock:
             if len(self._closers) <= kept:
                 return False
-            for owner, close in self._closers.items():
+            for owner, close in list(self._closers.items()):
                 if close():
-                    del self._closers[owner]
+                    self._closers.pop(owner, None)
                     return True
         return False
+
+
+FILES = OpenFiles()
+"""The open journals of this process."""

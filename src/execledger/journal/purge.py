@@ -1,12 +1,11 @@
 """Journals that are to go: which of the files in a folder are ours, which are at rest, and taking them away.
 
-A file is ours by what is in it, not by its name alone, and never through a symbolic link. One that is being written, or
-may be, is left alone and named.
+A file is ours by what is in it, not by its name alone, and never through a symbolic link. One that a process has
+claimed, or whose run may go on for all that is known, is left alone and named.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import time
@@ -17,12 +16,14 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.errors import LedgerError
+from execledger.journal.claims import CLAIMS, Claim
 from execledger.journal.writer import SUFFIX
 
 FRESH_SECONDS = 3600.0
-"""A journal without an end that was written to within this time may belong to a run that goes on."""
+"""A journal without an end that was written to within this time may belong to a run whose claim is not visible here."""
 MAX_LISTED = 10
 """Runs that are named where a name could mean several."""
 _FIRST_LINE = 1_000_000
@@ -44,6 +45,11 @@ class Found(Struct, frozen=True):
     """The file itself, whatever its name: device and number."""
     busy: str = ""
     """Why it is left alone; "" if it is not."""
+
+    @property
+    def claim(self) -> Claim:
+        """What a process that writes it holds."""
+        return Claim.of(self.path, self.identity[1])
 
     @property
     def name(self) -> str:
@@ -81,16 +87,15 @@ class _Start(_Kind):
 def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = None) -> Iterator[Found]:
     """Every journal in these folders, and below them; what only looks like one is noted in ``left``."""
     now = time.time() if now is None else now
-    writing = _open_files()
     for path in paths:
         if path.is_symlink() and path.name.endswith(SUFFIX):
             left.append(Left(str(path), "is a symbolic link"))
-        elif path.is_file():
-            yield from _looked_at(path, left, now, writing)
+        elif path.exists() and not path.is_dir():
+            yield from _looked_at(path, left, now)
         for folder, _, names in os.walk(path, onerror=partial(_unread, left)):
             for name in sorted(names):
                 if name.endswith(SUFFIX):
-                    yield from _looked_at(Path(folder, name), left, now, writing)
+                    yield from _looked_at(Path(folder, name), left, now)
 
 
 def _unread(left: list[Left], error: OSError) -> None:
@@ -99,7 +104,7 @@ def _unread(left: list[Left], error: OSError) -> None:
         left.append(Left(str(error.filename), f"can't be read: {error.strerror or error}"))
 
 
-def _looked_at(path: Path, left: list[Left], now: float, writing: frozenset[tuple[int, int]]) -> Iterator[Found]:
+def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[Found]:
     try:
         with opened(path) as file:
             state = os.fstat(file)
@@ -110,26 +115,36 @@ def _looked_at(path: Path, left: list[Left], now: float, writing: frozenset[tupl
             if start is None:
                 left.append(Left(str(path), "holds no journal"))
                 return
-            identity = (state.st_dev, state.st_ino)
-            busy = "is being written" if identity in writing or not _lockable(file) else ""
-            if not busy and now - state.st_mtime < FRESH_SECONDS and not _ended(file, state.st_size):
-                busy = "has no end, and was written to within the last hour: its run may go on"
-            yield Found(path, start.run, state.st_size, state.st_mtime, identity, busy)
+            found = Found(path, start.run, state.st_size, state.st_mtime, (state.st_dev, state.st_ino))
+            ended = _ended(file, state.st_size)
+        yield replace(found, busy=_busy(found, ended, now))
     except OSError as error:
         link = path.is_symlink()
         left.append(Left(str(path), "is a symbolic link" if link else f"can't be read: {error.strerror or error}"))
 
 
+def _busy(found: Found, ended: bool, now: float) -> str:
+    """Why a journal is left alone; "" if it is not."""
+    with CLAIMS.excluding(found.claim) as written:
+        if written:
+            return "is being written"
+    if ended:
+        return ""
+    if written is None:
+        return "has no end, and its file system does not tell whether it is being written"
+    fresh = now - found.changed < FRESH_SECONDS
+    return "has no end, and was written to within the last hour: its run may go on" if fresh else ""
+
+
 def delete(found: Found) -> str:
     """Take a journal away; why it was left alone, or "" if it is gone."""
     try:
-        with opened(found.path) as file:
+        with opened(found.path) as file, CLAIMS.excluding(found.claim) as written:
             state = os.fstat(file)
             if (state.st_dev, state.st_ino, state.st_size) != (*found.identity, found.size):
                 return "has changed meanwhile"
-            if not _lockable(file, keep=True):
+            if written:
                 return "is being written"
-            # A writer that has it open all the same finds that it was deleted, and says so.
             os.unlink(found.path)
     except FileNotFoundError:
         return ""
@@ -164,45 +179,6 @@ def _ended(file: int, size: int) -> bool:
         return msgspec.json.decode(last, type=_Kind).event == "end"
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
-
-
-def _lockable(file: int, *, keep: bool = False) -> bool:
-    """Whether nobody holds the lock of a file; where there are no locks, nobody does."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not keep:
-            fcntl.flock(file, fcntl.LOCK_UN)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _open_files(processes: str = "/proc") -> frozenset[tuple[int, int]]:
-    """Journals that a process has open for writing, where the system tells; readers don't count."""
-    found: set[tuple[int, int]] = set()
-    for process in _names(processes):
-        if process.isdecimal():
-            folder = f"{processes}/{process}/fd"
-            for name in _names(folder):
-                try:
-                    link = f"{folder}/{name}"
-                    if os.readlink(link).endswith(SUFFIX) and os.lstat(link).st_mode & stat.S_IWUSR:
-                        state = os.stat(link)
-                        found.add((state.st_dev, state.st_ino))
-                except OSError:
-                    # Files are closed while we look.
-                    continue
-    return frozenset(found)
-
-
-def _names(folder: str) -> list[str]:
-    """What is in a folder; nothing if it is gone by now, or not ours to see."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 class Chosen(Struct, frozen=True):

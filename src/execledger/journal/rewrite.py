@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from execledger.core.lines import returned
 from execledger.core.understand import classify
+from execledger.journal.claims import CLAIMS
 from execledger.journal.clean import withheld_lines
 from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
@@ -74,10 +75,11 @@ def _replace(found: Found, lines: list[bytes], state: os.stat_result) -> None:
             target.flush()
             os.fsync(target.fileno())
         os.utime(beside, ns=(state.st_atime_ns, state.st_mtime_ns))
-        now = os.stat(found.path, follow_symlinks=False)
-        if (now.st_dev, now.st_ino, now.st_size) != (*found.identity, found.size):
-            raise OSError(0, "it has changed meanwhile")
-        os.rename(beside, found.path)
+        with CLAIMS.excluding(found.claim) as written:
+            now = os.stat(found.path, follow_symlinks=False)
+            if written or (now.st_dev, now.st_ino, now.st_size) != (*found.identity, found.size):
+                raise OSError(0, "it has changed meanwhile")
+            os.rename(beside, found.path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise

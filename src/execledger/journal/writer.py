@@ -12,22 +12,20 @@ import itertools
 import os
 import re
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from execledger.errors import LedgerError
+from execledger.journal.claims import CLAIMS, Claim, lock_soon
 from execledger.journal.codec import encode
 from execledger.journal.events import Event
 from execledger.journal.folder import private_folder
-from execledger.journal.open_files import OpenFiles, exhausted
+from execledger.journal.open_files import FILES, exhausted
 from execledger.redact import redact
 
 SUFFIX = ".ledger.jsonl"
 """How the name of a journal ends."""
-_LOCK_TRIES = 200
-_LOCK_PAUSE = 0.001
 _NAME_LENGTH = 120
 
 
@@ -35,14 +33,11 @@ class JournalError(LedgerError):
     """The journal can't be written; the agent's run goes on without it."""
 
 
-_FILES = OpenFiles()
-"""The open journals of this process."""
-
-
 class Journal:
     """One run's journal. The first failure raises ``JournalError``; what comes after it is counted, and not written.
 
-    It belongs to the process that opened it: a forked child writes nothing to it.
+    It belongs to the process that opened it: a forked child writes nothing to it. It is claimed until it is closed, so
+    that nobody deletes or replaces it meanwhile, also while its file is closed for others.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -54,12 +49,20 @@ class Journal:
         self._descriptor: int | None = descriptor
         """None while the file is closed because others were used since."""
         self._closed = False
-        state = os.fstat(descriptor)
-        self._identity = (state.st_dev, state.st_ino)
+        self._file = Path(os.path.abspath(path))
+        """The file, wherever this process goes."""
+        self._state = os.fstat(descriptor)
+        self._claim = Claim.of(path, self._state.st_ino)
         self._process = os.getpid()
-        self._lock = threading.Lock()
-        """Protects the descriptor: it is not closed while it is written to."""
-        _FILES.used(self, self._rest)
+        self._writing = False
+        """The descriptor is in use."""
+        self._lock = threading.RLock()
+        """Protects the descriptor: it is not closed while it is written to, nor opened again once all is closed.
+
+        A finalizer may close the journal while this thread is closing its file for others.
+        """
+        CLAIMS.hold(self._claim)
+        FILES.used(self, self._rest)
 
     @classmethod
     def create(cls, folder: Path, name: str) -> Journal:
@@ -71,7 +74,7 @@ class Journal:
             for number in itertools.count(1):
                 path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
                 try:
-                    return cls(path, _FILES.open(path, flags))
+                    return cls(path, FILES.open(path, flags))
                 except FileExistsError:
                     continue
         except OSError as error:
@@ -82,14 +85,16 @@ class Journal:
     def resume(cls, path: Path) -> Journal:
         """The journal at ``path``, to be written on; a torn last line is ended, so that none is joined to it."""
         try:
-            descriptor = _FILES.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-            with _locked(descriptor):
-                size = os.fstat(descriptor).st_size
-                if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                    os.write(descriptor, b"\n")
+            journal = cls(path, FILES.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC))
         except OSError as error:
             raise _failure(path, error) from error
-        return cls(path, descriptor)
+        try:
+            with journal._lock:
+                journal._end_torn_line()
+        except OSError as error:
+            journal.close()
+            raise _failure(path, error) from error
+        return journal
 
     @property
     def broken(self) -> bool:
@@ -104,8 +109,15 @@ class Journal:
         try:
             line = encode(event)
             with self._lock:
-                _write(self._opened(), line)
-            _FILES.used(self, self._rest)
+                if self._closed:
+                    self.dropped += 1
+                    return
+                self._writing = True
+                try:
+                    _write(self._opened(), line)
+                finally:
+                    self._writing = False
+                FILES.used(self, self._rest)
         # Whatever goes wrong here must not reach the agent as anything but the one error that is expected.
         except Exception as error:
             self.dropped += 1
@@ -114,17 +126,33 @@ class Journal:
 
     def close(self) -> None:
         """Write no more; may be called twice."""
-        self._closed = True
-        _FILES.closed(self)
-        with self._lock:
+        if self._process != os.getpid():
+            # The claim is the parent's, and so is whoever may have held the lock when this process was forked.
             self._let_go()
+            return
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                FILES.closed(self)
+                self._let_go()
+                CLAIMS.release(self._claim)
+
+    def _end_torn_line(self) -> None:
+        """End the last line of the file, unless it is whole."""
+        descriptor = self._opened()
+        with _locked(descriptor):
+            state = os.fstat(descriptor)
+            if not os.path.samestat(state, os.stat(self._file)):
+                # It went between being opened and being claimed.
+                raise OSError(errno.ENOENT, "the file was replaced while it was opened")
+            if state.st_size and os.pread(descriptor, 1, state.st_size - 1) != b"\n":
+                os.write(descriptor, b"\n")
 
     def _opened(self) -> int:
         """The descriptor; the file is opened again where it was closed for others, if it is still the same file."""
         if self._descriptor is None:
-            descriptor = _FILES.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-            state = os.fstat(descriptor)
-            if (state.st_dev, state.st_ino) != self._identity:
+            descriptor = FILES.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+            if not os.path.samestat(os.fstat(descriptor), self._state):
                 os.close(descriptor)
                 raise OSError(errno.ENOENT, "the file was replaced while it was written")
             self._descriptor = descriptor
@@ -135,6 +163,8 @@ class Journal:
         if not self._lock.acquire(blocking=False):
             return False
         try:
+            if self._writing:
+                return False
             self._let_go()
             return True
         finally:
@@ -164,17 +194,7 @@ def _write(descriptor: int, line: bytes) -> None:
 @contextmanager
 def _locked(descriptor: int) -> Iterator[bool]:
     """Hold the file's lock; one that can't be had soon is done without, since appends are whole even so."""
-    held = False
-    for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held = True
-            break
-        except BlockingIOError:
-            time.sleep(_LOCK_PAUSE)
-        except OSError:
-            # Some network file systems have no locks.
-            break
+    held = lock_soon(lambda: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB))
     try:
         yield held
     finally:
