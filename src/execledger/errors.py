@@ -25,6 +25,13 @@ class LedgerError(Exception):
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
 
 
+def reason(error: Exception) -> str:
+    """What went wrong, for a message that names the path: without the number and the path of an ``OSError``."""
+    if isinstance(error, FileExistsError):
+        return "found a file, expected a folder"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 class BadPolicy(LedgerError):
     """A policy that the user wrote can't be followed."""
 

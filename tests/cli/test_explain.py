@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
@@ -75,6 +76,15 @@ def test_without_a_directory_paths_stay_as_they_are_written(execledger: Execledg
     """Where the command starts is not known."""
     called = execledger("explain", "cat src/a.py; head -n 3 /etc/hosts", "--json")
     assert [read["path"] for read in json.loads(called.out)["reads"]] == ["src/a.py", "/etc/hosts"]
+
+
+def test_a_relative_directory_is_refused(
+    execledger: Execledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command starts at one place; what a relative path means depends on who reads it."""
+    monkeypatch.chdir(tmp_path)
+    expected = f"execledger: --cwd: found 'src', expected an absolute path\nhint: --cwd {tmp_path}/src\n"
+    assert execledger("explain", "cat a.py", "--cwd", "src") == (2, "", expected)
 
 
 def test_words_for_people(execledger: Execledger) -> None:

@@ -11,7 +11,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from execledger import __version__
+from execledger.journal import Ended
+from execledger.journal.events import Counts
 from tests.cli.conftest import Execledger
+from tests.journal.runs import plain_step, start, written
 from tests.viewer.stage import DEMO
 
 
@@ -100,6 +103,60 @@ def test_a_mistake_of_the_user_is_one_sentence_and_exit_2(arguments: tuple[str, 
     command = (sys.executable, "-m", "execledger", *arguments)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, "Traceback" in done.stderr, done.stderr != "") == (2, "", False, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("purge", "", "--all", "--yes"),
+        ("purge", "--run", "", "--yes"),
+        ("stats", ""),
+        ("replay", ""),
+        ("replay", DEMO, "--decisions", ""),
+        ("explain", "cat a.py", "--cwd", ""),
+        ("why", DEMO, ""),
+        ("view", "", "--export", "z.html"),
+        ("run", "--journal", "", "--", "mini"),
+        ("eval", "export", DEMO, "-o", ""),
+    ],
+    ids=lambda arguments: "-".join(map(str, arguments[:2])),
+)
+def test_an_empty_value_names_nothing(
+    execledger: Execledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[object, ...]
+) -> None:
+    """It is what an unset variable leaves: not the current folder, not every run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path))
+    journal = written(tmp_path, [start(), plain_step(0), Ended(counts=Counts(proposed=1))])
+    called = execledger(*arguments)
+    assert (called.status, called.out, list(tmp_path.iterdir())) == (2, "", [journal])
+    assert "found an empty value, as an unset variable leaves it, expected a text" in called.err
+
+
+@pytest.mark.parametrize(
+    "verb", [("stats",), ("replay",), ("why", 0), ("view", "--export", "z.html"), ("purge", "--all")]
+)
+@pytest.mark.parametrize("kind", ["leads nowhere", "leads back to itself"])
+def test_a_link_that_can_not_be_followed_is_called_one(
+    execledger: Execledger, tmp_path: Path, verb: tuple[object, ...], kind: str
+) -> None:
+    """It is not taken for nothing at all."""
+    link = tmp_path / "link"
+    link.symlink_to("link" if kind == "leads back to itself" else "nowhere")
+    called = execledger(verb[0], link, *verb[1:])
+    assert (called.status, called.out) == (2, "")
+    assert f"{link}: found a symbolic link that {kind}, expected " in called.err
+
+
+@pytest.mark.parametrize("verb", ["run", "report", "export", "grade"])
+def test_a_file_in_place_of_a_folder_is_named(execledger: Execledger, tmp_path: Path, verb: str) -> None:
+    """Whatever the system calls that."""
+    file = tmp_path / "file"
+    file.touch()
+    arguments = {"run": ("-o", file), "grade": (file,)}.get(verb, (DEMO, "-o", file))
+    called = execledger("eval", verb, *arguments)
+    assert (called.status != 0, called.out, "Errno" in called.err) == (True, "", False)
+    assert called.err.startswith(f"execledger: {file}: ")
 
 
 VERBS_THAT_READ = (

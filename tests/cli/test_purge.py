@@ -148,7 +148,8 @@ def test_what_was_named_and_left_alone_makes_the_status_1(execledger: Execledger
     folder.mkdir()
     (folder / "diary.ledger.jsonl").write_text("dear diary\n")
     (tmp_path / "link.ledger.jsonl").symlink_to(notes)
-    for named in (notes, tmp_path / "link.ledger.jsonl", folder / "diary.ledger.jsonl"):
+    os.mkfifo(tmp_path / "pipe")
+    for named in (notes, tmp_path / "link.ledger.jsonl", folder / "diary.ledger.jsonl", tmp_path / "pipe"):
         called = execledger("purge", "--all", "--yes", named)
         assert (called.status, f"left alone: {named} " in called.err) == (1, True)
     assert execledger("purge", "--all", "--yes", folder).status == 0

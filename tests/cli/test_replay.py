@@ -12,6 +12,7 @@ from inline_snapshot import snapshot
 from execledger.core.policy import Policy, Preset
 from execledger.evaluate.prices import shipped
 from execledger.testing.sessions import simulate
+from execledger.trajectories.find import HINT
 from tests.cli.conftest import Execledger
 from tests.core.stories import text, wrapped
 from tests.journal.runs import events_of, retold, written
@@ -301,7 +302,7 @@ def test_unreadable_files_are_named_and_the_others_read(execledger: Execledger, 
 def test_a_folder_without_a_run_is_an_error(execledger: Execledger, tmp_path: Path) -> None:
     """Nothing was measured, so nothing may look fine."""
     called = execledger("replay", tmp_path)
-    assert (called.status, called.err) == (2, f"execledger: no recorded run was read at {tmp_path}\n")
+    assert (called.status, called.err) == (2, f"execledger: no recorded run was read at {tmp_path}\nhint: {HINT}\n")
 
 
 def test_decisions_that_can_not_be_written_are_an_error(execledger: Execledger, good: Path, tmp_path: Path) -> None:

@@ -77,11 +77,12 @@ def test_torn_and_foreign_files_are_named_and_counted(tmp_path: Path) -> None:
 
 
 def test_recorded_runs_of_agents_are_pointed_to_replay(tmp_path: Path) -> None:
-    """Where there are only those, and where they stand beside journals."""
-    (tmp_path / "run.traj.json").write_text('{"trajectory_format": "mini-swe-agent-1.1", "messages": []}')
-    with pytest.raises(LedgerError) as caught:
-        CliRunner().invoke(group, ["stats", str(tmp_path)], catch_exceptions=False)
-    assert caught.value.hint == "`execledger replay PATH...` reads the recorded runs of agents"
+    """Where there are none yet, where there are only those, and where they stand beside journals."""
+    for name in ("notes.txt", "run.traj.json"):
+        (tmp_path / name).write_text('{"trajectory_format": "mini-swe-agent-1.1", "messages": []}')
+        with pytest.raises(LedgerError) as caught:
+            CliRunner().invoke(group, ["stats", str(tmp_path)], catch_exceptions=False)
+        assert caught.value.hint == "`execledger replay PATH...` reads the recorded runs of agents"
     written(tmp_path, RUN)
     for number in range(9):
         (tmp_path / f"{number}.traj.json").write_text("{}")

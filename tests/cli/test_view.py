@@ -45,7 +45,7 @@ def test_another_policy_is_exported_on_request(execledger: Execledger, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("missing",), "missing: found nothing there\nhint: `execledger run -- mini ...` writes a journal"),
+        (("missing",), "missing: found nothing there, expected recorded runs\nhint: give files, folders or archives"),
         ((str(DEMO), "--preset", "strict"), "Invalid value for '--preset'"),
         ((str(DEMO), "--export", "no/such/folder.html"), "no/such/folder.html: can't be written: No such file"),
     ],

@@ -121,6 +121,9 @@ def test_a_call_that_is_not_there_is_named(execledger: Execledger, run: str) -> 
         "",
         "execledger: run.json: call 7 was asked for, found 7 calls, counted from 0\n",
     )
+    for index in ("-1", "x", "1.5", "9" * 30):
+        expected = f"execledger: INDEX: found '{index}', expected the number of a call, counted from 0\n"
+        assert execledger("why", run, index) == (2, "", expected)
 
 
 def test_a_broken_run_is_named_with_the_reason(execledger: Execledger, run: str) -> None:

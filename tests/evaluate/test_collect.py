@@ -53,7 +53,7 @@ def arms(found: list[RunRow]) -> list[tuple[str, int, str]]:
 
 
 def test_how_arms_ran_beside_each_other_is_told(tmp_path: Path) -> None:
-    """Isolated by salts or keys, or on one cache, where the order is a part of the result."""
+    """Isolated by salts, by keys if the provider follows them, or on one cache, where the order is in the result."""
     plans = {
         "salts": Plan(seed=1),
         "keys": Plan(seed=2, agent=Agent.CODEX),
@@ -68,7 +68,9 @@ def test_how_arms_ran_beside_each_other_is_told(tmp_path: Path) -> None:
     shared = "the arms share the provider's prompt cache and ran in"
     behind = "a run finds cached what an earlier one sent, so that tokens and cost depend on the order"
     assert conditions(tmp_path) == [
-        f"{tmp_path}/keys: {apart} a cache key of its own; the arms ran in rotated order (seed 2)",
+        f"{tmp_path}/keys: each run sent a cache key of its own; the arms ran in rotated order (seed 2): a provider"
+        " that follows that key isolates the runs from each other, with one that ignores it tokens and cost depend on"
+        " the order",
         f"{tmp_path}/old: {shared} the order of the plan: {behind}",
         f"{tmp_path}/salts: {apart} a salt at the start of its prompt; the arms ran in rotated order (seed 1)",
         f"{tmp_path}/shared: {shared} rotated order (seed 3): {behind}",

@@ -152,11 +152,13 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     from execledger.evaluate.collect import study_of, trials_under
     from execledger.evaluate.grade import import_reports, need_harness, run_harness
     from execledger.evaluate.verdicts import read_grades, resolved
+    from execledger.trajectories.find import absent
 
     study = study_of(Path(folder))
     recorded = study.recorded() if study is not None else None
     if study is None or recorded is None:
-        raise LedgerError(f"{folder}: expected the output of `execledger eval run`")
+        found = absent(folder) or "something else"
+        raise LedgerError(f"{folder}: found {found}, expected the output of `execledger eval run`")
     under = trials_under(Path(folder), study, recorded.plan)
     if not under:
         named = ", ".join(trial.name for trial in study.trials(recorded.plan))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 
 import click
 
@@ -10,15 +12,20 @@ from execledger.core.actions import Action
 from execledger.core.records import CommandRecord, FileRange, Lines
 from execledger.core.references import span
 from execledger.core.understand import classify
+from execledger.errors import LedgerError
 from execledger.shell.tree import REASONS
 
 
 @click.command("explain")
-@click.argument("shell_command", metavar="COMMAND")
-@click.option("--cwd", metavar="DIR", help="Where the command starts; unknown unless given.")
+@click.argument("shell_command", metavar="COMMAND", type=click.UNPROCESSED)
+@click.option("--cwd", metavar="DIR", help="Where the command starts, an absolute path; unknown unless given.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
 def command(shell_command: str, cwd: str | None, as_json: bool) -> None:
     """Say what COMMAND would do, without running it."""
+    if cwd is not None and not os.path.isabs(cwd):
+        raise LedgerError(
+            f"--cwd: found {cwd!r}, expected an absolute path", hint=f"--cwd {shlex.quote(os.path.abspath(cwd))}"
+        )
     record = classify(Action(shell_command, cwd))
     if as_json:
         # A name that is not valid text can be explained, but not be printed as it is.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from execledger import __version__
-from execledger.errors import LedgerError
+from execledger.errors import LedgerError, reason
 
 VERBS = {
     "demo": ("execledger.cli.demo", "Show what Ledger does: live with a scripted model, or on a recorded run."),
@@ -27,6 +28,24 @@ VERBS = {
 """Each verb's module, and one line for the list of verbs."""
 
 
+class Given(click.types.StringParamType):
+    """A text that may not be empty: an empty one is what an unset variable leaves, and as a path it would be ``.``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text; an empty one is a mistake of the user."""
+        empty = "found an empty value, as an unset variable leaves it, expected a text"
+        return super().convert(value, param, ctx) or self.fail(empty, param, ctx)
+
+
+def _refuse_empty_values(command: click.Command) -> None:
+    """Have every plain text that a verb takes checked; what is ``UNPROCESSED`` may be empty."""
+    for parameter in command.params:
+        if parameter.type is click.STRING:
+            parameter.type = Given()
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _refuse_empty_values(inner)
+
+
 class Verbs(click.Group):
     """A group whose members are imported when they are called."""
 
@@ -39,6 +58,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = import_module(VERBS[cmd_name][0]).command
+        _refuse_empty_values(command)
         return command
 
     def resolve_command(
@@ -97,7 +117,7 @@ def main() -> int:
     except OSError as error:
         if error.filename is not None:
             # Only what has no name can be our own output.
-            click.echo(f"execledger: {os.fsdecode(error.filename)}: {error.strerror or error}", err=True)
+            click.echo(f"execledger: {os.fsdecode(error.filename)}: {reason(error)}", err=True)
             return 1
         click.echo(f"execledger: {error.strerror or error}: the output can't be written", err=True)
         _drop_output()

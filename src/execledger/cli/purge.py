@@ -14,6 +14,7 @@ from execledger.journal.folder import edits_file, journal_folder, require_readab
 from execledger.journal.purge import Chosen, Found, Left, Purged, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import rewritten
+from execledger.trajectories.find import absent
 
 UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 """Seconds in an hour, a day and a week."""
@@ -48,8 +49,8 @@ def command(
     chosen = Chosen(None if age is None else seconds(age), runs)
     there = [Path(path) for path in paths] or [journal_folder()]
     for path in paths:
-        if not Path(path).exists():
-            raise LedgerError(f"{path}: found nothing there, expected a folder with journals")
+        if found := absent(path):
+            raise LedgerError(f"{path}: found {found}, expected a folder with journals")
     if not paths:
         require_readable(there[0])
     totals = Purged()

@@ -28,6 +28,7 @@ from execledger.journal.folder import open_private
 from execledger.redact import redact
 from execledger.replay import new_ledger, replay
 from execledger.tally import Tally
+from execledger.trajectories.find import HINT
 
 
 @click.command("replay")
@@ -62,7 +63,7 @@ def command(
     for false in tally.false:
         click.echo(f"execledger: false reuse: {false}", err=True)
     if not tally.runs:
-        raise LedgerError(f"no recorded run was read at {', '.join(paths)}")
+        raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
     to_stderr = decisions == "-"
     worth = tally.counterfactual.worth(prices.date)
     if as_json:

@@ -119,7 +119,7 @@ def unknown_agent(name: str) -> LedgerError:
     """What can be done with a program that Ledger can't run."""
     read = next((one for one in SUPPORTED if one.use == "read" and Path(name).name in one.programs), None)
     if read is None:
-        return LedgerError(f"{name}: no agent that Ledger can run", hint=known_agents())
+        return LedgerError(f"{name or repr(name)}: no agent that Ledger can run", hint=known_agents())
     hint = f"its recorded runs can be read: execledger replay PATH...; {known_agents()}"
     return LedgerError(f"{name}: {read.name} can't be run with Ledger yet", hint=hint)
 

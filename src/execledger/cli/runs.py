@@ -19,6 +19,7 @@ from execledger.evaluate.collect import study_of
 from execledger.evaluate.journals import JOURNALS, Journals, runs_first
 from execledger.journal.folder import edits_file
 from execledger.trajectories import Run, find_runs, read_run
+from execledger.trajectories.find import absent
 from execledger.trajectories.journal import FORMAT as JOURNAL
 
 
@@ -78,8 +79,9 @@ def read_runs(
     With ``left_out``, journals that belong to other runs that are read are noted there, and not read. What a search in
     folders passes by is counted in ``skipped``.
     """
-    there = [path for path in dict.fromkeys(paths) if os.path.exists(path)]
-    unreadable += [f"{path}: found nothing there" for path in dict.fromkeys(paths) if path not in there]
+    lost = {path: found for path in paths if (found := absent(path))}
+    there = [path for path in dict.fromkeys(paths) if path not in lost]
+    unreadable += [f"{path}: found {found}, expected recorded runs" for path, found in lost.items()]
     resolve, journals = shim_resolver(), Journals()
     sources = find_runs(there, skipped=skipped)
     for source in sources if left_out is None else runs_first(sources):

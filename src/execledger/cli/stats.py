@@ -38,10 +38,10 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
         click.echo("execledger: more files with trouble are counted, but not named", err=True)
     if totals.repeated:
         click.echo(f"execledger: {totals.repeated:,} copies of runs that were already counted are left out", err=True)
-    hint = "`execledger replay PATH...` reads the recorded runs of agents" if totals.foreign else ""
+    hint = "`execledger replay PATH...` reads the recorded runs of agents"
     if not totals.runs and (paths or totals.unread):
         raise LedgerError(f"no journal was read at {', '.join(given)}", hint=hint)
-    if hint:
+    if totals.foreign:
         many = f"{totals.foreign:,} files are" if totals.foreign > 1 else "one file is"
         click.echo(f"execledger: {many} no journal of Ledger; {hint}", err=True)
     if as_json:

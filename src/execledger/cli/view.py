@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -17,6 +16,7 @@ from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.extras import needing
 from execledger.journal.folder import journal_folder, private_folder, require_readable, state_folder
+from execledger.trajectories.find import HINT, absent
 
 
 @click.command("view")
@@ -48,8 +48,9 @@ def command(
         with suppress(OSError):
             private_folder(Path(given[0]))
     for path in given:
-        if not os.path.exists(path):
-            raise LedgerError(f"{path}: found nothing there", hint="`execledger run -- mini ...` writes a journal")
+        if found := absent(path):
+            hint = HINT if paths else "`execledger run -- mini ...` writes a journal"
+            raise LedgerError(f"{path}: found {found}, expected recorded runs", hint=hint)
     if target is not None:
         write(given, target, policy)
     else:

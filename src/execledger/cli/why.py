@@ -6,6 +6,7 @@ was made then, and whether this version would decide otherwise. Of any other run
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import click
@@ -41,28 +42,37 @@ class Told(Struct, frozen=True):
     """Whether this version decides the same; "" if it is this version that decided."""
 
 
-@click.command("why")
+# An index below 0 looks like an option; it should be reported for what it is.
+@click.command("why", context_settings={"ignore_unknown_options": True})
 @click.argument("run", metavar="RUN")
-@click.argument("index", type=click.IntRange(min=0))
+@click.argument("index")
 @policy_options
-def command(run: str, index: int, preset: str | None, policy_file: str | None) -> None:
+def command(run: str, index: str, preset: str | None, policy_file: str | None) -> None:
     """Print the decision about call INDEX of the recorded run RUN (a file, or archive!member).
 
     Of a journal it is the decision that was made then, unless a policy is given to replay it under.
     """
+    number = _number(index)
     recorded = _find(run)
     policy = chosen_policy(preset, policy_file)
     if recorded.trouble:
         click.echo(f"execledger: {recorded.name}: {'; '.join(recorded.trouble)}", err=True)
-    if index >= len(recorded.steps):
-        raise LedgerError(f"{run}: call {index} was asked for, found {len(recorded.steps)} calls, counted from 0")
-    governed = recorded.steps[index].governed
+    if number >= len(recorded.steps):
+        raise LedgerError(f"{run}: call {number} was asked for, found {len(recorded.steps)} calls, counted from 0")
+    governed = recorded.steps[number].governed
     if governed is None or policy is not None:
-        told = _replayed(recorded, index, policy)
+        told = _replayed(recorded, number, policy)
     else:
-        told = _live(recorded, index, governed)
-    for line in explanation(recorded, index, told):
+        told = _live(recorded, number, governed)
+    for line in explanation(recorded, number, told):
         click.echo(line)
+
+
+def _number(index: str) -> int:
+    """The number of a call, as the user gives it."""
+    if not re.fullmatch("[0-9]{1,18}", index):
+        raise LedgerError(f"INDEX: found {index!r}, expected the number of a call, counted from 0")
+    return int(index)
 
 
 def _replayed(run: Run, index: int, policy: Policy | None) -> Told:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from execledger.errors import LedgerError, UnreadableRun
+from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.journals import Journals
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
@@ -96,7 +96,7 @@ def _has_plan(folder: Path, unreadable: list[str]) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, msgspec.MsgspecError) as error:
-        said = f"{folder / PLAN}: if this is the plan of an evaluation, its arms and grades are lost: {error}"
+        said = f"{folder / PLAN}: if this is the plan of an evaluation, its arms and grades are lost: {reason(error)}"
         unreadable += [said] if said not in unreadable else []
         return False
     return {"plan", "digest", "versions"} <= fields.keys()
@@ -145,8 +145,13 @@ def _condition(recorded: Recorded) -> str:
             f"the arms share the provider's prompt cache and ran {order}:"
             " a run finds cached what an earlier one sent, so that tokens and cost depend on the order"
         )
-    how = "a salt at the start of its prompt" if recorded.plan.agent is Agent.MINI else "a cache key of its own"
-    return f"each run was isolated from the others in the provider's prompt cache by {how}; the arms ran {order}"
+    if recorded.plan.agent is Agent.MINI:
+        salt = "a salt at the start of its prompt"
+        return f"each run was isolated from the others in the provider's prompt cache by {salt}; the arms ran {order}"
+    return (
+        f"each run sent a cache key of its own; the arms ran {order}: a provider that follows that key isolates the"
+        " runs from each other, with one that ignores it tokens and cost depend on the order"
+    )
 
 
 def _shown(path: Path, study: Study) -> Path:

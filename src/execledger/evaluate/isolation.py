@@ -1,9 +1,9 @@
-"""Prompt caches kept apart: no run of an evaluation finds in the provider's cache what another run has sent.
+"""Prompt caches kept apart: a run of an evaluation should not find in the provider's cache what another has sent.
 
 A run of mini-swe-agent begins its system prompt with a salt, put there by the agent's own configuration in every arm,
 base included. Salts differ between runs and have the same number of digits, which tokenizers cut into the same number
-of tokens. Codex needs none: it sends a ``prompt_cache_key`` of its own with every session, and providers that know that
-key go by it.
+of tokens. Codex is given none: it sends a ``prompt_cache_key`` of its own with every session, and providers that follow
+that key keep the sessions apart; whether one does is not known here.
 """
 
 from __future__ import annotations

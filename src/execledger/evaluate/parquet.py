@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from execledger.core.policy import Policy
-from execledger.errors import LedgerError
+from execledger.errors import LedgerError, reason
 from execledger.evaluate.caching import shown_bytes, tokens_in
 from execledger.evaluate.collect import collect
 from execledger.evaluate.metrics import Read
@@ -127,8 +127,7 @@ def export(
                     (scratch / f"{kind}.parquet").chmod(0o600)
                     os.replace(scratch / f"{kind}.parquet", folder / f"{kind}.parquet")
     except (OSError, duckdb.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise LedgerError(f"{folder}: can't be written: {reason or error}") from None
+        raise LedgerError(f"{folder}: can't be written: {reason(error)}") from None
     return exported
 
 

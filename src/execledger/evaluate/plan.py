@@ -63,7 +63,8 @@ class Cache(StrEnum):
     """Whether a run may find in the provider's prompt cache what another run has sent."""
 
     ISOLATED = "isolated"
-    """It can't: every run of every arm begins in another way, or has a cache key of its own."""
+    """It can't: every run of every arm begins in another way. With Codex each has a cache key of its own instead, and
+    it can't if the provider follows that key."""
     SHARED = "shared"
     """It can, so that the order of runs is a part of the result."""
 

@@ -43,7 +43,7 @@ def report(
         raise LedgerError(f"`{unknown[0]}` is no format of a report", hint=f"formats are: {', '.join(FORMATS)}")
     found = tuple(rows)
     if not found:
-        raise LedgerError("there are no runs to report on")
+        raise LedgerError("found no runs to report on")
     made, remarks = tables(found), tuple(notes)
     folder.mkdir(parents=True, exist_ok=True)
     figures = _figures(found, formats, folder)

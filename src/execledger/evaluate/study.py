@@ -27,7 +27,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from execledger.errors import LedgerError
+from execledger.errors import LedgerError, reason
 from execledger.evaluate.journals import JOURNALS
 from execledger.evaluate.plan import ArmName, Cache, Plan, difference
 from execledger.evaluate.results import Result, finished, store, write_predictions, write_whole
@@ -141,7 +141,8 @@ class Study(NamedTuple):
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError) as error:
-            raise LedgerError(f"{path}: expected the plan of an evaluation: {error}") from error
+            place = self.root if isinstance(error, NotADirectoryError) else path
+            raise LedgerError(f"{place}: expected the plan of an evaluation: {reason(error)}") from error
 
     def claim(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> None:
         """Make this the folder of a plan; another plan, or other versions unless ``mixed``, are refused."""

@@ -18,7 +18,7 @@ from msgspec import Struct
 from yarl import URL
 
 from execledger.agents import codex
-from execledger.errors import LedgerError
+from execledger.errors import LedgerError, reason
 from execledger.journal.folder import private_folder
 from execledger.journal.summary import RunSummary
 from execledger.proxy.book import Book, Rules
@@ -165,7 +165,9 @@ def _opened(settings: Settings) -> EditStore:
             private_folder(settings.edits.parent)
         return EditStore(settings.edits)
     except (OSError, sqlite3.Error) as error:
-        settings.rules.tell(f"Ledger can't keep its edits in {settings.edits}, a later run won't know them: {error}")
+        settings.rules.tell(
+            f"Ledger can't keep its edits in {settings.edits}, a later run won't know them: {reason(error)}"
+        )
         return EditStore(None)
 
 

@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from execledger.errors import LedgerError, UnreadableRun
+from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.trajectories.decoding import MAX_BYTES, TOO_LARGE
 from execledger.trajectories.many import instances
 
@@ -44,7 +44,8 @@ _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """What a folder may hold beside files and other folders."""
-_HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
+HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
+"""What to do where no run was found."""
 
 
 class Source(Struct, frozen=True):
@@ -76,9 +77,29 @@ def find_runs(
     given = list(paths)
     counts: Counter[str] = Counter() if skipped is None else skipped
     for path in given:
-        if not os.path.exists(path):
-            raise LedgerError(f"{path}: found nothing there, expected recorded runs", hint=_HINT)
+        if found := absent(path):
+            raise LedgerError(f"{path}: found {found}, expected recorded runs", hint=HINT)
     return (source for path in given for source in _sources(path, wanted, counts))
+
+
+def absent(path: str) -> str:
+    """What is found at a path where nothing can be read, in words; "" if there is something."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        if os.path.islink(path):
+            return _dead_link(error)
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        return "nothing there" if missing else f"no way to it: {error.strerror or error}"
+    return ""
+
+
+def _dead_link(error: OSError) -> str:
+    """A symbolic link that can't be followed, in words."""
+    if error.errno == errno.ELOOP:
+        return "a symbolic link that leads back to itself"
+    missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return "a symbolic link that leads nowhere" if missing else error.strerror or str(error)
 
 
 def _sources(path: str, wanted: Callable[[str], bool], skipped: Counter[str]) -> Iterator[Source]:
@@ -146,8 +167,8 @@ def _in_folder(folder: str, wanted: Callable[[str], bool], skipped: Counter[str]
                 yield from _sources(entry.path, wanted, skipped)
         elif entry.name.startswith("."):
             skipped["hidden files"] += 1
-        elif reason := _no_file(entry):
-            yield _broken(entry.path, OSError(reason))
+        elif found := _no_file(entry):
+            yield _broken(entry.path, OSError(found))
         elif entry.name.endswith(_ARCHIVES) and entry.is_file() and not wanted(entry.path):
             continue
         elif entry.is_file() and _is_wanted(entry.name):
@@ -160,11 +181,8 @@ def _no_file(entry: os.DirEntry[str]) -> str:
     """Why an entry of a folder can't be read although it may be meant as a run; "" if it can, or is not meant so."""
     try:
         mode = entry.stat().st_mode
-    except FileNotFoundError:
-        return "a symbolic link that leads nowhere" if _is_wanted(entry.name) else ""
     except OSError as error:
-        loop = error.errno == errno.ELOOP
-        return "a symbolic link that leads back to itself" if loop else error.strerror or str(error)
+        return _dead_link(error) if _is_wanted(entry.name) or not isinstance(error, FileNotFoundError) else ""
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or not _is_wanted(entry.name):
         return ""
     return _KINDS.get(stat.S_IFMT(mode), "something else")
@@ -231,7 +249,7 @@ def _broken(path: str, error: Exception) -> Source:
     """A source that gives the error when it is read, so that one broken archive does not hide what comes after it."""
 
     def load() -> bytes:
-        found = TOO_LARGE if isinstance(error, MemoryError) else str(error)
+        found = TOO_LARGE if isinstance(error, MemoryError) else reason(error)
         raise UnreadableRun(path, f"expected an archive, folder or file that can be read, found: {found}") from error
 
     return Source(path, load)

@@ -26,7 +26,7 @@ from execledger.journal.clean import clean_texts
 from execledger.journal.folder import open_private
 from execledger.redact import redact
 from execledger.trajectories.codex import Resolve
-from execledger.trajectories.find import find_runs
+from execledger.trajectories.find import HINT, find_runs
 from execledger.viewer.alignment import compare
 from execledger.viewer.bundle import bundled
 from execledger.viewer.counting import RunLine
@@ -122,7 +122,7 @@ def _written(
         # More would only be kept in vain.
         few = [*few, reading][: MAX_COMPARED + 1]
     if not lines:
-        raise LedgerError(f"no recorded run was read at {', '.join(paths)}")
+        raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
     comparable = len(few) <= MAX_COMPARED
     for one, other in permutations(few, 2) if comparable else ():
         path = f"/api/compare?a={one.line().id}&b={other.line().id}"
