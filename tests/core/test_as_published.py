@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Call, Edit, Patch, Write
+from execledger.core.actions import Call, Edit, Observation, Patch, Write
 from execledger.core.decisions import Allow, Nudge, Reuse, Shown, Step
 from execledger.core.policy import Policy, Preset
 from tests.core.stories import Story, text
@@ -368,3 +368,78 @@ def test_a_file_that_is_known_stays_in_focus() -> None:
     story.do("echo x > b.py")
     story.do("git checkout -- Makefile")
     assert modified(story) == ["Makefile", "b.py"]
+
+
+# "A record is created only when a command successfully returns the contents of a single file without truncation;
+# failed, ambiguous, and truncated reads are excluded."
+
+CUT = Observation(text(10) + text(10, 91), cut=len(text(10)), exit_status=0, truncated=True)
+"""The first and the last lines of a file of a hundred."""
+
+
+def test_a_truncated_read_leaves_no_record() -> None:
+    """Neither of its head nor of its tail: nothing is listed, and a read of these lines or the very same is run."""
+    story = Story(policy=PAPER)
+    story.do("cat a.py", CUT)
+    assert story.ledger.observed("", "/repo/a.py") == [] and "a.py" not in story.view().text
+    again = [story.ask(command) for command in ("sed -n '2,8p' a.py", "tail -n 5 a.py", "cat a.py")]
+    assert not any(isinstance(decision, Reuse) for decision in again)
+
+
+@pytest.mark.parametrize(
+    ("command", "observation"),
+    [
+        ("cat a.py", Observation("cat: a.py: No such file or directory\n", exit_status=1)),
+        ("cat a.py b.py", Observation(text(20), exit_status=0)),
+        ("cat $FILE", Observation(text(20), exit_status=0)),
+        ("cat a.py", Observation(text(20), exit_status=124, timed_out=True)),
+    ],
+)
+def test_a_failed_or_ambiguous_read_leaves_no_record(command: str, observation: Observation) -> None:
+    """Only that a file's lines were returned makes one."""
+    story = Story(policy=PAPER)
+    story.do(command, observation)
+    assert story.ledger.files("") == {}
+
+
+def test_verified_keeps_the_lines_of_a_truncated_read_that_were_returned() -> None:
+    """With its hole, exactly: what was not returned is not covered."""
+    story = Story(sealed=True)
+    story.do("cat a.py", CUT)
+    asked = [story.ask(command).rule for command in ("sed -n '2,8p' a.py", "sed -n '8,12p' a.py")]
+    assert ("1-10, last 9" in story.view().text, asked) == (True, ["covered-read", "new"])
+
+
+# "A partial read is reusable only when the proposed line range is fully covered by an earlier observation."
+
+
+def test_a_range_is_covered_by_a_single_observation() -> None:
+    """Two that cover it only together don't; the newest that covers it is referred to."""
+    story = Story(policy=PAPER)
+    story.do("sed -n '1,40p' a.py", text(40))
+    story.do("sed -n '31,80p' a.py", text(50, 31))
+    story.do("sed -n '30,50p' a.py", text(21, 30))
+    asked = {lines: story.ask(f"sed -n '{lines}p' a.py") for lines in ("25,35", "31,50", "45,70", "1,80")}
+    assert {lines: decision.refers_to for lines, decision in asked.items()} == {
+        "25,35": (0,),
+        "31,50": (2,),
+        "45,70": (1,),
+        "1,80": (),
+    }
+
+
+def test_each_part_of_a_read_is_covered_by_the_same_observation() -> None:
+    """A command that asks for several ranges is one read."""
+    story = Story(policy=PAPER)
+    story.do("sed -n '1,40p' a.py", text(40))
+    story.do("sed -n '51,80p' a.py", text(30, 51))
+    asked = [story.ask(command).rule for command in ("sed -n '2p;5,9p' a.py", "sed -n '5,9p;60,65p' a.py")]
+    assert asked == ["covered-read", "new"]
+
+
+def test_verified_puts_several_observations_together() -> None:
+    """Each line is proven to be visible, so up to three results may hold them."""
+    story = Story(sealed=True)
+    story.do("sed -n '1,40p' a.py", text(40))
+    story.do("sed -n '31,80p' a.py", text(50, 31))
+    assert story.ask("sed -n '1,80p' a.py").refers_to == (0, 1)

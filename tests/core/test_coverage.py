@@ -18,10 +18,8 @@ def ask(*ranges: Lines, floating: bool = False) -> View:
     return View("/repo/a.py", ranges, floating=floating)
 
 
-def runs(
-    view: View, *records: ObservationRecord, hidden: frozenset[int] = frozenset(), ended: bool = False
-) -> Held | None:
-    return cover(view, list(records), lambda step: step not in hidden, Policy(), ended=ended)
+def runs(view: View, *records: ObservationRecord, hidden: frozenset[int] = frozenset()) -> Held | None:
+    return cover(view, list(records), lambda step: step not in hidden, Policy())
 
 
 def found(view: View, *records: ObservationRecord, hidden: frozenset[int] = frozenset()) -> tuple[int, ...] | None:
@@ -94,9 +92,9 @@ def test_every_line_is_in_one_run() -> None:
 def test_the_end_of_the_file_is_shown_by_a_result_that_ends_there() -> None:
     """A read to the end is told where the file ends."""
     records = record(0, Lines(1, 10)), record(1, Lines(6, 10), end=10)
-    assert runs(ask(WHOLE), *records, ended=True) == [(Lines(1, 7), 0), (Lines(8, 10), 1)]
-    assert runs(ask(Lines(1, 10)), *records, ended=True) == [(Lines(1, 10), 0)]
-    assert runs(ask(Lines(1, 99)), *records, ended=True) == [(Lines(1, 7), 0), (Lines(8, 10), 1)]
+    assert runs(ask(WHOLE), *records) == [(Lines(1, 7), 0), (Lines(8, 10), 1)]
+    assert runs(ask(Lines(1, 10)), *records) == [(Lines(1, 10), 0)]
+    assert runs(ask(Lines(1, 99)), *records) == [(Lines(1, 7), 0), (Lines(8, 10), 1)]
 
 
 def test_a_reference_of_too_many_runs_is_none() -> None:

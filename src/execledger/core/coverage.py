@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from execledger.core.decisions import Told
 from execledger.core.policy import Policy
 from execledger.core.records import Lines, View
+from execledger.shell.ranges import covers, union
 
 if TYPE_CHECKING:
     from execledger.core.observations import ObservationRecord
@@ -18,27 +19,44 @@ MAX_RUNS = 8
 """Runs that one reference may name: more is a puzzle, and the bound keeps the search short."""
 
 
-def cover(
-    view: View, records: list[ObservationRecord], shown: Callable[[int], bool], policy: Policy, *, ended: bool
-) -> Held | None:
+def cover_by_one(view: View, records: list[ObservationRecord], shown: Callable[[int], bool]) -> Held | None:
+    """Lines that ``view`` asks for, all of them shown by one observation, the newest; None if there is no such one.
+
+    ``records`` must all be of the file as it stands.
+    """
+    end = _end(records)
+    asked = [absolute(lines, end, floating=view.floating) for lines in view.ranges]
+    for record in reversed(records):
+        returned = union((), tuple(filter(None, (absolute(run, end) for run in record.ranges))))
+        if shown(record.holder) and all(lines is not None and covers(returned, lines, end) for lines in asked):
+            return [(lines, record.holder) for lines in asked if lines is not None]
+    return None
+
+
+def cover(view: View, records: list[ObservationRecord], shown: Callable[[int], bool], policy: Policy) -> Held | None:
     """Lines that ``view`` asks for, cut into runs that visible results show; None if some line is missing.
 
     ``records`` must all be of the file as it stands. A line counts only in a contiguous run of ``policy.min_run``
-    lines, unless one run is the whole answer. With ``ended``, what is asked for to the end of the file must be shown by
-    a result that shows that end.
+    lines, unless one run is the whole answer. What is asked for to the end of the file must be shown by a result that
+    shows that end.
     """
-    end = next((record.end for record in reversed(records) if record.end is not None), None)
+    end = _end(records)
     runs: Held = []
     for asked in view.ranges:
         lines = absolute(asked, end, floating=view.floating)
         if lines is None or lines.last is None:
             return None
-        last = end if ended and lines.last == end and (asked.last is None or asked.last > end) else None
+        last = end if lines.last == end and (asked.last is None or asked.last > end) else None
         found = cut(lines, _held(records, shown, end, last), policy.min_run, alone=len(view.ranges) == 1)
         if found is None:
             return None
         runs += found
     return runs if len({step for _, step in runs}) <= policy.max_results else None
+
+
+def _end(records: list[ObservationRecord]) -> int | None:
+    """The file's last line, if a record tells it."""
+    return next((record.end for record in reversed(records) if record.end is not None), None)
 
 
 def _held(records: list[ObservationRecord], shown: Callable[[int], bool], end: int | None, last: int | None) -> Held:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.core.actions import Action, Aside
-from execledger.core.coverage import Held, cover, told
+from execledger.core.coverage import Held, cover, cover_by_one, told
 from execledger.core.decisions import Allow, Decision, Nudge, Reuse
 from execledger.core.faults_seen import names
 from execledger.core.fingerprint import alike
@@ -166,11 +166,8 @@ def seen_content(case: Case) -> Decision | None:
     if view.numbering:
         # Numbers are asked for: only a result that prints them holds what would be printed.
         valid = [one for one in valid if _numbered(ledger, one.holder)]
-    # The published rule asks for one earlier observation that covers the range.
-    choices = [[one] for one in reversed(valid)] if case.published else [valid]
-    covers = (cover(view, records, case.shown, ledger.policy, ended=not case.published) for records in choices)
-    runs = next((found for found in covers if found is not None), None)
-    if runs is None or not (case.published or _believable(case, view, runs)) or not _proven(case):
+    runs = cover_by_one(view, valid, case.shown) if case.published else cover(view, valid, case.shown, ledger.policy)
+    if runs is None or not (case.published or (_believable(case, view, runs) and provable(case.action, case.record))):
         return None
     steps = tuple(sorted({step for _, step in runs}))
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
@@ -190,11 +187,6 @@ def _believable(case: Case, view: View, runs: Held) -> bool:
         if (lines, step) not in seen.held(asked, case.visible, since, 1):
             return False
     return True
-
-
-def _proven(case: Case) -> bool:
-    """The output depends on nothing but what was compared; asked last, for few commands come this far."""
-    return case.published or provable(case.action, case.record)
 
 
 def _form(ledger: Ledger, step: int) -> str:
@@ -222,10 +214,12 @@ def repeat(case: Case) -> Decision | None:
         return None
     if case.published:
         now = ledger.modifications.everywhere
-        unchanged, reason = result.everywhere == now, f"global change counter: {now}, then and now"
+        # A truncated read is excluded: the model has not seen all of the file.
+        unchanged = result.everywhere == now and (result.whole or record.view is None)
+        reason = f"global change counter: {now}, then and now"
     else:
         # Of a result that was cut, the model has not seen all that the command prints.
-        unchanged = case.sealed and result.clock == ledger.clock and result.whole and _proven(case)
+        unchanged = case.sealed and result.clock == ledger.clock and result.whole and provable(case.action, record)
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     return Reuse("repeat", (f"same command at step {step}", reason), (step,)) if unchanged else None
 
