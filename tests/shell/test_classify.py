@@ -167,6 +167,59 @@ def test_a_lost_folder_leaves_no_relative_path(lost: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        "cd a; {}",
+        "cd a\n{}",
+        "cd /a; {}",
+        "cd a && true; {}",
+        "cd a; cd b && {}",
+        "cd a; cd .. && {}",
+        "(cd a; {})",
+        "{{ cd a; }}; {}",
+        "bash -c 'cd a; {}'",
+        "set -e; cd a && true; {}",
+        "set -e; set +e; cd a; {}",
+        "set -u; cd a; {}",
+    ],
+)
+def test_a_write_behind_a_folder_that_may_not_be_there_is_not_certain(command: str) -> None:
+    """Where ``cd`` fails, what stands behind ``;`` runs all the same, and writes elsewhere."""
+    for write in ("echo x > f", "sed -i 1d f", "touch f", "cat > f <<E\nE"):
+        record = ask(command.format(write) if "bash" not in command or "E" not in write else "cd a; touch f")
+        assert (record.effects, record.writes, record.creates) == (Effects.UNKNOWN, (), ()), write
+    assert ask(command.format("touch /x/f")).writes == ("/x/f",)
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("cd a && touch f", "/r/a/f"),
+        ("cd a || exit 1; touch f", "/r/a/f"),
+        ("set -e; cd a; touch f", "/r/a/f"),
+        ("set -euo pipefail\ncd a\ntouch f", "/r/a/f"),
+        ("mkdir -p a; cd a; touch f", "/r/a/f"),
+        ("cd /r; touch f", "/r/f"),
+        ("cd /; touch f", "/f"),
+        ("cd ..; touch f", "/f"),
+        ("cd a; cd /r && touch f", "/r/f"),
+        ("(cd a; ls); touch f", "/r/f"),
+    ],
+)
+def test_a_write_in_a_folder_that_is_there_for_certain(command: str, path: str) -> None:
+    """Nothing goes on where it could not be entered, or the command starts in it or has just made it."""
+    assert ask(command).writes[-1] == path
+    assert ask(command).effects == "listed"
+
+
+@pytest.mark.parametrize("path", ["/proc/self/cwd/f", "/proc/1/root/r/f", "/dev/fd/7"])
+def test_a_write_by_the_name_of_a_process_may_reach_any_file(path: str) -> None:
+    """What these names stand for is known to the process alone."""
+    for command in (f"echo x > {path}", f"cp a {path}", f"sed -i 1d {path}", f"cd {path} && touch f"):
+        assert (ask(command).effects, ask(command).writes) == (Effects.UNKNOWN, ()), command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         "cat f; true",
         "cat f; exit 0",
         "cat f; echo done",

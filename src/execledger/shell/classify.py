@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from execledger.core.records import WHOLE, Category, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
 from execledger.shell.contents import contents
-from execledger.shell.entering import leading_cd
+from execledger.shell.entering import goes_on, leading_cd, moves, stops_at_failures
 from execledger.shell.environment import acts
 from execledger.shell.evaluation import evaluates, evaluates_compound
 from execledger.shell.harmless import harmless
@@ -23,9 +23,11 @@ from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.normalize import Normal, is_cat, quote
 from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part, runs
 from execledger.shell.paths import (
+    BY_PROCESS,
     HARMLESS,
     PARENT,
     PROGRAM_FOLDERS,
+    beneath,
     machine_name,
     resolve,
     speaks_of_unstable,
@@ -37,7 +39,7 @@ from execledger.shell.programs.readers import apply
 from execledger.shell.silence import prints_nothing
 from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.shell.syntax import parse, parse_until_error
-from execledger.shell.tree import Compound, Item, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
+from execledger.shell.tree import Compound, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
 from execledger.shell.wrappers import Peeled, peel
 
 MAX_NESTING = 12
@@ -64,7 +66,7 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
         walk.sequence(parse_until_error(command))
         return opaque_record(command, cwd, tree.reason, walk.found)
     tree, start = leading_cd(tree, HERE if cwd is None else cwd)
-    walk = _Walk(start, knowledge)
+    walk = _Walk(start, knowledge, HERE if cwd is None else cwd, tree)
     walk.sequence(tree)
     if walk.found.opaque is not None:
         return opaque_record(command, cwd, walk.found.opaque, walk.found)
@@ -82,8 +84,12 @@ def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge 
 class _Walk:
     """One pass over a command's tree."""
 
-    def __init__(self, start: str, knowledge: Knowledge) -> None:
+    def __init__(
+        self, start: str, knowledge: Knowledge, origin: str | None = None, tree: Sequence | None = None
+    ) -> None:
         self.start = start
+        self.origin = start if origin is None else origin
+        self._tree = tree
         self.cwd: str | None = start
         self.knowledge = knowledge
         self.found = Found()
@@ -91,6 +97,8 @@ class _Walk:
         self.quiet: set[int] = set()
         self.incidental = False
         self._certain = True
+        self._doubted: set[str] = set()
+        self._strict = False
         self._nesting = 0
         self._texts = 0
 
@@ -100,6 +108,7 @@ class _Walk:
         items = sequence.items
         outer = self._certain
         perhaps = False
+        entered = {self.start} if sequence is self._tree else set[str]()
         for at, item in enumerate(items):
             # Behind ``!`` what follows runs if something fails, and that it does is not certain.
             unlikely = at and (
@@ -112,13 +121,26 @@ class _Walk:
             if item.operator == "&":
                 self.found.background = True
                 self.cwd = before
-            elif self.cwd != before and not (self._certain and _moves(item, items[at + 1 :])):
+            elif self.cwd != before and not (self._certain and moves(item, items[at + 1 :])):
                 self.cwd = None
+            # A failure ends it, by ``|| exit`` or ``set -e``; in the middle of ``&&`` the latter does not count.
+            stops = item.operator == "||" or (item.operator == ";" and self._strict)
+            if self.cwd is not None and self.cwd != before and not stops:
+                entered.add(self.cwd)
             # A folder that is entered only if something else succeeds is that of what depends on the same, no more.
-            perhaps = perhaps or (self.cwd != before and at > 0 and not _goes_on(items[at - 1]))
+            perhaps = perhaps or (self.cwd != before and at > 0 and not goes_on(items[at - 1]))
             if perhaps and item.operator == ";":
                 self.cwd, perhaps = None, False
+            self._strict = stops_at_failures(item, self._strict)
+            if item.operator == ";":
+                # What stands behind runs also where a folder could not be entered.
+                self._doubted.update(path for path in entered if not self._exists(path))
+                entered.clear()
         self._certain = outer
+
+    def _exists(self, path: str) -> bool:
+        """A folder that is there for certain: the command starts in it or beneath it, or has just made it."""
+        return path == "/" or beneath(self.origin, path) or path in self.found.writes
 
     def _entry(self, node: Node, *, certain: bool, last: bool) -> None:
         """Walk one member of a list and note what it prints."""
@@ -271,8 +293,15 @@ class _Walk:
         if part.category is Category.INSPECT or _executes_reader(call):
             self.found.shows += [spell(self.cwd, part.view.path)] if part.view else _operands(call, self.cwd)
         if part.moves_to is not None:
-            self.cwd = resolve(self.cwd, part.moves_to) if part.moves_to else None
+            self._enter(part.moves_to)
         return self._joined(replace(part, contents=contents(call, part)))
+
+    def _enter(self, folder: str) -> None:
+        """Change the working directory; from one that may not have been entered, a relative path leads anywhere."""
+        doubted = self.cwd in self._doubted and not folder.startswith("/")
+        self.cwd = resolve(self.cwd, folder) if folder else None
+        if doubted and self.cwd is not None:
+            self._doubted.add(self.cwd)
 
     def _joined(self, part: Part) -> Part:
         """The part with its paths joined with the working directory; what is relative to a lost one is not certain."""
@@ -285,23 +314,31 @@ class _Walk:
             path = self._path(view.path)
             part = replace(part, view=replace(view, path=path) if path is not None else None)
         if part.writes:
-            paths = [self._path(path) for path in part.writes]
+            paths = [self._written(path) for path in part.writes]
             known = tuple(path for path in paths if path is not None)
             creates, folders = (
-                tuple(path for path in map(self._path, named) if path is not None)
+                tuple(path for path in map(self._written, named) if path is not None)
                 for named in (part.creates, part.folders)
             )
             part = replace(part, writes=known, creates=creates, folders=folders)
             if len(known) < len(paths):
                 part = replace(part, effects=Effects.UNKNOWN, scope=Scope.TREE)
         if part.texts:
-            texts = [(path and self._path(path), text) for path, text in part.texts]
+            texts = [(path and self._written(path), text) for path, text in part.texts]
             part = replace(part, texts=tuple((path, text) for path, text in texts if path is not None))
         return part
 
     def _path(self, path: str) -> str | None:
         """The path as it is meant in the working directory; None if that is lost and the path is relative."""
         return spell(self.cwd, path) if self.cwd is not None or path.startswith("/") else None
+
+    def _written(self, path: str) -> str | None:
+        """The same for a path that is written; None also where the folder may not have been entered, or in ``/proc``.
+
+        A read is told by its output, which then begins with the complaint of ``cd``; a write would go elsewhere unseen.
+        """
+        meant = self._path(path) if path.startswith("/") or self.cwd not in self._doubted else None
+        return None if meant is not None and BY_PROCESS.match(meant) else meant
 
     def _script(self, script: Word) -> Part:
         """The text behind ``bash -c``."""
@@ -387,7 +424,7 @@ class _Walk:
             if ">" not in redirect.operator or redirect.target is None:
                 continue
             target = redirect.target.literal
-            path = self._path(target) if target else None
+            path = self._written(target) if target else None
             if redirect.operator == ">&" and target is not None and (target.isdigit() or target == "-"):
                 away = away or (redirect.descriptor in (None, 1) and target != "1")
                 opened = ("-", "0", "1", "2", *(str(one.descriptor) for one in redirects))
@@ -406,26 +443,6 @@ class _Walk:
                 shown = carried if redirect.descriptor in (None, 1) else None
                 self.found.redirected(path, part, shown, self.cwd, whole=">>" not in redirect.operator)
         return away
-
-
-def _goes_on(item: Item) -> bool:
-    """What stands behind ``item`` runs in any case, or else a complaint is shown."""
-    if item.operator in (";", "&"):
-        return True
-    words = item.node.words if isinstance(item.node, Simple) else ()
-    named = words[0].literal if words else None
-    return item.operator == "&&" and not item.negated and named in ("cd", "set", "export", "echo", "true", ":")
-
-
-def _moves(item: Item, behind: tuple[Item, ...]) -> bool:
-    """Whether the directory that ``item`` enters is that of all that follows: nothing goes on where it fails."""
-    if item.operator == ";" and isinstance(item.node, Simple) and item.node.redirects:
-        # Its complaint is hidden, so a failure could not be told from the output.
-        return False
-    if item.operator != "||":
-        return not item.negated
-    node = behind[0].node if behind else None
-    return isinstance(node, Simple) and bool(node.words) and node.words[0].literal in ("exit", "return")
 
 
 def without_expansions(part: Part) -> Part:

@@ -1,13 +1,15 @@
-"""The folder that a command enters first: a leading ``cd`` belongs to where it runs, not to what it does."""
+"""The folders that a command enters: which ``cd`` comes first, and how far one reaches."""
 
 from __future__ import annotations
 
+import re
+
 from execledger.shell.paths import resolve
-from execledger.shell.tree import Sequence, Simple
+from execledger.shell.tree import Item, Sequence, Simple
 
 
 def leading_cd(tree: Sequence, start: str) -> tuple[Sequence, str]:
-    """The command without its literal leading ``cd``, and where that leads from ``start``."""
+    """The command without its literal leading ``cd``, which belongs to where it runs, and where that leads."""
     while len(tree.items) > 1:
         first = tree.items[0]
         words = first.node.words if isinstance(first.node, Simple) else ()
@@ -21,3 +23,31 @@ def leading_cd(tree: Sequence, start: str) -> tuple[Sequence, str]:
         start = path
         tree = Sequence(tree.items[1:])
     return tree, start
+
+
+def stops_at_failures(item: Item, before: bool) -> bool:
+    """Whether a failure ends the command behind ``item``, which may be ``set -e`` or ``set +e``; ``before`` it, too."""
+    words = [word.literal or "" for word in item.node.words] if isinstance(item.node, Simple) else []
+    if words[:1] != ["set"] or any(word.startswith("+") for word in words):
+        return before and words[:1] != ["set"]
+    return before or any(re.fullmatch(r"-\w*e\w*|errexit", word) for word in words)
+
+
+def goes_on(item: Item) -> bool:
+    """What stands behind ``item`` runs in any case, or else a complaint is shown."""
+    if item.operator in (";", "&"):
+        return True
+    words = item.node.words if isinstance(item.node, Simple) else ()
+    named = words[0].literal if words else None
+    return item.operator == "&&" and not item.negated and named in ("cd", "set", "export", "echo", "true", ":")
+
+
+def moves(item: Item, behind: tuple[Item, ...]) -> bool:
+    """Whether the directory that ``item`` enters is that of all that follows: nothing goes on where it fails."""
+    if item.operator == ";" and isinstance(item.node, Simple) and item.node.redirects:
+        # Its complaint is hidden, so a failure could not be told from the output.
+        return False
+    if item.operator != "||":
+        return not item.negated
+    node = behind[0].node if behind else None
+    return isinstance(node, Simple) and bool(node.words) and node.words[0].literal in ("exit", "return")

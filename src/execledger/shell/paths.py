@@ -14,6 +14,8 @@ _CHANGING = r"/(?:proc|sys|run|var/+log|var/+run|dev(?!/(?:null|stdout|stderr|tt
 UNSTABLE = re.compile(_CHANGING)
 """Folders whose files change by themselves."""
 _SPOKEN_OF = re.compile(rf"(?<![\w.-]){_CHANGING}")
+BY_PROCESS = re.compile(r"/(?:proc|dev/fd)(?:/|$)")
+"""Where a process's own folders and open files have other names."""
 SYSTEM = re.compile(r"/(?:$|(?:s?bin|boot|dev|etc|lib\w*|media|mnt|proc|run|snap|srv|sys|tmp|usr|var)(?:/|$))")
 """Where the machine's own files stand."""
 PROGRAM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")

@@ -17,6 +17,7 @@ LISTS = Part(category=Category.SEARCH, foreign=True)
         "pip install -e .",
         "pip config set a b",
         "pip list --log x",
+        "pip list --cache-dir x",
         "pip3.9 uninstall -y x",
         "conda install x",
         "conda create -n x",

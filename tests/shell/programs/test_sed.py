@@ -149,9 +149,10 @@ def test_scripts_that_may_act(line: str) -> None:
 
 
 def test_computed_scripts() -> None:
-    """Line numbers may be computed; a whole script may be anything."""
-    for command in ('sed -n "${A},${B}p" f', 'sed -n "$((4+1)),$ p" f', "sed -n ${A}p f"):
-        assert outcome(command) == ("inspect", "none", []), command
+    """Line numbers may be calculated; a variable, or what xargs is given, may be anything."""
+    assert outcome('sed -n "$((4+1)),$ p" f') == ("inspect", "none", [])
+    for command in ('sed -n "${A},${B}p" f', "sed -n ${A}p f", "A='1w f'; sed -n \"${A}p\" f", "xargs -I{} sed {}p f"):
+        assert outcome(command)[1] == "unknown", command
     for command in ('sed "$X" f', "sed $X f", 'sed -n "$X" f', 'sed "s/a/$X/" f', 'sed "w $X" f', "sed -n 5p $X"):
         assert outcome(command)[1] == "unknown", command
 

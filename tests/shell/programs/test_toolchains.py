@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.records import Category
-from execledger.shell.parts import Part
+from execledger.shell.parts import Part, runs
 from tests.shell.programs.calling import changes, kind, kinds, understand
 
 
@@ -101,8 +101,10 @@ def test_running_the_project() -> None:
 
 def test_looking() -> None:
     """They look without changing, unless told otherwise."""
-    for line in ("go list ./...", "go env GOPATH", "go version", "npm ls", "npm view x"):
+    for line in ("go list ./...", "go env GOPATH", "go version"):
         assert understand(line) == Part(category=Category.SEARCH, foreign=True), line
+    for line in ("npm ls", "npm view x"):
+        assert understand(line) == runs(Category.SEARCH), line
     assert kinds("go env -w A=1", "go list -mod=mod ./...", "cargo metadata", "cargo tree") == {("other", "unknown")}
 
 

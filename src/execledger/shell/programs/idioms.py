@@ -14,7 +14,7 @@ from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs, wr
 from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
 
-DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/\d+)")
+DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/[12])")
 """Names under /dev that are no files: writing to them changes nothing that can be read back."""
 
 SUFFIXED = re.compile(r"(?:.*/)?\.*+[^/.][^/]*\.[A-Za-z][A-Za-z0-9_+-]{0,9}")

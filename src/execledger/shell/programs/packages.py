@@ -24,7 +24,7 @@ def pip(call: Invocation) -> Part:
     name, rest = subcommand(call.args, PIP)
     if about := about_itself(call):
         return about
-    if given(call.args, "", ("--log", "--log-file", "--local-log")):
+    if given(call.args, "", ("--log", "--log-file", "--local-log", "--cache-dir")):
         return SETUP
     asks_network = given(call.args, "o", ("--outdated", "--uptodate"))
     if name in ("list", "show", "freeze", "inspect") and not asks_network:

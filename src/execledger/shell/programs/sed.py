@@ -202,14 +202,14 @@ def _joined(scripts: list[Word]) -> str | None:
     return None if not texts or None in texts else "\n".join(text for text in texts if text is not None)
 
 
-COMPUTED = re.compile(r"\d*\$\{?\w+\}?|\d+|\$\(\([^()]*\)\)")
-"""A line number, computed or not, in a script that is not literal."""
+NUMBER = re.compile(r"\d+|\$\(\([^()]*\)\)|\$(?![\w{(])")
+"""A line number in a script that is not literal: given, calculated, or the last one. A variable may hold any text."""
 
 
 def _may_write(scripts: list[Word]) -> bool:
     """A computed script only prints if it is line numbers and prints; anything else may hold a ``w`` or an ``e``."""
-    sources = [COMPUTED.sub("0", word.source.strip("\"'")) for word in scripts]
-    return not all(re.fullmatch(r"[\d,+$;!{} ]*[pqd][\d,+$;pq!d{} ]*", source) for source in sources)
+    sources = [NUMBER.sub("0", word.source.strip("\"'")) for word in scripts]
+    return not all(re.fullmatch(r"[\d,+; ]*[pqd][\d,+;pqd ]*", source) for source in sources)
 
 
 def _in_place(suffix: str, operands: tuple[Word, ...], outputs: list[str], known: bool) -> Part:

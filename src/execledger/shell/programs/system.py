@@ -16,12 +16,14 @@ VOLATILE = Part(category=Category.OTHER, volatile=True)
 known_as(
     VOLATILE,
     """
-    uptime ps pstree pgrep pidof top free df printenv whoami who w last id groups logname uname nproc tty
+    uptime ps pstree pgrep pidof free df printenv whoami who w last id groups logname uname nproc tty
     lsof dirs times lscpu lsblk lspci lsusb vmstat iostat mpstat netstat ping dig nslookup host hostid locale
     getconf getent findmnt lsb_release tput uuidgen
     """,
 )
 
+# It makes a folder for its settings below the user's home.
+known_as(runs(), "top")
 known_as(
     Part(category=Category.OTHER),
     """

@@ -208,7 +208,8 @@ def npm(call: Invocation) -> Part:
     if name in ("test", "t", "tst"):
         return TEST
     if name in NPM_LOOKS:
-        return LOOK
+        # Whatever it is asked for, it keeps a log and a cache below the user's home.
+        return runs(Category.SEARCH)
     if not name or name in NPM_SETUP:
         return SETUP
     return _bare(call, name, rest)
