@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from execledger.core.faults import Faults
 
 # Without it, litellm asks the network for a price list whenever it is imported, and may fail at that.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -32,6 +34,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         rows = [row for mark in item.iter_markers("guarantee") for row in mark.args]
         item.user_properties += [("guarantee", row) for row in rows]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A fault of Ledger's own is raised where it happens, and not dealt with, unless the test is about faults."""
+
+    def raising(_: Faults, where: str, error: BaseException) -> None:
+        raise AssertionError(f"a fault of Ledger's own in {where}") from error
+
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("faults") is None:
+            patch.setattr(Faults, "note", raising)
+        return (yield)
 
 
 @pytest.fixture(scope="session")

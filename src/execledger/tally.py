@@ -47,6 +47,8 @@ class Tally(RereadCounts):
     """References after running, by how the output compared."""
     false: list[str] = field(default_factory=list)
     """False reuses, by run and index."""
+    faults: int = 0
+    """Faults of Ledger's own: what they kept from being decided was allowed."""
     read_bytes: int = 0
     """Bytes of output, each counted once for every later model call."""
     saved_bytes: int = 0

@@ -1,16 +1,25 @@
-"""Every call of our own code fails in turn, while the real mini-swe-agent works under Ledger, and ends as ever."""
+"""Every call of our own code fails in turn, while the real mini-swe-agent works under Ledger, and ends as ever.
+
+After a fault Ledger goes on or is off; either way the model is shown what is true: outputs as they came, or references
+to such outputs above.
+"""
 
 from __future__ import annotations
 
 import functools
 import gc
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
 from execledger.agents.mini_messages import Message, text_of
+from execledger.core import compare, govern, inform
+from execledger.core.faults import MAX_FAULTS
+from execledger.core.ledger import Ledger
 from execledger.core.references import NOT_ANSWERED
 from execledger.testing.sabotage import CallSite, call_sites, sabotaged
 from execledger.testing.workshop import TASK, make_repository
@@ -26,6 +35,7 @@ from minisweagent.models.utils.cache_control import set_cache_control
 from execledger.agents.mini_swe_agent import RUNS, LedgerModel
 from tests.agents.test_mini_swe_agent import Contained, turn
 
+pytestmark = pytest.mark.faults
 TEST = "python3 -m unittest -q 2>&1 | tail -1"
 """Its last line, which says nothing of the time it took."""
 SUBMIT = ("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat patch.txt",)
@@ -155,7 +165,7 @@ class Stage:
     def complaints(self, sites: dict[CallSite, list[int]], **options: Any) -> Iterator[str]:
         """What goes wrong when these calls fail, one at a time."""
         clean = self.play(**options)
-        yield from (f"clean: {wrong}" for wrong in changed(clean, clean, self.plain))
+        yield from (f"clean: {wrong}" for wrong in self.changed(clean, clean))
         for site, occurrence in ((site, occurrence) for site, times in sites.items() for occurrence in times):
             try:
                 with sabotaged(site, occurrence) as trap:
@@ -165,7 +175,46 @@ class Stage:
                 continue
             if not trap.sprung:
                 yield f"{site}, time {occurrence}: it was not reached again"
-            yield from (f"{site}, time {occurrence}: {wrong}" for wrong in changed(run, clean, self.plain))
+            yield from (f"{site}, time {occurrence}: {wrong}" for wrong in self.changed(run, clean))
+
+    def changed(self, run: Outcome, clean: Outcome) -> Iterator[str]:
+        """What a fault of ours changed that it must not change."""
+        if run.ends != self.plain.ends:
+            yield f"the run ends otherwise: {run.ends}"
+        if [len(history) for history in run.histories] != [len(history) for history in self.plain.histories]:
+            yield "there are more or fewer messages"
+            return
+        if run.ran != executed(run):
+            yield f"these commands ran: {run.ran}"
+        yield from self.misleading(run)
+        active, missing = run.told[-1].get("active"), run.viewed.count(False) - clean.viewed.count(False)
+        if missing > 1 if active else run.viewed != sorted(run.viewed, reverse=True):
+            yield f"views are missing, or came back: {run.viewed}"
+        if run.faults > clean.faults + 1 or (run.strays(clean) and not run.faults):
+            yield f"{run.faults} faults are counted, and the trajectory says {run.told[-1]}"
+        yield from misplaced(run)
+
+    def misleading(self, run: Outcome) -> Iterator[str]:
+        """What the model was shown in place of an output, and can't find above, in an output that was shown whole."""
+        for history, plain in zip(run.histories, self.plain.histories, strict=True):
+            whole: list[str] = []
+            for message, unharmed in zip(history, plain, strict=True):
+                text, true = text_of(message), text_of(unharmed)
+                if text == true or text.startswith(f"{true}\n[Ledger: "):
+                    whole += [call for call in (message.get("tool_call_id"),) if call]
+                elif NOT_ANSWERED not in text and not self._above(message, whole):
+                    yield f"the model is shown {text!r}"
+
+    def _above(self, message: Message, whole: list[str]) -> bool:
+        """The lines of an output stand in those that its reference names."""
+        named = re.findall(r"`([^`]+)`, \d+ commands? ago", text_of(message))
+        shown = {line for call in whole if command_of(call) in named for line in self._lines(call)}
+        return bool(named) and shown.issuperset(self._lines(message["tool_call_id"]))
+
+    def _lines(self, call: str) -> list[str]:
+        result = self._played[call]
+        assert not isinstance(result, Submitted), "what ends a run has no result"
+        return [re.sub(r"^ *\d+\t", "", line) for line in result["output"].splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -183,27 +232,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         gc.unfreeze()
 
 
-def changed(run: Outcome, clean: Outcome, plain: Outcome) -> Iterator[str]:
-    """What a fault of ours changed that it must not change."""
-    if run.ends != plain.ends:
-        yield f"the run ends otherwise: {run.ends}"
-    if [len(history) for history in run.histories] != [len(history) for history in plain.histories]:
-        yield "there are more or fewer messages"
-        return
-    if run.ran != executed(run):
-        yield f"these commands ran: {run.ran}"
-    behind = False
-    for text, unharmed, true in zip(run.texts, clean.texts, plain.texts, strict=True):
-        behind = behind or text != unharmed
-        if behind and text != true and NOT_ANSWERED not in text:
-            yield f"behind the fault, the model is shown {text!r}"
-    if run.viewed != sorted(run.viewed, reverse=True):
-        yield "a view came back"
-    if run.faults > 1 or (
-        run.strays(clean) and (run.told[-1]["active"], run.told[-1]["counts"]["faults"]) != (False, 1)
-    ):
-        yield f"{run.faults} faults are counted, and the trajectory says {run.told[-1]}"
-    yield from misplaced(run)
+def command_of(call: str) -> str:
+    """The command of a call."""
+    turn, at = map(int, call.split("."))
+    return TURNS[turn][at]
 
 
 def executed(run: Outcome) -> list[str]:
@@ -271,7 +303,7 @@ def test_a_fault_of_ours_never_ends_or_changes_the_run(stage: Stage, everything:
         )
 
 
-@pytest.mark.parametrize("place", ["_informed", "_governed", "_answered", "_told"])
+@pytest.mark.parametrize("place", ["_followed", "_informed", "_governed", "_answered", "_told"])
 def test_a_second_fault_while_the_first_is_dealt_with_changes_nothing_either(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -290,11 +322,36 @@ def test_a_second_fault_while_the_first_is_dealt_with_changes_nothing_either(
     none_of(stage.complaints({site: [1] for site in rescue if site.callee.co_name not in LAST_RESORTS}))
 
 
+@pytest.mark.guarantee("fail-open")
+@pytest.mark.parametrize(("module", "name"), [(govern, "decide"), (compare, "judge"), (inform, "render")])
+@pytest.mark.parametrize("times", [1, MAX_FAULTS])
+def test_a_fault_costs_one_decision_and_many_end_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, times: int
+) -> None:
+    """The first decisions of the second run fail: Ledger intervenes and informs behind them, unless they were many."""
+    whole, failed = getattr(module, name), list[object]()
+
+    def fail(ledger: Ledger, *args: Any) -> Any:
+        if len(ledger) > 0 and len(RUNS) > 1 and len(failed) < times:
+            failed.append(args)
+            raise RuntimeError("planted")
+        return whole(ledger, *args)
+
+    clean = stage.play()
+    monkeypatch.setattr(module, name, fail)
+    run = stage.play()
+    assert list(stage.misleading(run)) == []
+    active = times < MAX_FAULTS
+    assert (run.faults, run.told[-1]["active"], run.viewed[-1]) == (times, active, active)
+    assert any("[Ledger: " in text for text in run.texts[-8:]) == active
+    assert run.texts != clean.texts or (name == "render" and active)
+
+
 def test_a_fault_changes_nothing_where_ledger_is_off(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The little that is called at all with ``EXECLEDGER=off`` may fail."""
     monkeypatch.setenv("EXECLEDGER", "off")
     reached = call_sites(stage.play)
-    assert {site.callee.co_name for site in reached} == {"_informed", "is_off", "unknown_word", "_word"}
+    assert {site.callee.co_name for site in reached} == {"_followed", "is_off", "unknown_word", "_word"}
     none_of(stage.complaints({site: [1] for site in reached}))
 
 

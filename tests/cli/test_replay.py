@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
+from execledger.core import govern
+from execledger.core.decisions import Decision
+from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.evaluate.prices import shipped
 from execledger.testing.sessions import simulate
@@ -138,6 +142,7 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "remarks": 1,
             "elided": {"same": 1},
             "false": [],
+            "faults": 0,
             "rereads": 2,
             "exact_rereads": 1,
             "read_bytes": 4686,
@@ -286,6 +291,26 @@ def test_a_false_reuse_is_listed_and_strict_ends_with_1(execledger: Execledger, 
 def test_strict_ends_with_0_if_all_is_well(execledger: Execledger, good: Path) -> None:
     """There is no false reuse."""
     assert execledger("replay", "--strict", good).status == 0
+
+
+@pytest.mark.faults
+def test_faults_are_counted_and_strict_ends_with_1(
+    execledger: Execledger, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A decision that fails is an allow, and the replay goes on to its end."""
+    whole, failed = govern.decide, list[object]()
+
+    def fail(ledger: Ledger, *args: Any) -> Decision:
+        failed.append(args)
+        if len(failed) == 1:
+            raise RuntimeError("planted")
+        return whole(ledger, *args)
+
+    monkeypatch.setattr(govern, "decide", fail)
+    called = execledger("replay", "--strict", "--json", "--decisions", good.with_suffix(".lines"), good)
+    lines = [json.loads(line) for line in good.with_suffix(".lines").read_text().splitlines()]
+    assert (called.status, json.loads(called.out)["faults"]) == (1, 1)
+    assert [line["rule"] == "fault" for line in lines] == [True] + [False] * (len(lines) - 1)
 
 
 def test_unreadable_files_are_named_and_the_others_read(execledger: Execledger, good: Path, tmp_path: Path) -> None:

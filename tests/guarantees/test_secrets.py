@@ -153,6 +153,7 @@ class Leaky(Sabotage):
         return "\n".join(one.text for one in planted("fault"))
 
 
+@pytest.mark.faults
 def test_no_secret_of_a_fault_comes_to_rest(tmp_path: Path, full: bool, figure: Callable[[str], None]) -> None:
     """A fault anywhere in our own code, with words that quote what the agent was doing."""
     places = list(sites(tmp_path, "paper"))[:: 2 if full else 40]

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+from execledger.core import compare, govern, inform
+from execledger.core.faults import MAX_FAULTS
+from execledger.core.ledger import Ledger
+from execledger.core.references import NOT_ANSWERED
+from execledger.proxy.conversation import Conversation
 from execledger.proxy.edits import EditStore
 from execledger.testing.responses_script import TYPICAL
 from execledger.testing.responses_stream import event_frames
 from execledger.testing.sabotage import CallSite, call_sites, sabotaged
-from tests.proxy.talk import Json, Talk, message, new_passage, opening
+from tests.proxy.talk import Json, Talk, message, new_passage, opening, shell
 
+pytestmark = pytest.mark.faults
 DONE = "response.output_item.done"
 
 PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.py\n@@ def f():\n-    x\n+    y\n*** End Patch\nEOF"
@@ -51,6 +60,25 @@ def proposed(talk: Talk) -> list[str]:
     return ["?" if command.startswith("echo '[ledger:") else command for command in talk.ran]
 
 
+def misleading(shown: list[Json]) -> list[str]:
+    """Results in a request that are neither as they came nor stand, line for line, in such a one that they name."""
+    commands = {item["call_id"]: json.loads(item["arguments"])["cmd"] for item in shown if "arguments" in item}
+    whole, wrong = list[str](), list[str]()
+    for item in shown:
+        if item["type"] != "function_call_output":
+            continue
+        command, text = commands[item["call_id"]], item["output"]
+        plain = text.partition("Output:\n")[2].partition("\n[Ledger: ")[0]
+        named = re.findall(r"`([^`]+)`, \d+ commands? ago", text)
+        if plain.rstrip("\n") == shell(command).rstrip("\n"):
+            whole.append(command)
+            continue
+        above = {line for one in named if one in whole for line in shell(one).splitlines()}
+        if NOT_ANSWERED not in text and not above.issuperset(shell(command).splitlines()):
+            wrong.append(f"{command}: {text}")
+    return wrong
+
+
 def sites(folder: Path, preset: str) -> dict[CallSite, int]:
     conversation(folder / "first", preset)
     return call_sites(lambda: conversation(folder / "sites", preset))
@@ -75,9 +103,53 @@ def test_a_fault_anywhere_never_stops_or_changes_a_conversation(tmp_path: Path, 
             calls = [json.loads(item["arguments"])["cmd"] for item in shown if item["type"] == "function_call"]
             assert calls == asked, where
             assert len(Talk.results(shown)) == len(asked), where
+            assert misleading(shown) == [], where
             history = Talk(talk.passage, items=[])
             history.sent = talk.sent[: len(TURNS) + 1]
             assert history.grows(), where
+
+
+@pytest.mark.guarantee("fail-open")
+@pytest.mark.parametrize(("module", "name"), [(govern, "decide"), (compare, "judge"), (inform, "render")])
+@pytest.mark.parametrize("times", [1, MAX_FAULTS])
+def test_a_fault_costs_one_decision_and_many_end_it(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, times: int
+) -> None:
+    """Ledger intervenes and informs behind a fault, unless there were many; what it edited before stays."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn("cat a.py")
+    talk.turn("cat a.py")
+    whole, failed = getattr(module, name), list[object]()
+
+    def fail(ledger: Ledger, *args: Any) -> Any:
+        if len(failed) < times:
+            failed.append(args)
+            raise RuntimeError("planted")
+        return whole(ledger, *args)
+
+    monkeypatch.setattr(module, name, fail)
+    for command in ("cat b.py", "ls", "pwd", "ls -la", "ls", "cat b.py"):
+        talk.turn(command)
+    goes_on = times < MAX_FAULTS
+    ((counts,), (opened,)) = ([run.counts for run in talk.passage.book.summaries], talk.passage.book._sessions.values())
+    assert (counts.faults, opened.workspace.session.active, bool(talk.view)) == (times, goes_on, goes_on)
+    references = ["[Ledger: not run" in text for text in talk.results(talk.sent[-1])]
+    assert (references[1], references[-1]) == (True, goes_on)
+    assert talk.grows() and misleading(talk.sent[-1]) == []
+
+
+def test_a_call_at_which_ledger_failed_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is answered without running behind it in its turn, nor beside it on other threads."""
+    passage = new_passage(sealed=True)
+    parent, child = Talk(passage, "s", "parent"), Talk(passage, "s", "child", opening("Edit."))
+    parent.turn("cat a.py")
+    child.request()
+    monkeypatch.setattr(Conversation, "_sealed", property(lambda _: 1 / 0))
+    child.propose("sed -i s/x/y/ a.py")
+    monkeypatch.undo()
+    assert "[Ledger: not run" not in parent.turn("cat a.py")[0]
+    (counts,) = (run.counts for run in passage.book.summaries)
+    assert counts.faults == 1
 
 
 class Reply:

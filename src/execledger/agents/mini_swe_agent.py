@@ -66,15 +66,16 @@ os.register_at_fork(before=partial(_FORKS.append, None), after_in_child=RUNS.cle
 class LedgerModel:
     """A mini-swe-agent model that keeps an execution ledger around another one.
 
-    Whatever the agent calls here catches, in its own frame, what our code raises; from then on Ledger is off, and the
-    inner model does everything. Nothing of ours is called before the first request.
+    Whatever the agent calls here catches, in its own frame, what our code raises. A fault while deciding costs that
+    decision; after one while steps are taken in, or after many, Ledger is off, and the inner model does everything.
+    Nothing of ours is called before the first request.
 
     A run belongs to one object in one process: a model that was copied, unpickled or forked goes on as a run of its
     own, with a journal of its own, and takes in the history that it is sent.
     """
 
     _on = True
-    """Not switched off from outside, and no fault so far."""
+    """Not switched off from outside, or by faults."""
     _begun: Session | None = None
     """The run that goes on."""
     _summary: RunSummary | None = None
@@ -198,17 +199,17 @@ class LedgerModel:
     def _recorded(self, step: Step) -> None:
         self._session.record(step, max(self._turn, 0), self._sealed, self._since)
 
-    def _fault(self, where: str, error: BaseException) -> None:
-        """Count a fault of ours, once, and leave the rest of the run to the inner model."""
-        if self._on:
+    def _fault(self, where: str, error: BaseException, *, ends: bool = True) -> None:
+        """Count a fault of ours; unless it only cost a decision, leave the rest of the run to the inner model."""
+        try:
+            self._on = self._on and not ends
+            (self._session.faults.end if ends else self._session.faults.note)(where, error)
+        except Exception:
+            # There is no run to tell, or not even that is possible.
             self._on = False
-            try:
-                self._session.fault(where, error)
-            except Exception:
-                # There is no run to tell, or not even that is possible.
-                logger.warning(f"Ledger is off, after a fault of its own in {where}: {told(error)}")
-                self._summary = RunSummary(counts=Counts(faults=1))
-                RUNS.append(self._summary)
+            logger.warning(f"Ledger is off, after a fault of its own in {where}: {told(error)}")
+            self._summary = RunSummary(counts=Counts(faults=1))
+            RUNS.append(self._summary)
         if not isinstance(error, Exception):
             # An interruption is the agent's to deal with; the work that it broke off is not to be trusted any more.
             raise error
@@ -220,13 +221,18 @@ class LedgerModel:
         request, cache = messages, None
         if self._on:
             try:
+                self._followed(messages)
+            except BaseException as error:
+                self._fault("follow", error)
+        if self._on:
+            try:
                 informed = self._informed(messages)
                 if self._cache is not None and informed is not messages:
                     # The marker stands in it already, on the last message that stays.
                     self.inner.config.set_cache_control, cache = None, self._cache
                 request = informed
-            except BaseException as error:
-                self._fault("inform", error)
+            except Exception as error:
+                self._fault("inform", error, ends=False)
         try:
             message: Message = self.inner.query(request, **kwargs)
         finally:
@@ -235,8 +241,8 @@ class LedgerModel:
         if self._on:
             try:
                 return self._governed(message)
-            except BaseException as error:
-                self._fault("govern", error)
+            except Exception as error:
+                self._fault("govern", error, ends=False)
         return message
 
     def format_observation_messages(
@@ -273,7 +279,8 @@ class LedgerModel:
             try:
                 told = self._told()
             except BaseException as error:
-                self._fault("serialize", error)
+                if self._on:
+                    self._fault("serialize", error)
         if self._summary is None:
             return data
         ledger = {**told, "active": self._on, "counts": msgspec.to_builtins(self._summary.counts)}
@@ -288,6 +295,7 @@ class LedgerModel:
         if self._on:
             # The end of a run, or a person's own command, may be in the messages without another call of the model.
             self._follower.follow(self._messages)
+            self._on = session.active
         return {
             "version": __version__,
             "policy": policy_fields(session.policy),
@@ -305,14 +313,14 @@ class LedgerModel:
 
     # Inform
 
-    def _informed(self, messages: list[Message]) -> list[Message]:
-        """The request with the state view at its end; the agent's own list is left alone."""
+    def _followed(self, messages: list[Message]) -> None:
+        """Take in what is new in a request, and find out which results stand in it."""
         if self._begun is not None:
             self._leave_to_parent()
         if self._begun is None or not self._follower.continues(messages):
             if is_off():
                 self._on = False
-                return messages
+                return
             task = next((text_of(one) for one in messages if one.get("role") == "user"), "")
             self._begin(task or "(no task)")
             # What was done before we came proves nothing: whatever else was done is not told.
@@ -322,6 +330,10 @@ class LedgerModel:
         self._follower.follow(messages)
         self._visible = self._follower.standing.visible(messages)
         self._since = min(self._visible, default=len(self._session.ledger))
+        self._on = self._session.active
+
+    def _informed(self, messages: list[Message]) -> list[Message]:
+        """The request with the state view at its end; the agent's own list is left alone."""
         text = self._session.view(self._sealed, self._visible)
         if not text:
             return marked(messages, self._cache)
@@ -446,7 +458,7 @@ class LedgerModel:
             standing.showed(index, message)
             if step.shown.kind == "reference":
                 standing.refers(index, step.shown.refers_to, elided.get(at, NOT_ANSWERED))
-            if step.shown.kind == "reference" and "mode" in self._variables:
+            if step.shown.refers_to and step.shown.kind == "reference" and "mode" in self._variables:
                 # Only the interactive agent has a mode, and so somebody at the screen.
                 done = f"reused {'after' if at in elided else 'before'} running, its output stands above"
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)

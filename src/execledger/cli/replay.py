@@ -34,7 +34,7 @@ from execledger.trajectories.find import HINT
 @click.command("replay")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--decisions", metavar="OUT.jsonl", help="Write one line of JSON per call.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if there is a false reuse.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there is a false reuse, or a fault of Ledger's own.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("--prices", "prices_file", metavar="FILE", help="Prices in TOML, over those that come with Ledger.")
 @policy_options
@@ -73,7 +73,7 @@ def command(
         console = Console(highlight=False, stderr=to_stderr)
         console.print(summary(tally, presets), costs(tally.counterfactual, prices.date))
         console.print(worth.sentence(would=True), soft_wrap=True)
-    return 1 if strict and tally.false else 0
+    return 1 if strict and (tally.false or tally.faults) else 0
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -116,6 +116,7 @@ def _replay_all(
                 if out is not None:
                     line = call.line(run.name)
                     out.write(encoder.encode(replace(line, command=redact(line.command))) + b"\n")
+            tally.faults += ledger.faults.count
             tally.counterfactual.add(account.close(prices))
             progress.advance(bar)
     if skipped:
@@ -154,6 +155,8 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     )
     yield "reused before running", f"{tally.reuses.total():,}", _top(tally.reuses)
     yield "false reuses", f"{len(tally.false):,}", ""
+    if tally.faults:
+        yield "faults of Ledger's own", f"{tally.faults:,}", "what failed was allowed"
     yield "reused after running", f"{tally.elided.total():,}", _top(tally.elided)
     yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with a remark{_listed('; ', tally.nudges)}"
     yield from tally.rows(f"{100 * tally.rereads / max(tally.turns, 1):.1f} per 100 model calls")

@@ -23,7 +23,7 @@ from execledger.replay import new_ledger, replay
 from execledger.trajectories import Run
 from execledger.trajectories.recording import Governed, Recorded
 
-BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished", "no-shim"})
+BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished", "no-shim", "fault"})
 """Rules of the adapters, which follow from what no journal holds: they are not judged again."""
 
 

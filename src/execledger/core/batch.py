@@ -33,8 +33,9 @@ class Batch:
 
     def decide(self, action: Action) -> Decision:
         """Judge the next call of the turn."""
-        held = self.pending and self._ledger.policy.govern
+        before, self.pending = self.pending, True
+        held = before and self._ledger.policy.govern
         decision = PENDING if held else self._ledger.govern(action, self._visible, self.sealed)
-        record = self._ledger.classify(action)
-        self.pending = self.pending or record.may_write
+        # Only now it is known that it may not write: where something fails, the next calls stand behind a write.
+        self.pending = before or self._ledger.classify(action).may_write
         return decision

@@ -24,6 +24,11 @@ from execledger.core.seen import Passage, passages
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
 
+FULL = Shown("full")
+"""A result as it came, compared with nothing."""
+UNANSWERED = Shown("reference", references.NOT_ANSWERED)
+"""What stands for a command that was not run where no reference can be given: it asks for the command again."""
+
 
 def judge(
     ledger: Ledger,

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 OFF = Allow("govern-off")
 """The decision where govern is switched off."""
+FAULT: Decision = Allow("fault", ("Ledger itself failed at judging it, or is off after faults",))
+"""The decision where none could be made."""
 TEST_REACH = 40
 """How many calls back ``verified`` looks for a repeated test: it asks all calls in between, so this bounds the work."""
 SECOND_LOOK, SUBMISSION = "second-look", "submission"

@@ -41,6 +41,10 @@ class StateView(Struct, frozen=True):
     """Files that were seen and are not listed."""
 
 
+NOTHING = StateView("", 0)
+"""What is shown where there is no view."""
+
+
 def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
     """The state view; without text if there is nothing to tell."""
     budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2

@@ -1,6 +1,7 @@
 """The execution ledger: what was observed, modified and attempted, as a fold over completed steps.
 
-State changes only in ``record``, at a cost proportional to the step. Everything else here is a question.
+State changes only in ``record``, at a cost proportional to the step. Everything else here is a question. No fault of
+Ledger's own is raised: ``faults`` counts them, and says whether the ledger is still in use.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import posixpath
 from collections import deque
 from collections.abc import Callable, Container, Iterator
+from functools import partial
 
 from msgspec import Struct
 
 from execledger.core import anchor, compare, govern, inform
 from execledger.core.actions import Action, Aside, Edit, Observation, Patch, Search, Write
 from execledger.core.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.core.faults import Faults
 from execledger.core.faults_seen import named_files
 from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.lines import Returned, returned
@@ -25,7 +28,7 @@ from execledger.core.records import Category, CommandRecord, Effects, Lines, Sco
 from execledger.core.seal import ending
 from execledger.core.seen import SeenLines
 from execledger.core.sights import all_placed, nameless, sights
-from execledger.core.understand import classify
+from execledger.core.understand import classify, not_understood
 from execledger.core.withheld import marked
 from execledger.redact import redact
 from execledger.shell.known_scripts import Scripts, is_script
@@ -73,8 +76,10 @@ class Ledger:
         task: str = "",
         policy: Policy | None = None,
         symbols: Callable[[CommandRecord, Action, Observation], dict[str, tuple[str, ...]]] | None = None,
+        faults: Faults | None = None,
     ) -> None:
-        """An empty ledger for ``task``; ``symbols`` finds the symbols that an edit touches."""
+        """An empty ledger for ``task``; ``symbols`` finds the symbols that an edit touches, ``faults`` counts ours."""
+        self.faults = faults or Faults()
         self.policy = policy or Policy()
         self.anchor = anchor.task_anchor(task, self.policy.anchor_budget)
         self.results: list[Result] = []
@@ -135,8 +140,12 @@ class Ledger:
     def classify(self, action: Action) -> CommandRecord:
         """What ``action`` would do, in the light of the scripts and patches that this run has made."""
         if self._understood is None or self._understood[0] is not action:
-            self._understood = (action, classify(action, Knowledge(self._patch_files(action.cwd), self._scripts)))
+            record = self.faults.guarded("classify", lambda: self._classified(action), not_understood(action))
+            self._understood = (action, record)
         return self._understood[1]
+
+    def _classified(self, action: Action) -> CommandRecord:
+        return classify(action, Knowledge(self._patch_files(action.cwd), self._scripts))
 
     def _patch_files(self, cwd: str | None) -> frozenset[str]:
         """The patch files as they are meant in ``cwd``."""
@@ -148,15 +157,16 @@ class Ledger:
     def inform(self, visible: Container[int] | None = None, sealed: bool = False, thread: str = "") -> inform.StateView:
         """The state view for a model that sees the results of the steps in ``visible``; empty if inform is off."""
         if not self.policy.inform:
-            return inform.StateView("", 0)
-        return inform.render(self, range(len(self)) if visible is None else visible, sealed, thread)
+            return inform.NOTHING
+        seen = range(len(self)) if visible is None else visible
+        return self.faults.guarded("inform", lambda: inform.render(self, seen, sealed, thread), inform.NOTHING)
 
     def govern(self, action: Action, visible: Container[int] | None = None, sealed: bool = False) -> Decision:
         """Judge a proposed action; a plain allow if govern is off."""
         if not self.policy.govern:
             return govern.OFF
-        record = self.classify(action)
-        return govern.decide(self, action, record, range(len(self)) if visible is None else visible, sealed)
+        record, seen = self.classify(action), range(len(self)) if visible is None else visible
+        return self.faults.guarded("govern", lambda: govern.decide(self, action, record, seen, sealed), govern.FAULT)
 
     def compare(
         self,
@@ -166,9 +176,9 @@ class Ledger:
         visible: Container[int] | None = None,
     ) -> Shown:
         """What the model is shown of a result; ``observation`` is None if the action did not run."""
-        record = self.classify(action)
-        visible = range(len(self)) if visible is None else visible
-        return compare.judge(self, action, record, decision, observation, visible)
+        record, seen = self.classify(action), range(len(self)) if visible is None else visible
+        ask = partial(compare.judge, self, action, record, decision, observation, seen)
+        return self.faults.guarded("compare", ask, compare.UNANSWERED if observation is None else compare.FULL)
 
     def same(self, thread: str, fingerprint_digest: str) -> list[int]:
         """The newest steps whose whole result has this digest."""
@@ -234,7 +244,10 @@ class Ledger:
     # The fold
 
     def record(self, step: Step) -> None:
-        """Take in a completed step."""
+        """Take in a completed step; a fault in that ends the ledger's use, as part of the step may be missing."""
+        self.faults.taken_in("record", lambda: self._record(step))
+
+    def _record(self, step: Step) -> None:
         record = self.classify(step.action)
         self._understood = None
         self._locate(step.action.cwd)
@@ -268,8 +281,8 @@ class Ledger:
             f"{step.concurrent} {step.inherits}",
         )
         if ran and here:
-            # Last, so that a fault in naming symbols leaves the step recorded whole.
-            self._name_symbols(step, record)
+            # They take no part in any decision, so that a fault in naming them leaves the step recorded whole.
+            self.faults.guarded("symbols", lambda: self._name_symbols(step, record), None)
 
     def _locate(self, cwd: str | None) -> None:
         """The directory that names are relative to; once a command starts elsewhere, files have absolute names."""

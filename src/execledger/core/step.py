@@ -2,7 +2,8 @@
 
     action -> classify -> govern -> (run) -> compare -> record -> inform
 
-``take`` is that loop for one step; adapters and the replay call it with their own way to run an action.
+``take`` is that loop for one step; adapters and the replay call its parts with their own way to run an action. What
+fails inside Ledger is counted in ``ledger.faults`` and not raised; what ``run`` raises is its caller's.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Container
 from msgspec.structs import replace
 
 from execledger.core.actions import Action, Observation
+from execledger.core.compare import FULL, UNANSWERED
 from execledger.core.decisions import Decision, Reuse, Shown, Step
 from execledger.core.ledger import Ledger
 
@@ -53,8 +55,16 @@ def complete(
     return Step(action, decision, observation, shown)
 
 
+def as_it_came(action: Action, decision: Decision, observation: Observation | None) -> Step:
+    """The step where nothing could be compared; for an action that did not run it asks to repeat that."""
+    if observation is not None:
+        return Step(action, decision, observation, FULL)
+    return Step(action, decision, Observation(UNANSWERED.text), UNANSWERED)
+
+
 def _answered(ledger: Ledger, decision: Decision, observation: Observation | None, shown: Shown) -> Observation:
     """What the model sees where a reference stands: the reference, with the result's own exit status."""
     if observation is None or isinstance(decision, Reuse):
-        return Observation(shown.text, exit_status=ledger.results[shown.refers_to[0]].exit_status)
+        status = ledger.results[shown.refers_to[0]].exit_status if shown.refers_to else None
+        return Observation(shown.text, exit_status=status)
     return Observation(shown.text, exit_status=observation.exit_status)

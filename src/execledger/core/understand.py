@@ -37,6 +37,11 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
     return _record(action, Category.OTHER)
 
 
+def not_understood(action: Action) -> CommandRecord:
+    """What is known of ``action`` where Ledger itself failed at it: it may write, show and leave running anything."""
+    return _record(action, Category.OTHER, opaque="fault", shows=("",), scope=Scope.TREE, background=True)
+
+
 def provable(action: Action, record: CommandRecord) -> bool:
     """It is a plain reader of files beneath where it starts, with options that ask for nothing else: where nothing has
     been written since, its output is what it was. ``record`` is what it was understood to do."""

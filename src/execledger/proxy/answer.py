@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 
 import zstandard
@@ -18,13 +19,19 @@ class Answer:
     """Judges the calls of an answer; after a fault of ours, the rest passes as it comes."""
 
     def __init__(
-        self, stream: CallStream, session: Session, lock: asyncio.Lock, unpack: Unpacker | None = None
+        self,
+        stream: CallStream,
+        session: Session,
+        lock: asyncio.Lock,
+        overlook: Callable[[], None],
+        unpack: Unpacker | None = None,
     ) -> None:
-        """An answer of which nothing has come yet; ``unpack`` undoes its coding."""
+        """An answer of which nothing has come yet; ``unpack`` undoes its coding, ``overlook`` notes unknown calls."""
         self.lock = lock
         """To be held while it is fed: the session's ledger may be at work for another conversation."""
         self._stream = stream
         self._session = session
+        self._overlook = overlook
         self._unpack = unpack
         self._events = Events()
         self._broken = False
@@ -46,7 +53,8 @@ class Answer:
             self._count()
         except Exception as error:
             self._broken = True
-            self._session.fault("stream", error)
+            with suppress(Exception):
+                self._faulted(error)
             # Whatever was held or not looked at yet, in the order in which it came.
             rest = self._events.rest()
             sent += [self._stream.end(), *((rest, plain) if left is None else (*left[::-1], rest))]
@@ -75,11 +83,17 @@ class Answer:
             try:
                 sent.append(take())
             except Exception as error:
-                self._session.fault("stream", error)
                 # Asked once more: what is held there is the client's.
                 with suppress(Exception):
                     sent.append(take())
+                with suppress(Exception):
+                    self._faulted(error)
         return b"".join(sent)
+
+    def _faulted(self, error: Exception) -> None:
+        """Count a fault of ours; what the rest of the answer calls is unknown."""
+        self._overlook()
+        self._session.faults.note("stream", error)
 
     def _count(self) -> None:
         """Note what the answer took, as soon as it tells: some clients hang up right after."""

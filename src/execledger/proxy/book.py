@@ -237,4 +237,4 @@ def _end(opened: OpenSession) -> None:
     try:
         session.chronicle.end()
     except Exception as error:
-        session.fault("end", error)
+        session.faults.note("end", error)

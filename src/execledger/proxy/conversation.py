@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Container
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,6 +50,13 @@ class _Proposed(Struct, frozen=True):
     """Something that may write stood before it in the same turn, or was under way elsewhere."""
     writes: bool
     """It may write itself."""
+
+
+class _Judged(Struct, frozen=True):
+    """What becomes of a proposed call."""
+
+    shim: ToolCall | None
+    """What takes its place, if it is not to run."""
 
 
 class Turn(Struct, frozen=True):
@@ -96,7 +104,7 @@ class Conversation:
 
         A request that is a ``turn`` of the agent ends with the state view, unless there is to be no ``view``.
         """
-        asking = yield from self._workspace.session.guarded_work("inform", self._informed(request, turn, view), None)
+        asking = yield from self._workspace.session.following("inform", self._informed(request, turn, view), None)
         if asking is None:
             # From here on nobody knows what this session writes.
             self.overlook()
@@ -227,17 +235,24 @@ class Conversation:
         batch = Batch(workspace.session.ledger, turn.visible)
 
         def propose(call_id: str, call: ToolCall) -> ToolCall | None:
-            return workspace.session.guarded("govern", lambda: self._judged(turn, batch, call_id, call), None)
+            judge = partial(self._judged, turn, batch, call_id, call)
+            judged = workspace.session.faults.guarded("govern", judge, None)
+            if judged is None:
+                # It is sent to the client, and nobody knows what it does there.
+                batch.pending = True
+                self.overlook()
+                return None
+            return judged.shim
 
-        return Answer(self._dialect.stream(propose), workspace.session, self.lock, unpack)
+        return Answer(self._dialect.stream(propose), workspace.session, self.lock, self.overlook, unpack)
 
     def overlook(self) -> None:
         """What the model calls next is not told here: it may be writing until the next turn, and may be lost then."""
         self._workspace.write(self._thread)
         self._workspace.unseen = True
 
-    def _judged(self, turn: Turn, batch: Batch, call_id: str, call: ToolCall) -> ToolCall | None:
-        """Judge a proposed call; the shim that takes its place, if it is not to run."""
+    def _judged(self, turn: Turn, batch: Batch, call_id: str, call: ToolCall) -> _Judged:
+        """Judge a proposed call, and remember it until its result comes."""
         workspace = self._workspace
         action = self._adapter.action_of(call, turn.cwd, self._thread)
         # Asked for each call: an answer takes its time, and others go on meanwhile.
@@ -254,13 +269,16 @@ class Conversation:
             decision = Allow("no-shim", ("nothing without effects can take its place",))
         clock = workspace.session.ledger.clock
         self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, concurrent, writes)
-        return None if edit is None else edit.shim
+        return _Judged(None if edit is None else edit.shim)
 
     def _call_edit(
         self, turn: Turn, action: Action, decision: Decision, call: ToolCall, call_id: str
     ) -> CallEdit | None:
         """The edit that keeps a call from running; kept before the client hears of it."""
         shown = self._workspace.session.complete(action, decision, None, turn.visible).shown
+        if not shown.refers_to:
+            # No reference could be given; the call can still be run.
+            return None
         mark = secrets.token_hex(8)
         words = f"Instead of {action.command}. Its output still stands above, unchanged."
         shim = self._adapter.shim_of(call, mark, words)

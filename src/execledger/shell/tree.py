@@ -115,5 +115,6 @@ REASONS = {
     "dynamic-program": "the program's name is computed",
     "eval": "it evaluates text that is computed",
     "nested": "a command inside it is not understood",
+    "fault": "Ledger itself failed at reading it",
 }
 """Why a command can be opaque: the fixed set of reason codes, each in plain words."""

@@ -40,7 +40,7 @@ PROMISES = (
     Promise(
         "fail-open",
         "No fault of ours, and no input, ends or changes the agent's run.",
-        "Every entry into Ledger is guarded; after a fault the stored edits are applied and Ledger is off for the run.",
+        "A fault costs one decision, which is an allow; edits that stand are applied again; after many Ledger is off.",
     ),
     Promise(
         "step-in-flight",

@@ -8,6 +8,7 @@ REASONS = {
     "cap": "Ledger has intervened as often as it may in one task",
     "cool-down": "it repeats an earlier command, but a remark was made only a few calls ago",
     "covered-read": "every line that it asks for stands in earlier results, and the file has not changed since",
+    "fault": "Ledger itself failed at judging it, or was off after faults of its own",
     "govern-off": "Ledger only watches in this run",
     "inherited": "the conversation was born with this call: it was made once, in another one",
     "loop": "the same command ran a few calls ago, and no file was edited in between",

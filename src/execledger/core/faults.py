@@ -1,0 +1,69 @@
+"""Faults of Ledger's own: what failed gets the answer that changes nothing, the fault is counted, and Ledger goes on.
+
+A decision changes no state, so that a fault in one says nothing about the next: the action is allowed, its result is
+shown as it came, there is no view for that call. A fault while a step is recorded leaves the state unknown: it ends
+Ledger's part in the run, and so do faults that keep coming back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+MAX_FAULTS = 5
+"""Faults of one run, with the last of which Ledger is off: a few may be odd commands, but what keeps failing is a
+defect, and every further attempt costs the agent time."""
+
+Telling: TypeAlias = Callable[[str, BaseException, bool], None]
+"""Told where something failed, with what, and whether Ledger is off by now."""
+
+
+class Faults:
+    """The faults of one run."""
+
+    def __init__(self, tell: Telling = lambda *_: None) -> None:
+        """No fault so far; each is told to ``tell``."""
+        self.count = 0
+        """How many there were."""
+        self.off = False
+        """There were too many, or one that leaves the state unknown: nothing is asked or recorded any more."""
+        self._tell = tell
+
+    def guarded(self, where: str, work: Callable[[], T], otherwise: T) -> T:
+        """The result of ``work``, which changes no state; ``otherwise`` if it fails, or if Ledger is off."""
+        if self.off:
+            return otherwise
+        try:
+            return work()
+        except Exception as error:
+            self.note(where, error)
+            return otherwise
+
+    def taken_in(self, where: str, work: Callable[[], None]) -> None:
+        """Do ``work``, which changes the state, unless Ledger is off; after a fault in it the state is unknown."""
+        if self.off:
+            return
+        try:
+            work()
+        except Exception as error:
+            self.end(where, error)
+        except BaseException:
+            # An interruption is the caller's to deal with.
+            self.off = True
+            raise
+
+    def note(self, where: str, error: BaseException) -> None:
+        """Count a fault after which Ledger goes on, unless there were too many."""
+        self.count += 1
+        self.off = self.off or self.count >= MAX_FAULTS
+        try:
+            self._tell(where, error, self.off)
+        except Exception:
+            # Not even saying so may stop the agent.
+            return
+
+    def end(self, where: str, error: BaseException) -> None:
+        """Count a fault after which the state is unknown: Ledger is off for the rest of the run."""
+        self.off = True
+        self.note(where, error)
