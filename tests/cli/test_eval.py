@@ -144,6 +144,28 @@ def test_a_plan_that_cannot_be_followed_is_refused(
     assert (called.status, said in called.err) == (2, True)
 
 
+def test_a_docker_that_does_not_answer_is_the_reason(
+    execledger: Execledger, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runner's log ends with a table, and names the command that failed, but not why."""
+    failed = "Command '['docker', 'run', 'x']' returned non-zero exit status 1."
+    said = [f"subprocess.CalledProcessError: {failed[:30]}", failed[30:], "  done ━━━━ 1/1", "┃ Exit ┃", "└──────┘"]
+    runner = folder / "mini-extra"
+    runner.write_text(f"#!{sys.executable}\nprint({chr(10).join(said)!r})\n")
+    docker = folder / "bin" / "docker"
+    docker.parent.mkdir()
+    docker.write_text("#!/bin/sh\n")
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", str(docker.parent), prepend=os.pathsep)
+    log = folder / "out" / "base" / "1" / "logs" / f"{NAME}.log"
+    told = execledger("eval", "run", "plan.toml", "-o", "out", "--slice", "0:1").err.splitlines()[0]
+    words = f"subprocess.CalledProcessError: {failed[:30].strip()} {failed[30:].strip()}"
+    assert told == f"execledger: base-1, {NAME}: ended with status 0: {words} ({log})"
+    docker.write_text("#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n")
+    told = execledger("eval", "run", "-o", "out").err.splitlines()[0]
+    assert told.endswith(f": {docker} does not answer: Cannot connect to the Docker daemon ({log})")
+
+
 def test_a_plan_that_comes_to_nothing_leaves_the_folder_to_others(execledger: Execledger, folder: Path) -> None:
     """Its tasks can't be had; another plan takes the same folder, with tasks of its own."""
     assert execledger("eval", "run", "plan.toml", "-o", "out", "--instance", "nobody").status == 2

@@ -148,6 +148,14 @@ def test_a_link_that_can_not_be_followed_is_called_one(
     assert f"{link}: found a symbolic link that {kind}, expected " in called.err
 
 
+@pytest.mark.parametrize("upstream", ["x", "ftp://x", "http://", "http://127.0.0.1:99999", "http://x y", " http://x"])
+def test_an_upstream_that_is_no_address_is_refused(execledger: Execledger, upstream: str) -> None:
+    """Before anything is started."""
+    called = execledger("proxy", "--upstream", upstream)
+    assert (called.status, called.out) == (2, "")
+    assert called.err.startswith(f"execledger: {upstream!r} can't be sent on to: found no address of a server\n")
+
+
 @pytest.mark.parametrize("verb", ["run", "report", "export", "grade"])
 def test_a_file_in_place_of_a_folder_is_named(execledger: Execledger, tmp_path: Path, verb: str) -> None:
     """Whatever the system calls that."""

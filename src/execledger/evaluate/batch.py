@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from execledger.evaluate import children
 from execledger.evaluate.dataset import read_instances
+from execledger.evaluate.docker import unanswered
 from execledger.evaluate.jobs import Job, Outcome, last_words, launcher, settings
 from execledger.evaluate.results import PREDICTIONS, finished
 from execledger.evaluate.study import Study, held
@@ -36,7 +37,13 @@ def work(job: Job) -> Outcome:
         missing = [name for name in left if finished(job.work / name) is None]
     if not missing:
         return Outcome(job=job)
-    return Outcome(job=job, trouble=f"ended with status {status}: {last_words(log) or 'it said nothing'} ({log})")
+    return Outcome(job=job, trouble=f"ended with status {status}: {_reason(last_words(log))} ({log})")
+
+
+def _reason(words: str) -> str:
+    """Why a runner ended, from its last words; the agent names a command of Docker that failed, and not the reason."""
+    docker = shutil.which("docker") if "docker" in words else None
+    return (unanswered(docker) if docker else "") or words or "it said nothing"
 
 
 def command(job: Job, names: Sequence[str]) -> list[str]:

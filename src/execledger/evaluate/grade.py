@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from execledger.errors import LedgerError
-from execledger.evaluate.docker import complaint
+from execledger.evaluate.docker import unanswered
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.results import PREDICTIONS
 from execledger.evaluate.study import Trial
@@ -43,8 +43,7 @@ def harness_missing(docker: str = "docker", package: str = "swebench") -> str:
     program = shutil.which(docker)
     if program is None:
         return "there is no Docker here"
-    asked = subprocess.run([program, "version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    return f"{program} does not answer: {complaint(asked.stderr)}" if asked.returncode else ""
+    return unanswered(program)
 
 
 def run_harness(plan: Plan, trial: Trial, workers: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,14 @@ from execledger.evaluate.plan import SWITCHES, ArmName, Plan
 from execledger.evaluate.rotation import rotated
 from execledger.evaluate.study import Study, Trial
 
-TAIL = 2000
+TAIL = 8000
 """How many bytes of a log are looked at for the reason of a failure."""
+_LONGEST = 400
+"""How many characters of it are told."""
+_DRAWN = re.compile("[\u2500-\u257f]")
+"""A character of tables, panels and progress bars."""
+_ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Expired)(?::|$)")
+"""The line of a traceback that says what went wrong."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -108,14 +115,19 @@ def launcher(job: Job, python: str, *options: str) -> list[str]:
 
 
 def last_words(log: Path) -> str:
-    """The end of a log in one line: often the reason of a failure."""
+    """The reason of a failure in one line: the last error that a log names, else its last line.
+
+    Tables and progress bars are no reasons, and an error may go on over several lines.
+    """
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL))
-            lines = file.read().decode("utf-8", "replace").splitlines()
+            lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
     except OSError:
         return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    said = [line for line in lines if line and not _DRAWN.search(line)]
+    last = max((at for at, line in enumerate(said) if _ERROR.match(line)), default=len(said) - 1)
+    return " ".join(said[last:])[:_LONGEST] if said else ""
 
 
 def settings(values: Mapping[str, Any]) -> list[str]:

@@ -153,7 +153,7 @@ def _check(upstream: str) -> None:
         url = URL(upstream)
     except ValueError:
         url = URL()
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not url.host or any(map(str.isspace, upstream)):
         hint = "one is like https://api.openai.com/v1"
         raise LedgerError(f"{upstream!r} can't be sent on to: found no address of a server", hint=hint)
 
