@@ -238,6 +238,14 @@ def test_a_report_on_runs_from_elsewhere(execledger: Execledger, folder: Path) -
     assert [path.name for path in (folder / "told").iterdir()] == ["report.md"]
 
 
+def test_a_report_as_the_paper_prints_it(execledger: Execledger, done: Study) -> None:
+    """Another layout of the same runs, for people and for programs."""
+    called = execledger("eval", "report", "out", "--layout", "paper", "--json")
+    tables = json.loads(called.out)["tables"]
+    assert [table["name"] for table in tables] == ["main", "efficiency", "ablation"]
+    assert "Backbone" in execledger("eval", "report", "out", "--layout", "paper").out
+
+
 def test_a_format_without_a_place_is_refused(execledger: Execledger, done: Study) -> None:
     """Rather than forgotten."""
     called = execledger("eval", "report", "out", "--format", "md")

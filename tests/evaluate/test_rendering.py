@@ -187,16 +187,16 @@ def test_json() -> None:
     assert [section["rows"] for section in table["sections"]] == [
         [
             [
-                {"text": "Cost", "value": "Cost", "estimated": False},
-                {"text": "~$0.50", "value": 0.5, "estimated": True},
-                {"text": "-28.9%", "value": -0.289, "estimated": False},
+                {"text": "Cost", "value": "Cost", "estimated": False, "best": False},
+                {"text": "~$0.50", "value": 0.5, "estimated": True, "best": False},
+                {"text": "-28.9%", "value": -0.289, "estimated": False, "best": False},
             ]
         ],
         [
             [
-                {"text": "  of which a|b", "value": "  of which a|b", "estimated": False},
-                {"text": "unknown", "value": None, "estimated": False},
-                {"text": "-", "value": None, "estimated": False},
+                {"text": "  of which a|b", "value": "  of which a|b", "estimated": False, "best": False},
+                {"text": "unknown", "value": None, "estimated": False, "best": False},
+                {"text": "-", "value": None, "estimated": False, "best": False},
             ]
         ],
     ]

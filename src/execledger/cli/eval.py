@@ -189,10 +189,16 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
 @click.argument("paths", nargs=-1, required=True, metavar="DIR...")
 @click.option("-o", "--output", metavar="DIR", help="Write the report there, too.")
 @click.option("--format", "formats", multiple=True, metavar="NAME", help="md, tex, json, png or svg. [default: all]")
+@click.option("--layout", type=click.Choice(["full", "paper"]), default="full", help="All, or as the paper prints it.")
 @click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, over those that are shipped.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def report(
-    paths: tuple[str, ...], output: str | None, formats: tuple[str, ...], price_file: str | None, as_json: bool
+    paths: tuple[str, ...],
+    output: str | None,
+    formats: tuple[str, ...],
+    layout: str,
+    price_file: str | None,
+    as_json: bool,
 ) -> None:
     """Print the paper's tables for outputs of `eval run`, and for any recorded runs."""
     from rich.console import Console
@@ -201,7 +207,7 @@ def report(
     from execledger.evaluate.prices import load_prices
 
     with needing("eval"):
-        from execledger.evaluate.report import FORMATS
+        from execledger.evaluate.report import FORMATS, LAYOUTS
         from execledger.evaluate.report import report as write_report
 
     if formats and output is None:
@@ -221,9 +227,9 @@ def report(
         folder = Path(output or scratch)
         wanted = {*(formats or FORMATS)} if output else set()
         asked = wanted | ({"json"} if as_json else set())
-        tables = write_report(rows, asked, folder, notes=notes, width=console.width)
+        tables = write_report(rows, asked, folder, notes=notes, width=console.width, layout=layout)
         if as_json:
-            click.echo((folder / "report.json").read_text(encoding="utf-8"), nl=False)
+            click.echo((folder / f"{LAYOUTS[layout][0]}.json").read_text(encoding="utf-8"), nl=False)
             return
     for table in tables:
         console.print(table)

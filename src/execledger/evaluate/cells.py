@@ -19,6 +19,8 @@ class Cell(Struct, frozen=True):
     """The number behind it, unrounded; shares and changes as fractions. None where it is not known."""
     estimated: bool = False
     """It rests on estimated tokens; the text says so by its mark."""
+    best: bool = False
+    """It is the best of those that it is compared with, and set in bold."""
 
 
 class Unit(StrEnum):

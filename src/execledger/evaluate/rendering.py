@@ -35,6 +35,8 @@ class Table(Struct, frozen=True, kw_only=True):
     """What it shows."""
     columns: tuple[str, ...]
     """The headings of its columns."""
+    groups: tuple[tuple[str, int], ...] = ()
+    """Headings above those: each stands over so many columns, and all of them together over every column."""
     left: int = 1
     """How many columns, from the left, hold words; the others hold figures."""
     wide: bool = False
@@ -48,6 +50,12 @@ class Table(Struct, frozen=True, kw_only=True):
     def rows(self) -> tuple[Row, ...]:
         """All rows, without the headings between them."""
         return tuple(row for section in self.sections for row in section.rows)
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of its columns where there is no room above them: each with the one above it in front."""
+        above = [title for title, span in self.groups or (("", len(self.columns)),) for _ in range(span)]
+        return tuple(": ".join(filter(None, pair)) for pair in zip(above, self.columns, strict=True))
 
     def aligned_left(self, column: int) -> bool:
         """Whether a column holds words."""
@@ -68,7 +76,7 @@ def to_terminal(table: Table, width: int = WIDTH) -> RichTable:
         title=table.title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
     shown.caption = Text("\n".join(table.notes)) if table.notes else None
-    for number, (title, wide) in enumerate(zip(table.columns, _widths(table, width), strict=True)):
+    for number, (title, wide) in enumerate(zip(table.headings, _widths(table, width), strict=True)):
         justify: Literal["left", "right"] = "left" if table.aligned_left(number) else "right"
         shown.add_column(Text(title), justify=justify, width=wide, overflow="fold")
     for number, section in enumerate(table.sections):
@@ -77,13 +85,13 @@ def to_terminal(table: Table, width: int = WIDTH) -> RichTable:
         if section.title:
             shown.add_row(Text(section.title, style="italic"))
         for row in section.rows:
-            shown.add_row(*(Text(cell.text) for cell in row))
+            shown.add_row(*(Text(cell.text, style="bold" if cell.best else "") for cell in row))
     return shown
 
 
 def _widths(table: Table, width: int) -> list[int]:
     """How wide each column is: the widest gives way first, and no word is broken as long as all fit together."""
-    columns = [[title, *(row[number].text for row in table.rows)] for number, title in enumerate(table.columns)]
+    columns = [[title, *(row[number].text for row in table.rows)] for number, title in enumerate(table.headings)]
     columns[0] += [section.title for section in table.sections]
     widths = [max(map(len, texts)) for texts in columns]
     words = [max(len(word) for text in texts for word in text.split()) for texts in columns]
@@ -96,14 +104,14 @@ def _widths(table: Table, width: int) -> list[int]:
 
 def to_markdown(table: Table) -> str:
     """The table in Markdown, under a heading of the second level, its notes as a list."""
-    lines = [f"## {table.title}", "", _markdown_row(table.columns)]
+    lines = [f"## {table.title}", "", _markdown_row(table.headings)]
     lines.append(
         "|" + "|".join(" --- " if table.aligned_left(i) else " ---: " for i in range(len(table.columns))) + "|"
     )
     for section in table.sections:
         if section.title:
             lines.append(_markdown_row([f"*{section.title}*", *[""] * (len(table.columns) - 1)]))
-        lines += [_markdown_row(cell.text for cell in row) for row in section.rows]
+        lines += [_markdown_row(f"**{cell.text}**" if cell.best else cell.text for cell in row) for row in section.rows]
     if table.notes:
         lines += ["", *(f"- {note}" for note in table.notes)]
     return "\n".join(lines) + "\n"
@@ -147,7 +155,7 @@ def to_latex(table: Table) -> str:
     """The table in LaTeX: a float with booktabs rules, or a longtable where the last column holds long text."""
     columns = "".join("l" if table.aligned_left(i) else "r" for i in range(len(table.columns)))
     caption = latex_escape(". ".join(part.rstrip(".") for part in (table.title, *table.notes))) + "."
-    head = [r"\toprule", _latex_row(table.columns), r"\midrule"]
+    head = [r"\toprule", *_latex_groups(table), _latex_row(map(latex_escape, table.columns)), r"\midrule"]
     if table.wide:
         spec = columns[:-1] + r"p{0.55\linewidth}"
         opening = [rf"\begin{{longtable}}{{{spec}}}", rf"\caption{{{caption}}}\label{{tab:{table.name}}}\\"]
@@ -165,12 +173,28 @@ def _latex_body(table: Table) -> Iterator[str]:
         if section.title:
             yield rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\emph{{{latex_escape(section.title)}}}}} \\"
         for row in section.rows:
-            yield _latex_row(cell.text for cell in row)
+            yield _latex_row(_latex_cell(cell) for cell in row)
+
+
+def _latex_groups(table: Table) -> Iterator[str]:
+    """The headings above those of the columns, each with a rule over its columns."""
+    if not table.groups:
+        return
+    yield _latex_row(rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(title)}}}" for title, span in table.groups)
+    rules, at = [], 1
+    for title, span in table.groups:
+        rules += [rf"\cmidrule(lr){{{at}-{at + span - 1}}}"] if title else []
+        at += span
+    yield " ".join(rules)
+
+
+def _latex_cell(cell: Cell) -> str:
+    return rf"\textbf{{{latex_escape(cell.text)}}}" if cell.best else latex_escape(cell.text)
 
 
 def _latex_row(cells: Iterable[str]) -> str:
     # Braces keep a cell that begins with a bracket from being read as an argument of the line break before it.
-    return " & ".join(re.sub(r"^(?=[\[*])", "{}", latex_escape(cell)) for cell in cells) + r" \\"
+    return " & ".join(re.sub(r"^(?=[\[*])", "{}", cell) for cell in cells) + r" \\"
 
 
 def latex_document(parts: Iterable[str], notes: Iterable[str] = ()) -> str:

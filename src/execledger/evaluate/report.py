@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from execledger.errors import LedgerError
 from execledger.evaluate.arms import settings
+from execledger.evaluate.printed import printed_tables
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.rendering import WIDTH, Table, latex_document, to_json, to_latex, to_markdown, to_terminal
 from execledger.evaluate.tables import tables
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 FIGURE_FORMATS = ("png", "svg")
 FORMATS = ("md", "tex", "json", *FIGURE_FORMATS)
+LAYOUTS = {"full": ("report", tables), "paper": ("paper", printed_tables)}
+"""How tables are laid out: with all that is known, or as the paper prints them; and the names of the files."""
 CAPTIONS = {
     "cost_and_tokens": "Cost and tokens of each arm",
     "paired_outcomes": "Instances that were resolved only with Ledger, and only without",
@@ -33,10 +36,12 @@ def report(
     *,
     notes: Iterable[str] = (),
     width: int = WIDTH,
+    layout: str = "full",
 ) -> tuple[RichTable, ...]:
     """Write the report in each of the formats into the folder, and give its tables for the terminal.
 
-    ``notes`` are sentences about the whole, such as the date of the prices; ``width`` is the terminal's.
+    ``notes`` are sentences about the whole, such as the date of the prices; ``width`` is the terminal's. The files are
+    named after the ``layout``, so that both can stand in one folder.
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
@@ -44,14 +49,15 @@ def report(
     found = tuple(rows)
     if not found:
         raise LedgerError("found no runs to report on")
-    made, remarks = tables(found), tuple(notes)
+    name, lay_out = LAYOUTS[layout]
+    made, remarks = lay_out(found), tuple(notes)
     folder.mkdir(parents=True, exist_ok=True)
     figures = _figures(found, formats, folder)
     texts = {"md": _markdown, "tex": _latex}
-    for name, text in ((name, texts[name]) for name in texts if name in formats):
-        (folder / f"report.{name}").write_text(text(made, figures, remarks), encoding="utf-8")
+    for kind, text in ((kind, texts[kind]) for kind in texts if kind in formats):
+        (folder / f"{name}.{kind}").write_text(text(made, figures, remarks), encoding="utf-8")
     if "json" in formats:
-        (folder / "report.json").write_text(to_json(made, remarks), encoding="utf-8")
+        (folder / f"{name}.json").write_text(to_json(made, remarks), encoding="utf-8")
     return tuple(to_terminal(table, width) for table in made)
 
 

@@ -1,0 +1,134 @@
+"""The tables as the paper prints them, from its own counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from execledger.evaluate.printed import printed_tables
+from execledger.evaluate.records import RunRow
+from execledger.evaluate.rendering import Table, to_latex, to_markdown
+from execledger.evaluate.report import report
+from tests.evaluate.paper import ABLATION_PRINTED, CODEX, GPT, MINIMAX, ablation_rows, compared_rows
+from tests.evaluate.rows import experiment, row
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[RunRow]:
+    compared = [row for it in (GPT, MINIMAX, CODEX) for row in compared_rows(it)]
+    return [*compared, *ablation_rows(GPT), *ablation_rows(MINIMAX)]
+
+
+@pytest.fixture(scope="module")
+def tables(rows: list[RunRow]) -> dict[str, Table]:
+    return {table.name: table for table in printed_tables(rows)}
+
+
+def texts(table: Table) -> list[tuple[str, ...]]:
+    return [tuple(f"*{cell.text}*" if cell.best else cell.text for cell in row) for row in table.rows]
+
+
+def test_the_tables_stand_in_the_papers_order(tables: dict[str, Table]) -> None:
+    """And nothing beside them."""
+    assert list(tables) == ["main", "efficiency", "codex", "ablation"]
+
+
+def test_the_main_table(tables: dict[str, Table]) -> None:
+    """A column for the backbone; a method is named once."""
+    assert tables["main"].columns == ("Method", "Backbone", "Pass@1", "Δ", "RRU")
+    assert [section.title for section in tables["main"].sections] == ["Results reported in prior work", "Our results"]
+    assert texts(tables["main"]) == [
+        ("SWE-Pruner", "Claude Sonnet 4.5", "70.6 → 72.0", "+1.4", "4.8%"),
+        ("", "GLM-4.6", "55.4 → 56.6", "+1.2", "2.7%"),
+        ("LaMR", "Claude Sonnet 4.5", "70.6 → 71.8", "+1.2", "4.1%"),
+        ("", "Claude Opus 4.6", "75.6 → 76.0", "+0.4", "1.6%"),
+        ("Ledger", "GPT-5 mini", "56.2 → 64.2", "+8.0", "18.3%"),
+        ("", "MiniMax M2.5", "75.8 → 81.0", "+5.2", "21.5%"),
+    ]
+
+
+def test_the_efficiency_table(tables: dict[str, Table]) -> None:
+    """Both backbones side by side, each over three columns."""
+    table = tables["efficiency"]
+    assert table.groups == (("", 1), ("GPT-5 mini", 3), ("MiniMax M2.5", 3))
+    assert table.columns == ("Totals over 500 instances", *("base", "+ Ledger", "Δ") * 2)
+    assert texts(table) == [
+        ("Total cost (USD)", *GPT.cost, *MINIMAX.cost),
+        ("Cost per resolved instance", *GPT.cost_per_resolved, *MINIMAX.cost_per_resolved),
+        ("Input tokens", *GPT.input_tokens, *MINIMAX.input_tokens),
+        ("Model calls", *GPT.model_calls, *MINIMAX.model_calls),
+        ("Redundant snippet re-reads", *GPT.rereads, *MINIMAX.rereads),
+    ]
+
+
+def test_the_table_of_the_second_scaffold(tables: dict[str, Table]) -> None:
+    """The better of two figures is in bold."""
+    assert tables["codex"].columns == ("Codex: totals over 500", "base", "+ Ledger", "Δ")
+    assert texts(tables["codex"]) == [
+        ("Resolved", "374 (74.8%)", "*391 (78.2%)*", "+3.4 pp"),
+        ("Unresolved (RRU)", "126", "*109*", "-13.5%"),
+        ("Total cost (USD)", "$30.18", "*$22.82*", "-24.4%"),
+        ("Cost per resolved instance", "$0.081", "*$0.058*", "-27.7%"),
+        ("Input tokens", "636.5M", "*425.6M*", "-33.1%"),
+        ("Model calls", "25,271", "*20,736*", "-17.9%"),
+        ("Redundant snippet re-reads", "5,097", "*4,784*", "-6.1%"),
+    ]
+
+
+def test_the_ablation(tables: dict[str, Table]) -> None:
+    """The best of each column is in bold, and whatever reads the same."""
+    table = tables["ablation"]
+    assert table.columns == ("Method", "Resolved", "Pass@1", "Calls", "In. tok.", "Cost")
+    assert [section.title for section in table.sections] == list(ABLATION_PRINTED)
+    assert {
+        section.title: [(row[1].text, row[2].text, row[4].text, row[5].text) for row in section.rows]
+        for section in table.sections
+    } == ABLATION_PRINTED
+    assert [row[0] for row in texts(table)[:4]] == [
+        "mini-swe-agent",
+        "+ Ledger (inform only)",
+        "+ Ledger (govern only)",
+        "+ Ledger (inform+govern)",
+    ]
+    bold = [[cell.text for cell in column if cell.best] for column in zip(*table.sections[0].rows, strict=True)]
+    assert [bold[column] for column in (1, 2, 4, 5)] == [["321/500"] * 2, ["64.2"] * 2, ["106.2M"], ["$15.67"]]
+    base, _, _, full = table.sections[1].rows
+    assert (base[3].text, full[3].text) == ("30.2K", "20.6K")
+    assert [cell.best for cell in full] == [False, True, True, False, True, True]
+
+
+def test_markdown_and_latex(tables: dict[str, Table]) -> None:
+    """Bold in both; groups over their columns in LaTeX, in front of each heading in Markdown."""
+    markdown, latex = to_markdown(tables["efficiency"]), to_latex(tables["efficiency"])
+    assert "| Totals over 500 instances | GPT-5 mini: base | GPT-5 mini: + Ledger | GPT-5 mini: Δ |" in markdown
+    assert r"\multicolumn{1}{c}{} & \multicolumn{3}{c}{GPT-5 mini} & \multicolumn{3}{c}{MiniMax M2.5} \\" in latex
+    assert r"\cmidrule(lr){2-4} \cmidrule(lr){5-7}" in latex
+    assert "| Unresolved (RRU) | 126 | **109** | -13.5% |" in to_markdown(tables["codex"])
+    assert r"Unresolved (RRU) & 126 & \textbf{109} & $-$13.5\% \\" in to_latex(tables["codex"])
+
+
+def test_the_published_preset_goes_before_another(rows: list[RunRow]) -> None:
+    """Beside the arms of ``paper`` others are left out; without it they are shown, and the preset is named."""
+    other = [replace(one, preset="verified", resolved=True) for one in compared_rows(GPT) if one.arm == "both"]
+    assert printed_tables([*rows, *other])[0].rows[4][2].text == "56.2 → 64.2"
+    alone = printed_tables([*(one for one in compared_rows(GPT) if one.arm == "base"), *other])
+    assert alone[0].rows[4][2].text == "56.2 → 100.0"
+    assert alone[0].notes[0] == "Ledger ran under the preset verified"
+
+
+def test_what_is_not_known_is_not_in_bold() -> None:
+    """Nobody graded these runs, and one arm was not run."""
+    tables = {table.name: table for table in printed_tables([row("a", resolved=None), row("b", resolved=None)])}
+    assert list(tables) == ["main", "efficiency"]
+    assert texts(tables["main"])[4][2:] == ("unknown → unknown", "-", "-")
+    assert texts(tables["efficiency"])[0][1:] == ("$1.00", "-", "-")
+
+
+def test_both_layouts_stand_in_one_folder(tmp_path: Path) -> None:
+    """Files of the paper's layout have a name of their own."""
+    shown = [len(report(experiment(), ["md", "tex", "json"], tmp_path, layout=layout)) for layout in ("full", "paper")]
+    assert shown == [4, 3]
+    names = [f"{name}.{kind}" for name in ("paper", "report") for kind in ("json", "md", "tex")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
