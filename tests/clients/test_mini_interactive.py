@@ -293,9 +293,10 @@ def interrupt_once(model: Any) -> None:
     model.query = query
 
 
-@pytest.mark.parametrize("place", ["_informed", "_governed", "_answered", "_recorded"])
+@pytest.mark.faults
+@pytest.mark.parametrize("place", ["_informed", "_governed", "_followed", "_answered", "_recorded"])
 def test_an_interruption_of_our_own_work_is_the_agents(desk: Desk, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """It reaches the agent as it would without us, and what was broken off in the middle claims nothing any more."""
+    """It reaches the agent as it would without us; where steps were being taken in, nothing is claimed any more."""
     calls, work = iter((False, True)), getattr(LedgerModel, place)
 
     def stopped(self: LedgerModel, *args: Any) -> Any:
@@ -307,5 +308,6 @@ def test_an_interruption_of_our_own_work_is_the_agents(desk: Desk, monkeypatch: 
     talk = desk.run((READ,), (LIST,), (READ,), (READ,), typed=["wait"], mode="yolo")
     assert talk.agent.messages[-1]["extra"]["exit_status"] == "Submitted"
     assert ("user", "Interrupted by user: wait") in talk.texts
-    assert (talk.ledger["active"], [kind(text) for text in talk.results].count("reused")) == (False, 0)
+    decides = place in ("_informed", "_governed")
+    assert (talk.ledger["active"], "reused" in map(kind, talk.results)) == (decides, decides)
     assert talk.ran.count(READ) >= 2
