@@ -63,6 +63,17 @@ def test_the_efficiency_table(tables: dict[str, Table]) -> None:
     ]
 
 
+def test_more_backbones_than_fit_have_tables_of_their_own() -> None:
+    """Two side by side, as printed; models of one name are told apart."""
+    models = ("openai/gpt-5", "azure/gpt-5", "gpt-5-mini")
+    tables = printed_tables([replace(row("a"), model=model, agent="mini 2") for model in models])
+    totals = [table for table in tables if table.name.startswith("efficiency")]
+    assert [(table.name, [name for name, _ in table.groups[1:]]) for table in totals] == [
+        ("efficiency", ["mini 2, azure/gpt-5", "gpt-5-mini"]),
+        ("efficiency-2", ["mini 2, openai/gpt-5"]),
+    ]
+
+
 def test_the_table_of_the_second_scaffold(tables: dict[str, Table]) -> None:
     """The better of two figures is in bold."""
     assert tables["codex"].columns == ("Codex: totals over 500", "base", "+ Ledger", "Δ")

@@ -38,6 +38,8 @@ MEASURES = (COST, COST_PER_RESOLVED, INPUT, MODEL_CALLS, REREADS)
 PATHS = {"inform": "inform only", "govern": "govern only", "both": "inform+govern"}
 """The arms with Ledger, in the words and the order of the paper."""
 LEDGER = "+ Ledger"
+ABREAST = 2
+"""Backbones side by side in one table of totals, as many as the paper has; of more, there are more tables."""
 
 
 def printed_tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
@@ -45,7 +47,7 @@ def printed_tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
     found = tuple(_as_published(setting) for setting in settings(rows))
     first = tuple(setting for setting in found if setting.scaffold == found[0].scaffold)
     others = found[len(first) :]
-    made = (_main(first), _efficiency(first), *map(_scaffold, others), _ablation(first))
+    made = (_main(first), *_efficiency(first), *map(_scaffold, others), _ablation(first))
     return tuple(table for table in made if table is not None)
 
 
@@ -61,9 +63,10 @@ def _full(setting: Setting) -> Arm:
 
 
 def _backbone(setting: Setting, among: tuple[Setting, ...]) -> str:
-    """The model, with the agent in front where another version of it has the same one."""
-    twice = sum(one.model == setting.model for one in among) > 1
-    return setting.title if twice else setting.model.rpartition("/")[2] or "unknown model"
+    """The model, with the agent in front where another setting has one of the same name."""
+    name = setting.model.rpartition("/")[2]
+    twice = sum(one.model.rpartition("/")[2] == name for one in among) > 1
+    return setting.title if twice else name or "unknown model"
 
 
 def _notes(found: tuple[Setting, ...], *, tokens: bool = True) -> tuple[str, ...]:
@@ -103,22 +106,25 @@ def _main_row(method: str, backbone: str, before: float | None, after: float | N
     return words(method), words(backbone), both, change, cells.percent(rru(before, after))
 
 
-def _efficiency(found: tuple[Setting, ...]) -> Table | None:
-    if not found:
-        return None
+def _efficiency(found: tuple[Setting, ...]) -> Iterator[Table]:
+    for at in range(0, len(found), ABREAST):
+        yield _side_by_side(found[at : at + ABREAST], found, f"efficiency-{at // ABREAST + 1}" if at else "efficiency")
+
+
+def _side_by_side(shown: tuple[Setting, ...], among: tuple[Setting, ...], name: str) -> Table:
     rows = []
     for measure in MEASURES:
-        sides = [_totals(measure, setting) for setting in found]
+        sides = [_totals(measure, setting) for setting in shown]
         rows.append((words(measure.title), *(cell for side in sides for cell in side)))
-    numbers = {_instances(setting) for setting in found}
+    numbers = {_instances(setting) for setting in shown}
     over = f"Totals over {numbers.pop()} instances" if len(numbers) == 1 else "Totals over all instances"
     return Table(
-        name="efficiency",
-        title=f"Efficiency totals on {found[0].scaffold}",
-        columns=(over, *("base", LEDGER, "Δ") * len(found)),
-        groups=(("", 1), *((_backbone(setting, found), 3) for setting in found)),
+        name=name,
+        title=f"Efficiency totals on {shown[0].scaffold}",
+        columns=(over, *("base", LEDGER, "Δ") * len(shown)),
+        groups=(("", 1), *((_backbone(setting, among), 3) for setting in shown)),
         sections=(Section("", tuple(rows)),),
-        notes=_notes(found),
+        notes=_notes(shown),
     )
 
 
