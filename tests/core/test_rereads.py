@@ -138,6 +138,9 @@ def test_another_conversation_has_not_read_it() -> None:
     story.do(*HEAD, thread="sub")
     story.do(*HEAD, thread="sub")
     assert list(judged(story.steps, Ledger())) == [None, None, Reread.EXACT]
+    born_with = replace(story.steps[0], action=story.action(HEAD[0], thread="fork"), inherits=0)
+    asked = replace(story.steps[0], action=born_with.action)
+    assert list(judged([*story.steps, born_with, asked], Ledger()))[3:] == [None, Reread.EXACT]
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ RUN = 3
 """Consecutive lines that make a snippet."""
 MIN_WORDS = 2
 """Lines of a snippet that hold a letter or a digit, at least, if it is to count."""
-MAX_LINES = 20_000
+MAX_LINES = 5_000
 """Lines of one result that are compared; those behind them neither count nor are kept."""
 MAX_KEPT = 100_000
 """Snippets that are kept for each conversation; beyond that the older half is dropped."""
@@ -194,7 +194,7 @@ class Rereads:
         if step.shown.kind == "reference":
             found = self._referred(step, record)
             self._results.append(_Result(record.view, _names(record.contents) if found else frozenset()))
-            return found
+            return found if step.inherits is None else None
         echo = isinstance(step.action.call, Edit | Write | Patch)
         named = record.writes if echo else record.contents
         # Tools that print lines of files among other things number these lines.
