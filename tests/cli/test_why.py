@@ -30,7 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ("sed -i s/x/y/ a.py", ""),
         ("ls", "a.py\n"),
         ("git status", "clean\n"),
-        ("cat a.py", text(20)),
+        ("sed -n '10,20p' a.py", text(11, 10)),
         ("frobnicate", "x\n"),
     )
     return recorded(Path("run.json"), *calls).name
@@ -86,14 +86,14 @@ def test_a_reference_after_running_prints_what_bears_it_out(execledger: Execledg
     assert [wrapped(line) for line in execledger("why", run, 5).out.splitlines()] == snapshot(
         [
             "call 5 of run.json",
-            "command:   cat a.py",
+            "command:   sed -n '10,20p' a.py",
             "category:  inspect, effects none",
             "decision:  allow, by the rule `new`",
             "refers to: call 0: cat a.py",
-            "compared:  same",
+            "compared:  covered",
             """\
-shown:     reference: [Ledger: output omitted. It is the same as that of `cat a.py`, 5 commands
-ago.]\
+shown:     reference: [Ledger: output omitted. Lines 10-20 of a.py are as shown by `cat a.py`, 5
+commands ago.]\
 """,
             "<execution_state>",
             "Task: Please fix the sum.",

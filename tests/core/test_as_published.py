@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.actions import Call, Edit, Observation, Patch, Write
+from execledger.core.batch import Batch
 from execledger.core.decisions import Allow, Nudge, Reuse, Shown, Step
 from execledger.core.policy import Policy, Preset
 from tests.core.stories import Story, text
@@ -443,3 +444,74 @@ def test_verified_puts_several_observations_together() -> None:
     story.do("sed -n '1,40p' a.py", text(40))
     story.do("sed -n '31,80p' a.py", text(50, 31))
     assert story.ask("sed -n '1,80p' a.py").refers_to == (0, 1)
+
+
+# "If the agent repeats a read after receiving a reference to an earlier result, the next attempt is allowed, preventing
+# cycles between the agent and the runtime."
+
+
+@BOTH
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("distance", [0, 3, 60])
+def test_after_a_reference_the_next_attempt_is_shown_in_full_at_any_distance(
+    distance: int, sealed: bool, policy: Policy
+) -> None:
+    """Whether it was made before or after running; once per reference."""
+    story = Story(policy=policy, sealed=sealed)
+    story.do("cat a.py", text(20))
+    kinds = []
+    for _ in range(2):
+        kinds.append(story.do("cat a.py", text(20)).shown.kind)
+        story.idle(distance)
+        step = story.do("cat a.py", text(20))
+        kinds.append(step.shown.kind)
+        assert step.decision.rule == "second-look"
+    assert kinds == ["reference", "full", "reference", "full"]
+
+
+@BOTH
+@pytest.mark.parametrize("again", ["sed -n '5,9p' a.py", "tail -n 3 a.py", "cat b.py a.py"])
+def test_the_next_attempt_need_not_be_the_same_command(again: str, policy: Policy) -> None:
+    """Any read of lines that were referred to is an attempt at them."""
+    story = Story(policy=policy, sealed=True)
+    story.do("cat a.py", text(20))
+    story.do("cat a.py", text(20))
+    assert story.do(again, text(20)).decision.rule == "second-look"
+    assert isinstance(story.ask("cat a.py"), Reuse)
+
+
+def test_every_reference_has_an_attempt_of_its_own() -> None:
+    """Other lines of the file, other files and other threads are judged as always."""
+    story = Story(policy=PAPER)
+    story.do("cat a.py", text(40))
+    story.do("cat b.py", text(40))
+    story.do("cat a.py", text(40), thread="other")
+    for command in ("sed -n '1,10p' a.py", "sed -n '21,30p' a.py", "cat b.py"):
+        assert story.do(command).shown.kind == "reference"
+    commands = ("sed -n '11,20p' a.py", "sed -n '9,11p' a.py", "sed -n '25,26p' a.py", "head -n 3 b.py")
+    assert [story.ask(command).rule for command in commands] == ["covered-read", *["second-look"] * 3]
+    assert story.ask("cat a.py", thread="other").rule == "whole-read"
+    story.do("sed -n '5,25p' a.py", text(21, 5))
+    assert [story.ask(command).rule for command in commands] == ["covered-read"] * 3 + ["second-look"]
+
+
+def test_a_look_that_does_not_show_the_content_uses_up_no_attempt() -> None:
+    """A search in the file is no read of it."""
+    story = Story(policy=PAPER)
+    story.do("cat a.py", text(40))
+    story.do("cat a.py")
+    story.do("grep -c value a.py", "40\n")
+    assert story.ask("cat a.py").rule == "second-look"
+
+
+def test_the_next_attempt_is_not_elided_for_another_rule() -> None:
+    """Behind something that may write in the same turn it is allowed by that, and shown in full all the same."""
+    story = Story()
+    story.do("cat a.py", text(20))
+    assert story.do("cat a.py", text(20)).shown.kind == "reference"
+    batch = Batch(story.ledger)
+    batch.decide(story.action("./generate"))
+    action = story.action("cat a.py")
+    decision = batch.decide(action)
+    shown = story.ledger.compare(action, decision, Observation(text(20), exit_status=0))
+    assert (decision.rule, shown.kind) == ("pending-writes", "full")

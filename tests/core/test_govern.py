@@ -291,7 +291,7 @@ def test_showing_a_patch_file_that_an_earlier_diff_wrote_is_a_submission() -> No
 
 def test_interventions_are_capped_per_task() -> None:
     """With the cap reached everything is allowed, and nothing is elided after running either."""
-    story = sealed(policy=Policy(max_interventions=1, second_look=0))
+    story = sealed(policy=Policy(max_interventions=1))
     story.do("cat a.py", text(20))
     story.do("cat a.py", text(20))
     step = story.do("cat a.py", text(20))
@@ -300,27 +300,6 @@ def test_interventions_are_capped_per_task() -> None:
         "full",
         "same",
     )
-
-
-@pytest.mark.parametrize("again", ["cat a.py", "sed -n '5,9p' a.py", "tail -n 3 a.py"])
-def test_a_second_look_within_three_calls_is_run_and_shown_in_full(again: str) -> None:
-    """After a reference to the file any overlapping read is answered with the text itself."""
-    for wait in (0, 1, 2):
-        story = sealed()
-        story.do("cat a.py", text(20))
-        story.do("cat a.py", text(20))
-        story.idle(wait)
-        step = story.do(again, text(20))
-        assert (step.decision, step.shown.kind) == (Allow("second-look", ("a reference stands at step 1",)), "full")
-
-
-def test_a_second_look_is_over_at_the_fourth_call() -> None:
-    """Three calls are enough to look again."""
-    story = sealed()
-    story.do("cat a.py", text(20))
-    story.do("cat a.py", text(20))
-    story.idle(3)
-    assert story.ask("cat a.py").rule == "whole-read"
 
 
 def test_a_second_look_is_about_the_referenced_range() -> None:
@@ -513,10 +492,10 @@ def test_a_covered_read_needs_every_part_visible() -> None:
 
 def test_a_reuse_never_refers_to_a_reference() -> None:
     """Where the text itself stands is what a later reference names."""
-    story = sealed(policy=Policy(second_look=0))
+    story = sealed()
     story.do("cat a.py", text(20))
-    for _ in range(3):
-        story.do("cat a.py")
+    for lines in ("1,6", "7,12", "13,20"):
+        story.do(f"sed -n '{lines}p' a.py")
     assert [step.decision.refers_to for step in story.steps[1:]] == [(0,)] * 3
     story.visible = {1, 2, 3}
     assert not isinstance(story.ask("cat a.py"), Reuse)

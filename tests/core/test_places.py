@@ -11,7 +11,6 @@ import pytest
 from execledger.core.actions import Action, Edit, Observation
 from execledger.core.decisions import Step
 from execledger.core.lines import MAX_RESULT
-from execledger.core.policy import Policy
 from execledger.core.step import take
 from tests.core.stories import Story, numbered, source, text
 
@@ -24,7 +23,7 @@ def told(lines: list[str]) -> str:
 
 def story_of(*steps: tuple[str, str], sealed: bool = False) -> Story:
     """A story in which these commands were run; no reference stands in it yet."""
-    story = Story(policy=Policy(second_look=0), sealed=sealed)
+    story = Story(sealed=sealed)
     for command, output in steps:
         assert story.do(command, output).shown.kind == "full", command
     return story
@@ -156,6 +155,7 @@ def test_a_read_that_confirms_names_its_places() -> None:
     story = story_of(("sed -n '21,30p' a.py", told(LINES[20:30])), ("sed -i '1,10d' a.py", ""), sealed=True)
     assert story.do("sed -n '11,20p' a.py", told(LINES[20:30])).shown.compared == "same"
     assert "11-20" not in story.view().text
+    story.do("sed -n '11,12p' a.py", told(LINES[20:22]))
     assert story.ask("sed -n '12,18p' a.py").rule == "new"
     story = story_of(
         ("sed -n '1,20p' a.py", told(LINES[:20])),
@@ -168,6 +168,7 @@ def test_a_read_that_confirms_names_its_places() -> None:
         "and lines 21-30 by `sed -n '21,40p' a.py`, 2 commands ago.]"
     )
     assert "- a.py: 11-30 (current, in context); 1-10, 31-40 (possibly stale, in context)" in story.view().text
+    story.do("sed -n '11,12p' a.py", told(LINES[10:12]))
     assert story.ask("sed -n '22,28p' a.py").refers_to == (1,)
 
 

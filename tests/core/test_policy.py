@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from inline_snapshot import snapshot
+from msgspec import to_builtins
 
 from execledger.core.policy import Policy, Preset
 from execledger.errors import BadPolicy
@@ -31,7 +30,7 @@ def test_settings_are_taken_from_toml() -> None:
 
 def test_the_defaults_are_those_of_the_design() -> None:
     """A change of a default is a change of behaviour, to be made on purpose."""
-    assert json.loads(Policy().digest_text()) == snapshot(
+    assert to_builtins(Policy()) == snapshot(
         {
             "preset": "verified",
             "inform": True,
@@ -41,7 +40,6 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "max_nudges": 10,
             "nudge_cooldown": 5,
             "repeat_window": 8,
-            "second_look": 3,
             "error_window": 3,
             "view_budget": 1600,
             "anchor_budget": 360,
@@ -53,13 +51,22 @@ def test_the_defaults_are_those_of_the_design() -> None:
     )
 
 
+def test_the_digest_is_that_of_the_first_journals() -> None:
+    """Settings that came later or are gone change no digest: an old journal rebuilds the state that it recorded."""
+    assert Policy(preset=Preset.PAPER, max_share=0.25).digest_text() == (
+        '{"preset":"paper","inform":true,"govern":true,"shadow":false,"max_interventions":200,"max_nudges":10,'
+        '"nudge_cooldown":5,"repeat_window":8,"second_look":3,"error_window":3,"view_budget":1600,"anchor_budget":360,'
+        '"min_output":300,"max_share":0.25,"min_run":3,"max_results":3}'
+    )
+
+
 def test_an_unknown_key_is_named_with_those_that_are_allowed() -> None:
     """A typing error is found at once."""
     assert wrapped(error("max_nudgs = 3")) == snapshot("""\
 my.toml has the unknown key `max_nudgs`
 hint: allowed are: preset, inform, govern, shadow,
-max_interventions, max_nudges, nudge_cooldown, repeat_window, second_look, error_window,
-view_budget, anchor_budget, min_output, max_share, min_run, max_results\
+max_interventions, max_nudges, nudge_cooldown, repeat_window, error_window, view_budget,
+anchor_budget, min_output, max_share, min_run, max_results\
 """)
 
 

@@ -7,12 +7,9 @@ from inline_snapshot import snapshot
 
 from execledger.core.actions import Observation
 from execledger.core.plain import printable
-from execledger.core.policy import Policy
 from execledger.core.records import Lines
 from execledger.core.references import ago, span
 from tests.core.stories import Story, numbered, source, text, wrapped
-
-NO_SECOND_LOOK = Policy(second_look=0)
 
 
 def test_a_command_that_was_not_run() -> None:
@@ -101,7 +98,7 @@ between.]\
 
 def test_a_hostile_command_and_output_stay_on_one_line() -> None:
     """Control characters, line ends and quotes of the target can't leave the reference."""
-    story = Story(policy=NO_SECOND_LOOK)
+    story = Story()
     hostile = "\x1b[31m\u202e'ev\"il]'" + "x" * 400
     story.do("cat a.py \\\n  b\u202e.py c.py d.py e.py f.py g.py h.py i.py j.py k.py l.py", hostile)
     step = story.do("cat a.py $REST", Observation(hostile, exit_status=0))

@@ -18,7 +18,7 @@ from execledger.core.step import take
 from execledger.errors import UnreadableRun
 from execledger.journal import Ended, Event, read_journal, rebuild, recorded
 from execledger.journal.codec import encode
-from execledger.journal.events import Counts
+from execledger.journal.events import Counts, StepRecorded
 from execledger.journal.reader import Mismatch, Trouble
 from execledger.testing.sessions import simulate
 from tests.journal.runs import TASK, events_of, plain_step, retold, returning, start, written
@@ -147,6 +147,19 @@ def test_a_secret_in_an_output_leaves_the_digest_alone(tmp_path: Path) -> None:
         rebuilt = rebuild(read_journal("one", data))
         assert SECRET.encode() not in data
         assert (rebuilt.mismatch, rebuilt.ledger.digest) == (None, ledger.digest)
+
+
+def test_a_journal_of_an_earlier_version_rebuilds_the_state_that_it_recorded() -> None:
+    """Its policy has a setting that is gone, and the digest behind its last step is the one of that version."""
+    ledger = Ledger("Mend it.")
+    events: list[Event] = [replace(start(), task="Mend it.", policy=start().policy | {"second_look": 3})]
+    shown = "x = 1\n" * 90
+    for command, output in (("cat a.py", shown), ("sed -i s/1/2/ a.py", ""), ("cat a.py", shown), ("cat a.py", shown)):
+        step = take(ledger, Action(command, "/repo"), returning(Observation(output, exit_status=0)))
+        events.append(recorded(ledger, step, turn=0, sealed=False))
+    assert isinstance(events[-1], StepRecorded)
+    events[-1] = replace(events[-1], digest="9dbdabc99aa29c7145b1ae09")
+    assert rebuild(read_journal("old", lines(events))).mismatch is None
 
 
 def test_a_changed_step_is_found() -> None:

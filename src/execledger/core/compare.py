@@ -44,7 +44,7 @@ def judge(
     assert observation is not None, "only a reuse goes without a result"
     mark = fingerprint(observation, steady=record.category is Category.TEST)
     shown = _evidence(ledger, action, record, observation, mark, visible)
-    if text := _reference(ledger, record, shown, mark) if _may_elide(ledger, decision) else "":
+    if text := _reference(ledger, record, shown, mark) if _may_elide(ledger, action, record, decision) else "":
         return replace(shown, kind="reference", text=text)
     shown = replace(shown, refers_to=(), lines=(), end=None)
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
@@ -205,11 +205,12 @@ def _reference(ledger: Ledger, record: CommandRecord, shown: Shown, mark: Finger
     return text if len(text.encode()) <= mark.size * ledger.policy.max_share else ""
 
 
-def _may_elide(ledger: Ledger, decision: Decision) -> bool:
+def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: Decision) -> bool:
     """Only ``verified`` compares after running; a second look, the repair and a spent budget show all of it."""
     policy = ledger.policy
-    spent = ledger.interventions >= policy.max_interventions
-    return policy.preset is Preset.VERIFIED and decision.rule not in (SECOND_LOOK, SUBMISSION) and not spent
+    if policy.preset is not Preset.VERIFIED or ledger.interventions >= policy.max_interventions:
+        return False
+    return decision.rule not in (SECOND_LOOK, SUBMISSION) and ledger.second_looks.owed(action.thread, record) is None
 
 
 def _equal(ledger: Ledger, step: int, mark: Fingerprint) -> bool:

@@ -22,7 +22,6 @@ from execledger.core.policy import Preset
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects, View
 from execledger.core.seal import NOT_FOUND, stopped
 from execledger.core.understand import provable
-from execledger.shell import ranges
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger, Result
@@ -112,23 +111,9 @@ def cap(case: Case) -> Decision | None:
 
 
 def second_look(case: Case) -> Decision | None:
-    """After a reference, the same content is run and shown in full for a few calls."""
-    for step, record in case.ledger.references:
-        recent = step in case.visible and case.since(step) <= case.ledger.policy.second_look
-        if recent and _touches(case.record, record):
-            return Allow(SECOND_LOOK, (f"a reference stands at step {step}",))
-    return None
-
-
-def _touches(record: CommandRecord, referred: CommandRecord) -> bool:
-    """Both are the same command, or read overlapping lines of one file."""
-    if record.normalized == referred.normalized and record.cwd == referred.cwd:
-        return True
-    one, other = record.view, referred.view
-    if one is not None and other is not None:
-        return one.path == other.path and ranges.overlap(one.ranges, other.ranges)
-    both_show = record.category is referred.category is Category.INSPECT
-    return both_show and not set(record.looks_at).isdisjoint(referred.looks_at)
+    """After a reference, the next attempt at the same content is run and shown in full."""
+    step = case.ledger.second_looks.owed(case.action.thread, case.record)
+    return None if step is None else Allow(SECOND_LOOK, (f"a reference stands at step {step}",))
 
 
 def new_error(case: Case) -> Decision | None:

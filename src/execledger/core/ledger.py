@@ -26,6 +26,7 @@ from execledger.core.policy import Policy, Preset
 from execledger.core.recency import ANY, Recency
 from execledger.core.records import Category, CommandRecord, Effects, Lines, Scope, View
 from execledger.core.seal import ending
+from execledger.core.second_looks import SecondLooks
 from execledger.core.seen import SeenLines
 from execledger.core.sights import all_placed, nameless, sights
 from execledger.core.understand import classify, not_understood
@@ -92,7 +93,7 @@ class Ledger:
         self.interventions = 0
         self.nudges = 0
         self.last_nudge: dict[str, int] = {}
-        self.references: deque[tuple[int, CommandRecord]] = deque(maxlen=32)
+        self.second_looks = SecondLooks()
         self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
         self._files: dict[str, dict[str, FileSeen]] = {}
         self._seen: dict[tuple[str, str], SeenLines] = {}
@@ -264,9 +265,9 @@ class Ledger:
             self._advance(at, step, record)
             self._note_error(at, step.observation, record)
         if here:
-            self._count(at, step, record)
-        elif step.shown.kind == "reference":
-            self.references.append((at, record))
+            self._count(at, step)
+        referred = (step.shown.instead or step.shown.kind) == "reference"
+        self.second_looks.took(step.action.thread, at, record, referred=referred)
         for said in (step.action.command, step.observation.output, step.observation.stderr):
             self.modifications.mention(said)
         self._chain = digest(
@@ -469,12 +470,11 @@ class Ledger:
             for path, symbols in self._symbols(record, step.action, step.observation).items():
                 self.modifications.name_symbols(path, symbols)
 
-    def _count(self, at: int, step: Step, record: CommandRecord) -> None:
+    def _count(self, at: int, step: Step) -> None:
         """Interventions, for the safeguards; in shadow mode those that would have been made."""
         kind = step.shown.instead or step.shown.kind
         if kind == "reference":
             self.interventions += 1
-            self.references.append((at, record))
         elif kind == "remark" and isinstance(step.decision, Nudge):
             self.interventions += 1
             self.nudges += 1

@@ -20,6 +20,15 @@ class Preset(StrEnum):
     """Suppress only what is proven in a sealed environment; otherwise run, then compare."""
 
 
+RETIRED = {"second_look": 3}
+"""Settings of earlier versions that are part of the digest, with the value that live runs had."""
+DIGESTED = (
+    "preset inform govern shadow max_interventions max_nudges nudge_cooldown repeat_window second_look error_window "
+    "view_budget anchor_budget min_output max_share min_run max_results"
+).split()
+"""The settings that are part of the digest of a ledger's state, in this order: those of the first journals."""
+
+
 class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The rules' parameters. Every number has a default and the reason for it."""
 
@@ -39,8 +48,6 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Calls between two nudges: a model needs a few steps to act on one."""
     repeat_window: int = 8
     """How many calls back a repeat counts as a loop: short enough that the model can still see both."""
-    second_look: int = 3
-    """Calls after a reference in which the same content is shown in full: agents look again within three steps."""
     error_window: int = 3
     """How many results back an error counts as new."""
     view_budget: int = 1600
@@ -91,5 +98,6 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self
 
     def digest_text(self) -> str:
-        """The policy in one fixed spelling, for digests."""
-        return msgspec.json.encode(self, order="deterministic").decode()
+        """The policy in one fixed spelling, for digests: the same as that of the first journals."""
+        values = msgspec.to_builtins(self)
+        return msgspec.json.encode({name: values.get(name, RETIRED.get(name)) for name in DIGESTED}).decode()

@@ -23,7 +23,7 @@ REASONS = {
     "repeat": "the very same command has a result above, and nothing has changed since",
     "repeated-test": "the same test ran before, and no file was edited in between",
     "reproduction": "it runs a script or inline code, as one does to reproduce a problem",
-    "second-look": "a reference just stood for this content, so a second look shows it in full",
+    "second-look": "a reference stood for this content, and the next look at it is shown in full",
     "setup": "it sets up the environment",
     "submission": "it produces, shows or submits the repair",
     "unfinished": "it was proposed, and no result came back",

@@ -296,7 +296,6 @@ def policy_of(random: Random, preset: str) -> Policy:
         bold = {
             "min_output": 40,
             "max_share": 1.0,
-            "second_look": random.choice((0, 1)),
             "min_run": random.choice((1, 3)),
         }
     known = {name: value for name, value in bold.items() if name in Policy.__struct_fields__}
