@@ -29,12 +29,9 @@ SED = re.compile(r"(?:[\d,$+~!;{}pdq=\s]|/[^/\\\[\]\n]*/)*")
 """A script that selects and prints lines, without anything that could be read in two ways."""
 SET = re.compile(r"[-+](?:[eufh]+|o)|errexit|nounset|pipefail")
 """Words of ``set`` that change how the shell stops, and nothing else."""
-GIT = frozenset("status diff log show blame rev-parse ls-files branch".split())
-"""What git can be asked without its writing anything but its own index."""
-GIT_WORD = re.compile(
-    r"--(?:stat|oneline|name-only|name-status|cached|staged|short|porcelain|numstat|show-toplevel|abbrev-ref|no-color)"
-    r"|-(?:\d+|n|p|s|sb|U\d+|a)|--|[^-].*"
-)
+GIT = frozenset(("rev-parse", "branch"))
+"""What git can be asked without its running whatever the repository's settings name."""
+GIT_WORD = re.compile(r"--(?:short|show-toplevel|abbrev-ref|no-color)|-a|--|[^-].*")
 """The words that it may be given then."""
 
 

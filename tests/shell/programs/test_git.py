@@ -13,11 +13,6 @@ from tests.shell.programs.calling import FOREIGN_LOOK, LOOK, changes, kind, kind
 @pytest.mark.parametrize(
     "line",
     [
-        "git status --short",
-        "git log --oneline -5",
-        "git show HEAD:a.py",
-        "git --no-pager -c color.ui=never -c core.pager=cat blame a.py",
-        "git grep -n foo",
         "git branch",
         "git branch -avv",
         "git branch --contains abc",
@@ -28,12 +23,29 @@ from tests.shell.programs.calling import FOREIGN_LOOK, LOOK, changes, kind, kind
         "git config user.name",
         "git config --get user.name",
         "git config -l",
+        "git worktree list",
+        "git symbolic-ref HEAD",
+        "git rev-parse --show-toplevel",
+        "git --no-pager -c color.ui=never -c core.pager=cat ls-tree HEAD",
+    ],
+)
+def test_looking(line: str) -> None:
+    """Looking at a repository's own records is a search."""
+    assert understand(line) == LOOK
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git status --short",
+        "git log --oneline -5",
+        "git show HEAD:a.py",
+        "git --no-pager -c color.ui=never -c core.pager=cat blame a.py",
+        "git grep -n foo",
         "git stash list",
         "git stash show -p",
         "git reflog",
-        "git worktree list",
         "git bisect log",
-        "git symbolic-ref HEAD",
         "git apply --check x.patch",
         "git apply --stat x.patch",
         "git clean -nfd",
@@ -45,9 +57,9 @@ from tests.shell.programs.calling import FOREIGN_LOOK, LOOK, changes, kind, kind
         "git diff --name-only",
     ],
 )
-def test_looking(line: str) -> None:
-    """Looking at a repository is a search."""
-    assert understand(line) == LOOK
+def test_looking_with_the_help_of_others(line: str) -> None:
+    """Settings may name a program that shows differences, converts or cleans a file, watches the tree, or signs."""
+    assert understand(line) == FOREIGN_LOOK
 
 
 @pytest.mark.parametrize(
@@ -68,8 +80,8 @@ def test_a_look_that_is_taken_back(line: str) -> None:
 
 def test_a_diff_prints_a_patch() -> None:
     """Into a file it would be a submission."""
-    assert understand("git diff") == replace(LOOK, makes_patch=True)
-    assert understand("git format-patch --stdout -1") == replace(LOOK, makes_patch=True)
+    assert understand("git diff") == replace(FOREIGN_LOOK, makes_patch=True)
+    assert understand("git format-patch --stdout -1") == replace(FOREIGN_LOOK, makes_patch=True)
 
 
 def test_output_options_write() -> None:
@@ -77,8 +89,8 @@ def test_output_options_write() -> None:
     assert understand("git diff --output=p.patch") == writing("p.patch", category=Category.SUBMIT, foreign=True)
     for line in ("git log -p --output p.patch", "git reflog -p --output=p.patch", "git stash show --outp=p.patch"):
         assert understand(line) == writing("p.patch", foreign=True), line
-    assert understand("git diff -- --output") == replace(LOOK, makes_patch=True)
-    assert understand("git diff --output-indicator-new=x") == replace(LOOK, makes_patch=True)
+    assert understand("git diff -- --output") == replace(FOREIGN_LOOK, makes_patch=True)
+    assert understand("git diff --output-indicator-new=x") == replace(FOREIGN_LOOK, makes_patch=True)
 
 
 def test_looks_that_run_programs() -> None:

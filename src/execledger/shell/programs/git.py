@@ -25,6 +25,15 @@ LOOKING = frozenset(
 )
 """Subcommands that only look, but for options that name a file to write or a program to run."""
 
+ALONE = frozenset(
+    """
+    rev-parse rev-list ls-tree cat-file for-each-ref show-ref symbolic-ref merge-base name-rev branch tag config remote
+    worktree check-ignore check-attr check-ref-format count-objects var version stripspace column
+    """.split()
+)
+"""Those that run no program, whatever the settings say. Others may: ``diff.external``, ``textconv``, filters that clean
+a file before it is compared, ``core.fsmonitor``, ``gpg.program`` for ``log.showSignature``."""
+
 GLOBAL = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--super-prefix")
 """Options before the subcommand that take the next word."""
 
@@ -160,7 +169,8 @@ def _look(git: Git) -> Part:
         return Part(category=Category.SEARCH, volatile=True)
     if any(_may_act(git, name) for name in names[:ends]):
         return runs(Category.SEARCH)
-    return searches(makes_patch=prints_patch, volatile=any(map(TIMED.search, texts(git.args))))
+    timed = any(map(TIMED.search, texts(git.args)))
+    return searches(makes_patch=prints_patch, volatile=timed, foreign=git.name not in ALONE)
 
 
 def _written(git: Git) -> Part:
