@@ -70,6 +70,17 @@ def test_lines_after_an_edit_elsewhere() -> None:
     assert verdict(HEAD, ("sed -i '1d' b.py", ""), HEAD) is Reread.EXACT
 
 
+def test_an_edit_that_failed_is_none() -> None:
+    """Behind an edit that was made another command of the same line may have failed."""
+    story = Story(policy=Policy(govern=False))
+    story.do(*HEAD)
+    story.do("sed -i '1d' a.py", "sed: couldn't open temporary file", 4)
+    story.do(*HEAD)
+    story.do("sed -i '40d' a.py && python -m pytest", "1 failed", 1)
+    story.do(*HEAD)
+    assert list(judged(story.steps, Ledger()))[2::2] == [Reread.EXACT, Reread.EDITED]
+
+
 def test_lines_that_a_search_returned() -> None:
     """They were returned, though by no read."""
     assert verdict(("grep -n -A 4 value_5 a.py", found(5, 9)), ("sed -n '1,30p' a.py", text(30))) is Reread.FOUND
@@ -150,6 +161,15 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict(first, last, ("tail -n 3 b.py", text(3, 59))) is Reread.COVERED
     assert verdict(first, last, ("head -n 3 a.py", text(3))) is Reread.COVERED
     assert verdict(first, last, ("cat c.py", text(12, 70)), ("head -n 3 a.py", text(3))) is None
+
+
+def test_lines_in_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a bound only the newest files are known to have them; a file that was never read still has none."""
+    monkeypatch.setattr("execledger.core.rereads.MAX_FILES", 4)
+    licensed = [(f"cat f{number}.py", text(9)) for number in range(5)]
+    for read in range(5):
+        assert verdict(*licensed[:4], (f"head -n 5 f{read}.py", text(5))) is (Reread.COVERED if read < 4 else None)
+        assert verdict(*licensed, (f"head -n 5 f{read}.py", text(5))) is (Reread.COVERED if read == 4 else None)
 
 
 def test_counts_of_kinds() -> None:

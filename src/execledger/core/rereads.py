@@ -46,6 +46,8 @@ MAX_KEPT = 100_000
 """Snippets that are kept for each conversation; beyond that the older half is dropped."""
 MAX_NAMES = 8
 """Files of one command that are told apart; with more, the text decides alone."""
+MAX_FILES = 64
+"""Files that one snippet is known to be in; with more, as those of a licence text, only the newest result counts."""
 WORD = re.compile(r"\w")
 """A letter or a digit."""
 LEADING = re.compile(
@@ -190,7 +192,9 @@ class Rereads:
     def take(self, step: Step, record: CommandRecord) -> Reread | None:
         """Whether the next step is a redundant re-read, and of which kind; ``record`` is what its action does."""
         at = len(self._results)
-        self._edited.update(dict.fromkeys(map(basename, record.writes), at))
+        # Of several commands, one that failed may have followed an edit.
+        if step.observation.succeeded or record.programs > 1:
+            self._edited.update(dict.fromkeys(map(basename, record.writes), at))
         if step.shown.kind == "reference":
             found = self._referred(step, record)
             self._results.append(_Result(record.view, _names(record.contents) if found else frozenset()))
@@ -204,7 +208,7 @@ class Rereads:
         names = frozenset[str]().union(*(one.names for one in text.snippets if one.counts))
         self._results.append(_Result(record.view, names))
         self._keep(at, step.action.thread, text, record)
-        # An edit tool shows its work unasked, and a conversation did not ask for what it was born with.
+        # Neither the lines that an edit tool prints nor a result copied from another conversation were requested here.
         return None if echo or step.inherits is not None else found
 
     def _returned(self, thread: str, text: _Text, record: CommandRecord) -> Reread | None:
@@ -249,7 +253,7 @@ class Rereads:
         sources: dict[frozenset[str], _Source] = {}
         for one in text.snippets:
             before = seen.pop(one.digest, None)
-            names = one.names if before is None else one.names | before.names
+            names = one.names if before is None else _joined(one.names, before.names)
             seen[one.digest] = sources.setdefault(names, _Source(names, at, read))
         if len(seen) > MAX_KEPT:
             for digest in list(seen)[: -MAX_KEPT // 2]:
@@ -268,7 +272,7 @@ class _Snippet(Struct, frozen=True):
     first: int
     """Which line of the result the first one is."""
     counts: bool
-    """They are not alike everywhere."""
+    """At least ``MIN_WORDS`` of them hold a letter or a digit."""
 
 
 class _Text(Struct, frozen=True):
@@ -338,6 +342,14 @@ def _names(paths: Iterable[str]) -> frozenset[str]:
     """The names that files go by."""
     names = frozenset(map(basename, paths))
     return names if len(names) <= MAX_NAMES else frozenset(("",))
+
+
+def _joined(new: frozenset[str], old: frozenset[str]) -> frozenset[str]:
+    """The files that a snippet is in, by its newest result and by older ones; bounded, so that a step costs no more in
+    a long run."""
+    if new <= old:
+        return old
+    return new | old if len(new) + len(old) <= MAX_FILES else new
 
 
 def _one_file(one: frozenset[str], other: frozenset[str]) -> bool:
