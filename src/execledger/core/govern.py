@@ -262,9 +262,9 @@ def _nudge(case: Case, rule: str, step: int | None) -> Decision | None:
 
 def _nothing_wrote(ledger: Ledger, step: int) -> bool:
     """Between ``step`` and now nothing may have written, but for tests of the same loop with an unchanged result."""
-    between = ledger.results[step + 1 :]
-    if len(between) >= TEST_REACH:
+    if len(ledger) - step > TEST_REACH:
         return False
+    between = ledger.results[step + 1 :]
     return all(one.record.effects is Effects.NONE or one.print is None or _in_loop(ledger, one) for one in between)
 
 
