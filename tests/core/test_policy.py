@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from inline_snapshot import snapshot
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from execledger.core.policy import Policy, Preset
 from execledger.errors import BadPolicy
@@ -26,6 +27,14 @@ def test_settings_are_taken_from_toml() -> None:
     """What is not named keeps its default."""
     text = 'preset = "paper"\ninform = false\nview_budget = 800\nmax_share = 1\n'
     assert Policy.from_toml(text) == Policy(preset=Preset.PAPER, inform=False, view_budget=800, max_share=1.0)
+
+
+def test_a_preset_may_be_given_by_its_name() -> None:
+    """In code too, where nothing decodes it; a name that no preset has is an error."""
+    assert Policy(preset="paper").preset is Preset.PAPER  # type: ignore[arg-type]
+    assert replace(Policy(), preset="paper") == Policy(preset=Preset.PAPER)
+    with pytest.raises(ValueError, match="papers"):
+        Policy(preset="papers")  # type: ignore[arg-type]
 
 
 def test_the_defaults_are_those_of_the_design() -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from execledger.errors import BadPolicy
 
@@ -62,6 +63,10 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Lines of a contiguous run that count as seen: shorter ones match by chance."""
     max_results: int = 3
     """Results that one reference may point at: more is a puzzle, not a reference."""
+
+    def __post_init__(self) -> None:
+        """A preset may be given by its name."""
+        force_setattr(self, "preset", Preset(self.preset))
 
     @classmethod
     def from_toml(cls, text: str, where: str = "policy") -> Policy:
