@@ -16,10 +16,10 @@ import execledger
 from execledger.cli.explain import as_contract, as_words
 from execledger.core.actions import Action, Observation, Patch
 from execledger.core.anchor import patch_files, task_anchor
-from execledger.core.faults_seen import named_files
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import CommandRecord, Effects
+from execledger.core.reported_errors import named_files
 from execledger.core.step import take
 from execledger.core.understand import classify
 from execledger.redact import redact

@@ -17,7 +17,6 @@ from execledger.core import anchor, compare, govern, inform
 from execledger.core.actions import Action, Aside, Edit, Observation, Patch, Search, Write
 from execledger.core.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
 from execledger.core.faults import Faults
-from execledger.core.faults_seen import named_files
 from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.lines import Returned, returned
 from execledger.core.modifications import Modifications
@@ -25,6 +24,7 @@ from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy, Preset
 from execledger.core.recency import ANY, Recency
 from execledger.core.records import Category, CommandRecord, Effects, Lines, Scope, View
+from execledger.core.reported_errors import named_files
 from execledger.core.seal import ending
 from execledger.core.second_looks import SecondLooks
 from execledger.core.seen import SeenLines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.faults_seen import MAX_FILES, named_files, names
+from execledger.core.reported_errors import MAX_FILES, named_files, names
 
 
 @pytest.mark.parametrize(
