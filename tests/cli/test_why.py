@@ -126,6 +126,13 @@ def test_a_call_that_is_not_there_is_named(execledger: Execledger, run: str) -> 
         assert execledger("why", run, index) == (2, "", expected)
 
 
+def test_a_mistyped_option_is_named(execledger: Execledger, run: str) -> None:
+    """It is no INDEX, wherever it stands."""
+    for arguments in ((run, "0", "--presett", "paper"), ("--presett", "paper", run, "0"), (run, "--presett")):
+        status, out, err = execledger("why", *arguments)
+        assert (status, out, "No such option" in err, "--presett" in err) == (2, "", True, True)
+
+
 def test_a_broken_run_is_named_with_the_reason(execledger: Execledger, run: str) -> None:
     """One sentence, no traceback."""
     Path("broken.json").write_text("{")

@@ -42,8 +42,17 @@ class Told(Struct, frozen=True):
     """Whether this version decides the same; "" if it is this version that decided."""
 
 
-# An index below 0 looks like an option; it should be reported for what it is.
-@click.command("why", context_settings={"ignore_unknown_options": True})
+class _Why(click.Command):
+    """The command; an INDEX below 0 is reported as such, and not as an unknown option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for word in args:
+            if re.match("-[0-9]", word):
+                _number(word)
+        return super().parse_args(ctx, args)
+
+
+@click.command("why", cls=_Why)
 @click.argument("run", metavar="RUN")
 @click.argument("index")
 @policy_options
