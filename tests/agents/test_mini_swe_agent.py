@@ -208,6 +208,21 @@ def test_off_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any("<execution_state>" in text_of(request[-1]) for request in inner.requests)
 
 
+@pytest.mark.faults
+@pytest.mark.parametrize("on", [True, False])
+def test_an_interruption_while_it_saves_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: bool) -> None:
+    """Whether Ledger is on or off: the user wants the agent to stop."""
+    agent, _, _ = run(tmp_path, ("cat warehouse/inventory.py",))
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LedgerModel, "_told", interrupted)
+    monkeypatch.setattr(agent.model, "_on", on)
+    with pytest.raises(KeyboardInterrupt):
+        agent.model.serialize()
+
+
 def test_one_model_serves_two_runs(tmp_path: Path) -> None:
     """A new list of messages starts a new ledger."""
     agent, _, _ = run(tmp_path, ("cat warehouse/inventory.py",))

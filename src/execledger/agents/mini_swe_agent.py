@@ -279,7 +279,7 @@ class LedgerModel:
             try:
                 told = self._told()
             except BaseException as error:
-                if self._on:
+                if self._on or not isinstance(error, Exception):
                     self._fault("serialize", error)
         if self._summary is None:
             return data
