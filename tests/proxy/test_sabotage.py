@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from execledger.core import compare, govern, inform
+from execledger.core.decisions import Step
 from execledger.core.faults import MAX_FAULTS
 from execledger.core.ledger import Ledger
 from execledger.core.references import NOT_ANSWERED
@@ -150,6 +151,26 @@ def test_a_call_at_which_ledger_failed_may_write(monkeypatch: pytest.MonkeyPatch
     assert "[Ledger: not run" not in parent.turn("cat a.py")[0]
     (counts,) = (run.counts for run in passage.book.summaries)
     assert counts.faults == 1
+
+
+def test_a_call_that_runs_after_a_fault_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reuse whose reference could not be made is recorded as a fault, and not as a call without a substitute."""
+    talk = Talk(new_passage(preset="paper"))
+    talk.turn("cat a.py")
+    judge, failed = compare.judge, list[object]()
+
+    def fail(*args: Any) -> Any:
+        if not failed:
+            failed.append(args)
+            raise RuntimeError("planted")
+        return judge(*args)
+
+    monkeypatch.setattr(compare, "judge", fail)
+    recorded = list[Step]()
+    monkeypatch.setattr(Ledger, "record", lambda _, step: recorded.append(step))
+    talk.turn("cat a.py")
+    talk.request()
+    assert [(step.decision, step.shown.kind) for step in recorded] == [(govern.FAULT, "full")]
 
 
 class Reply:

@@ -18,6 +18,7 @@ from execledger.core.actions import Action, Observation
 from execledger.core.batch import UNFINISHED, Batch
 from execledger.core.decisions import Allow, Decision, Shown, Step
 from execledger.core.fingerprint import digest
+from execledger.core.govern import FAULT
 from execledger.core.policy import Preset
 from execledger.proxy.answer import Answer
 from execledger.proxy.coding import Unpacker
@@ -31,6 +32,8 @@ from execledger.redact import redact
 
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
 """The decision about a call that is met in a history, answered already."""
+NO_SHIM = Allow("no-shim", ("nothing without effects can take its place",))
+"""The decision about a call that would be suppressed, if the agent had a call without effects to run instead."""
 
 
 class _Proposed(Struct, frozen=True):
@@ -264,21 +267,21 @@ class Conversation:
         if writes:
             workspace.write(self._thread)
         suppressed = workspace.session.suppresses(decision)
-        edit = self._call_edit(turn, action, decision, call, call_id) if suppressed else None
-        if edit is None and suppressed:
-            decision = Allow("no-shim", ("nothing without effects can take its place",))
+        edit = None
+        if suppressed:
+            shown = workspace.session.complete(action, decision, None, turn.visible).shown
+            edit = self._call_edit(action, decision, shown, call, call_id) if shown.refers_to else None
+            if edit is None:
+                # Without a reference to show in its place, after a fault of ours, the call can still be run.
+                decision = NO_SHIM if shown.refers_to else FAULT
         clock = workspace.session.ledger.clock
         self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, concurrent, writes)
         return _Judged(None if edit is None else edit.shim)
 
     def _call_edit(
-        self, turn: Turn, action: Action, decision: Decision, call: ToolCall, call_id: str
+        self, action: Action, decision: Decision, shown: Shown, call: ToolCall, call_id: str
     ) -> CallEdit | None:
         """The edit that keeps a call from running; kept before the client hears of it."""
-        shown = self._workspace.session.complete(action, decision, None, turn.visible).shown
-        if not shown.refers_to:
-            # No reference could be given; the call can still be run.
-            return None
         mark = secrets.token_hex(8)
         words = f"Instead of {action.command}. Its output still stands above, unchanged."
         shim = self._adapter.shim_of(call, mark, words)
