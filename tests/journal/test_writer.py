@@ -17,7 +17,7 @@ import pytest
 
 from execledger.errors import LedgerError
 from execledger.journal import Event, FaultCaught, Journal, JournalError, ViewRendered, read_journal
-from execledger.journal.claims import CLAIMS, LOCK_FILE
+from execledger.journal.claims import CLAIMS, LOCK_FILE, Claim
 from execledger.journal.codec import encode
 from execledger.journal.open_files import FILES, MAX_OPEN
 from execledger.journal.reader import Trouble
@@ -337,6 +337,16 @@ def test_a_folder_that_is_made_again_has_its_journals_claimed(tmp_path: Path) ->
     second.close()
     with CLAIMS.excluding(second._claim) as claimed:
         assert claimed is False
+
+
+def test_a_claim_given_up_within_an_exclusion_is_released_after_an_error(tmp_path: Path) -> None:
+    """The lock file goes with the last claim, also where the work that excluded writers failed."""
+    held, other = (Claim(str(tmp_path), byte) for byte in (1, 2))
+    CLAIMS.hold(held)
+    with pytest.raises(OSError, match="planted"), CLAIMS.excluding(other):
+        CLAIMS.release(held)
+        raise OSError("planted")
+    assert not (tmp_path / LOCK_FILE).exists()
 
 
 def test_a_journal_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

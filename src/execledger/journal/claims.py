@@ -3,8 +3,8 @@
 A folder of journals has one lock file. A process that writes a journal holds a shared record lock (``fcntl``) on one
 byte of that file, whose offset is the journal's inode number, until it closes the journal; whoever deletes or replaces
 a journal holds that byte exclusively. The system releases the locks of a process that ends, however it ends, and one
-descriptor per folder is enough for any number of journals. The lock file goes with the last claim in its folder, so
-whoever has locked a byte looks whether the file is still the one that others will find.
+descriptor per folder is enough for any number of journals. The lock file is deleted with the last claim in its folder:
+after it has locked a byte, a process checks that the folder's lock file is still the one that it has open.
 
 A process loses its record locks on a file when it closes any descriptor of that file: nothing else may open it.
 """
@@ -79,7 +79,8 @@ class Claims:
     def hold(self, claim: Claim) -> None:
         """Claim a journal until ``release``; several writers of one journal may each hold it.
 
-        A folder that takes no lock file, or a file system without locks, leaves the journal unclaimed.
+        Never fails: a folder that takes no lock file, a file system without locks, or a byte that another process
+        holds exclusively for longer than ``lock_soon`` tries leaves the journal unclaimed, and nothing says so.
         """
         with self._mutex:
             self._files.setdefault(claim.folder, _LockFile(claim.folder)).hold(claim.byte)
@@ -109,19 +110,21 @@ class Claims:
     @contextmanager
     def excluding(self, claim: Claim) -> Iterator[bool | None]:
         """Keep new writers from a journal; yields whether there is one already, None if that can't be found out."""
-        with self._mutex:
-            own = self._files.get(claim.folder)
-            file = own or _LockFile(claim.folder)
-            # The locks of one process don't exclude each other.
-            claimed = claim.byte in file.held
-            try:
-                yield claimed or file.exclude(claim.byte)
-            finally:
-                if not claimed:
-                    file.unlock(claim.byte)
-                if own is None:
-                    file.close()
-        self._settle()
+        try:
+            with self._mutex:
+                own = self._files.get(claim.folder)
+                file = own or _LockFile(claim.folder)
+                # The locks of one process don't exclude each other.
+                claimed = claim.byte in file.held
+                try:
+                    yield claimed or file.exclude(claim.byte)
+                finally:
+                    if not claimed:
+                        file.unlock(claim.byte)
+                    if own is None:
+                        file.close()
+        finally:
+            self._settle()
 
 
 class _LockFile:
@@ -183,13 +186,17 @@ class _LockFile:
             os.close(descriptor)
 
     def _open(self, create: int = 0) -> None:
-        """Open the file; if the folder has another lock file by now, all that is held is held in that one."""
+        """Open the file; if the folder has another lock file by now, what is held is locked in that one.
+
+        Each byte is tried once: the mutex is held, and there may be many.
+        """
         if self._descriptor is None or not self._stands():
             descriptor = FILES.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | create)
             self.close()
             self._descriptor = descriptor
             for byte in self.held:
-                lock_soon(partial(self._lock, fcntl.LOCK_SH, byte))
+                with suppress(OSError):
+                    self._lock(fcntl.LOCK_SH, byte)
 
     def _lock(self, kind: int, byte: int) -> None:
         assert self._descriptor is not None, "the file is open"
