@@ -257,7 +257,7 @@ def test_a_replay_counts_each_run_of_an_evaluation_once(execledger: Execledger, 
     study = study_in(folder / "out")
     called = execledger("replay", "out", "--json")
     assert (called.status, json.loads(called.out)["runs"]) == (0, 2)
-    assert "execledger: 1 journals tell of runs that are there, and are left out\n" in called.err
+    assert "execledger: journals left out, because they tell of runs that are there: 1\n" in called.err
     (study.root / "plan.json").unlink()
     assert json.loads(execledger("replay", "out", "--json").out)["runs"] == 2
     assert json.loads(execledger("replay", "out/both/1/journals", "--json").out)["runs"] == 1

@@ -398,5 +398,5 @@ def test_what_is_passed_over_in_a_folder_is_said(execledger: Execledger, good: P
     (tmp_path / ".git").mkdir()
     called = execledger("replay", tmp_path, "--json")
     assert (called.status, json.loads(called.out)["runs"]) == (0, 1)
-    said = "1 files not named like a run, 1 folders of other programs, such as .git"
+    said = "files not named like a run (1); folders of other programs, such as .git (1)"
     assert called.err == f"execledger: passed over in folders: {said}\n"

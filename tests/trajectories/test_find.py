@@ -57,6 +57,7 @@ def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
         "c/node_modules/x.json",
         "out/base/1/.work/a/a.traj.json",
         "c/._e.json",
+        "c/.journals.lock",
     ]
     for name in kept + left:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -120,10 +120,11 @@ def _replay_all(
             tally.counterfactual.add(account.close(prices))
             progress.advance(bar)
     if skipped:
-        told = ", ".join(f"{count:,} {what}" for what, count in sorted(skipped.items()))
+        told = "; ".join(f"{what} ({count:,})" for what, count in sorted(skipped.items()))
         click.echo(f"execledger: passed over in folders: {told}", err=True)
     if left_out:
-        click.echo(f"execledger: {len(left_out)} journals tell of runs that are there, and are left out", err=True)
+        said = f"journals left out, because they tell of runs that are there: {len(left_out):,}"
+        click.echo(f"execledger: {said}", err=True)
     return sorted(presets)
 
 

@@ -22,6 +22,7 @@ from typing import NoReturn
 from msgspec import Struct
 
 from execledger.errors import LedgerError, UnreadableRun, reason
+from execledger.journal.claims import LOCK_FILE
 from execledger.trajectories.decoding import MAX_BYTES, TOO_LARGE
 from execledger.trajectories.many import instances
 
@@ -158,7 +159,7 @@ def _in_folder(folder: str, wanted: Callable[[str], bool], skipped: Counter[str]
         yield Source(folder, partial(_events, folder, names))
         return
     for entry in entries:
-        if entry.name == _COPIES:
+        if entry.name in (_COPIES, LOCK_FILE):
             continue
         if entry.is_dir(follow_symlinks=False):
             if entry.name in _TOOLS:
