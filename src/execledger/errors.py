@@ -27,8 +27,6 @@ class LedgerError(Exception):
 
 def reason(error: Exception) -> str:
     """What went wrong, for a message that names the path: without the number and the path of an ``OSError``."""
-    if isinstance(error, FileExistsError):
-        return "found a file, expected a folder"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 

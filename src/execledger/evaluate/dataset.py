@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from execledger.errors import LedgerError
 from execledger.evaluate.plan import Plan
+from execledger.journal.folder import make_folder
 
 HUB = {
     "full": "princeton-nlp/SWE-bench",
@@ -60,7 +61,7 @@ def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, .
     file = folder / f"{plan.split}.jsonl"
     if anew or not file.exists():
         rows = selected(plan, list(_rows(plan)))
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         beside = file.with_suffix(".new")
         beside.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
         os.replace(beside, file)

@@ -24,6 +24,7 @@ from execledger.evaluate.records import RunRow, Tokens
 from execledger.evaluate.redundancy import Redundancies
 from execledger.extras import needing
 from execledger.journal.clean import clean
+from execledger.journal.folder import make_folder
 from execledger.replay import Replayed, new_ledger, replay
 from execledger.trajectories.formats import read_run
 from execledger.trajectories.recording import Run
@@ -111,7 +112,7 @@ def export(
     exported = Exported()
     found = collect(paths, prices or load_prices(), exported.unreadable, read)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         # Beside the result, so that there is room for it, and the result is put in its place in one step. The folder
         # may lie among the runs that are being read: no file in it is named like one.
         with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:

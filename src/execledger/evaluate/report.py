@@ -13,6 +13,7 @@ from execledger.evaluate.records import RunRow
 from execledger.evaluate.rendering import WIDTH, Table, latex_document, to_json, to_latex, to_markdown, to_terminal
 from execledger.evaluate.tables import tables
 from execledger.extras import needing
+from execledger.journal.folder import make_folder
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -51,7 +52,7 @@ def report(
         raise LedgerError("found no runs to report on")
     name, lay_out = LAYOUTS[layout]
     made, remarks = lay_out(found), tuple(notes)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     figures = _figures(found, formats, folder)
     texts = {"md": _markdown, "tex": _latex}
     for kind, text in ((kind, texts[kind]) for kind in texts if kind in formats):

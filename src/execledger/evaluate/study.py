@@ -31,6 +31,7 @@ from execledger.errors import LedgerError, reason
 from execledger.evaluate.journals import JOURNALS
 from execledger.evaluate.plan import ArmName, Cache, Plan, difference
 from execledger.evaluate.results import Result, finished, store, write_predictions, write_whole
+from execledger.journal.folder import make_folder
 
 PLAN = "plan.json"
 """The file that makes a folder the output of an evaluation."""
@@ -147,7 +148,7 @@ class Study(NamedTuple):
     def claim(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> None:
         """Make this the folder of a plan; another plan, or other versions unless ``mixed``, are refused."""
         record = self.admit(plan, versions, mixed=mixed)
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_folder(self.root)
         write_whole(self.root / PLAN, msgspec.json.format(msgspec.json.encode(record)))
 
     def admit(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> Recorded:
@@ -188,7 +189,7 @@ class Study(NamedTuple):
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Be the only one that carries the evaluation out."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_folder(self.root)
         with (self.root / ".lock").open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

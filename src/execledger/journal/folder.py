@@ -36,6 +36,14 @@ def state_folder(environment: Mapping[str, str] | None = None, platform: str = s
     return above / "execledger"
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing; an error says so if there is a file in its place."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, "found a file, expected a folder", str(folder)) from None
+
+
 def private_folder(folder: Path) -> None:
     """Make a folder, and those above it that are missing, each for its owner alone, whatever the umask says."""
     missing = [folder]
