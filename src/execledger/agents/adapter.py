@@ -26,7 +26,8 @@ class Asked(Struct, frozen=True):
     agent: str = ""
     """The agent, with its version where that is told."""
     helper: bool = False
-    """It is for a helper of the agent itself, such as a reviewer of approvals: followed, and shown no view."""
+    """The request is for a helper of the agent itself, such as a reviewer of approvals: its steps are recorded, and no
+    state view is added to it."""
     named: bool = True
     """The request names its conversation; otherwise it is known by what it goes on with."""
 

@@ -16,14 +16,14 @@ MAX_FAULTS = 5
 defect, and every further attempt costs the agent time."""
 
 Telling: TypeAlias = Callable[[str, BaseException, bool], None]
-"""Told where something failed, with what, and whether Ledger is off by now."""
+"""Called with the operation that failed, the error, and whether Ledger is off after it."""
 
 
 class Faults:
     """The faults of one run."""
 
     def __init__(self, tell: Telling = lambda *_: None) -> None:
-        """No fault so far; each is told to ``tell``."""
+        """No fault so far; ``tell`` is called for each."""
         self.count = 0
         """How many there were."""
         self.off = False

@@ -412,7 +412,7 @@ class Ledger:
         if result.kind == "reference" or not printed.strip():
             return
         recency.result(at, action.thread)
-        if placed or _says_only_what_it_did(action, record) or all_placed(action, printed):
+        if placed or _prints_only_messages(action, record) or all_placed(action, printed):
             return
         for path in (ANY,) if nameless(action, record) else recency.named(f"{action.command}\n{printed}"):
             recency.look(at, action.thread, path)
@@ -481,7 +481,7 @@ class Ledger:
             self.last_nudge[step.action.thread] = at
 
 
-def _says_only_what_it_did(action: Action, record: CommandRecord) -> bool:
-    """Its output is a message about its own work: a tool that edits, or one program that writes and shows nothing."""
+def _prints_only_messages(action: Action, record: CommandRecord) -> bool:
+    """Whether the output holds no file contents, only messages: of a tool that edits, or of one program that writes."""
     alone = record.programs == 1 and record.effects is Effects.LISTED and not (record.shows or record.texts)
     return alone or isinstance(action.call, Edit | Write | Patch | Aside)

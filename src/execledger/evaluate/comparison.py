@@ -78,7 +78,6 @@ CACHE_HITS = Measure(
     from_tokens=True,
 )
 MODEL_CALLS = Measure(name="model_calls", title="Model calls", unit=Unit.COUNT, of=lambda row: row.model_calls)
-
 REREADS = Measure(name="rereads", title="Redundant snippet re-reads", unit=Unit.COUNT, of=lambda row: row.rereads)
 EFFICIENCY = (
     COST,
