@@ -60,6 +60,15 @@ def test_what_is_not_a_recognised_write_does_not_advance_a_counter(between: str)
     assert (story.ask("cat a.py").rule, story.ask("grep -rn name src").rule) == ("whole-read", "repeat")
 
 
+@pytest.mark.parametrize(("path", "rule"), [("views/debug.py", "new"), ("debug.py", "repeat")])
+def test_a_scratch_name_deeper_in_the_repository_advances_the_counter(path: str, rule: str) -> None:
+    """A redirection may have overwritten a source file that nothing had mentioned; so a search is run again."""
+    story = Story(policy=PAPER)
+    story.do("grep -rn name src", text(3))
+    story.do(f"cat > {path} <<'E'\nname = 1\nE")
+    assert story.ask("grep -rn name src").rule == rule
+
+
 def test_a_written_script_advances_the_counter_when_it_is_run() -> None:
     """Writing it changes nothing but itself; running it writes the file that its text names."""
     story = Story(policy=PAPER)

@@ -84,7 +84,7 @@ def created(*texts: str, path: str = "/repo/debug.py") -> tuple[bool, bool]:
     scratch = Scratch()
     for text in texts:
         scratch.mention(text)
-    scratch.create(path)
+    scratch.create(path, "/repo")
     return scratch.created(path), scratch.perhaps(path)
 
 
@@ -96,12 +96,21 @@ def test_a_file_is_created_if_its_name_was_never_seen() -> None:
     assert created(path="/repo/a.py") == (False, False)
 
 
+def test_a_file_deeper_in_the_repository_may_have_been_there() -> None:
+    """Unless the run made its folder; a folder whose name is none of a scratch folder may have been there too."""
+    assert created(path="/repo/django/views/debug.py") == created(path="/debug.py") == (False, True)
+    scratch = Scratch()
+    for path in ("/repo/repro", "/repo/repro/debug.py", "/repo/views", "/repo/views/debug.py"):
+        scratch.create(path, "/repo")
+    assert scratch.created("/repo/repro/debug.py") and not scratch.created("/repo/views/debug.py")
+
+
 def test_what_was_created_once_stays_so() -> None:
     """Its name is seen everywhere afterwards."""
     scratch = Scratch()
-    scratch.create("/repo/debug.py")
+    scratch.create("/repo/debug.py", "/repo")
     scratch.mention("debug.py")
-    scratch.create("/repo/debug.py")
+    scratch.create("/repo/debug.py", "/repo")
     assert scratch.created("/repo/debug.py")
 
 

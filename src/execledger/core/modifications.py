@@ -72,7 +72,7 @@ class Modifications:
         Neither is a folder, unless it is known as a file that was modified before.
         """
         for path in record.creates:
-            self._scratch.create(path)
+            self._scratch.create(path, home)
         counts = record.scope in (Scope.REPOSITORY, Scope.TREE)
         for path in record.writes:
             # Relative to an unknown folder, it may be any file.

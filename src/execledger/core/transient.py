@@ -2,8 +2,9 @@
 
 A change of one of them is left out of the current focus and of the global change counter; its own local counter still
 advances, and it is never reused before running. Backups, logs and what lies in a scratch folder are known from the
-path alone. The name of a scratch file counts only for a file that the run itself created: repositories have files
-named ``debug.py`` too. This is the one list of what counts.
+path alone. Repositories have files named ``debug.py`` too, and a redirection overwrites them without a word. So the
+name of a scratch file counts only for a file that the run wrote as a new one, directly in the folder where it works or
+in a scratch folder that it made there, before anything had mentioned that name. This is the one list of what counts.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def mentioned(text: str) -> Iterator[str]:
 
 
 class Scratch:
-    """The files with scratch names that the run created, as far as its commands and their results tell."""
+    """The files and folders with scratch names that the run created, as far as its commands and their results tell."""
 
     def __init__(self) -> None:
         """Nothing was created, and no name was seen."""
@@ -94,16 +95,21 @@ class Scratch:
         if not self._crowded:
             self._mentioned.update(mentioned(text))
 
-    def create(self, path: str) -> None:
-        """Take in a write of a new file; it may have been there already if its name was mentioned before."""
-        name = posixpath.basename(path)
+    def create(self, path: str, home: str | None) -> None:
+        """Take in a write of a new file or folder; ``home`` is where the work is.
+
+        It may have been there already if its name was mentioned before, or if its folder is one of the repository: of
+        what lies there, the run may not have seen a listing.
+        """
+        folder, name = posixpath.split(path)
         if path in self._created or not scratch_name(path):
             return
         unseen = not self._crowded and name.lower() not in self._mentioned
-        self._created[path] = unseen and path.startswith("/") and PLAIN.fullmatch(name) is not None
+        own = path.startswith("/") and (folder == home or self.created(folder))
+        self._created[path] = unseen and own and PLAIN.fullmatch(name) is not None
 
     def created(self, path: str) -> bool:
-        """The run has certainly created ``path``, and it has a scratch name."""
+        """``path`` has a scratch name and is taken as created by the run."""
         return self._created.get(path, False)
 
     def perhaps(self, path: str) -> bool:
