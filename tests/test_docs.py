@@ -62,6 +62,20 @@ def test_every_rule_and_reason_is_documented() -> None:
     assert [reason for reason in REASONS if f"`{reason}`" not in reasons] == []
 
 
+def test_every_claim_of_the_paper_has_an_example() -> None:
+    """Each row of the page names a test that exists, and each example of a claim has a row."""
+    page = (ROOT / "docs" / "paper.md").read_text()
+    rows = re.findall(r"^\| ([A-Z]\d+) \|.*?`(tests/[\w/]+\.py)::(\w+)`", page, re.MULTILINE)
+    numbers = re.findall(r"^\| ([A-Z]\d+) \|", page, re.MULTILINE)
+    assert [number for number, _, _ in rows] == numbers
+    missing = [(number, name) for number, file, name in rows if f"def {name}(" not in (ROOT / file).read_text()]
+    examples = re.findall(
+        r"^def (test_([a-z]\d+)_\w+)\(", (ROOT / "tests/core/test_paper.py").read_text(), re.MULTILINE
+    )
+    named = {(number.lower(), name) for number, _, name in rows}
+    assert (missing, [name for name, number in examples if (number, name) not in named]) == ([], [])
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     """A relative link in a document names a file that is there."""
     missing = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
@@ -297,14 +296,3 @@ def test_what_lies_outside_of_the_work_is_never_called_current() -> None:
     story.do("cat a.py", text(9))
     assert "/etc/mtab: whole, 9 lines (in context)" in story.view().text
     assert "a.py: whole, 9 lines (current, in context)" in story.view().text
-
-
-@pytest.mark.parametrize(
-    "command", ["mkdir new", "git checkout -- .", "rm -r build", "git checkout -- src", "cp -r docs old/"]
-)
-def test_the_focus_lists_no_folders(command: str) -> None:
-    """A folder is written to, and the files that were modified are listed all the same."""
-    story = Story()
-    story.do("sed -i s/a/b/ src/a.py")
-    story.do(command)
-    assert [line for line in story.view().text.splitlines() if line.startswith("- ")] == ["- src/a.py: symbols unknown"]

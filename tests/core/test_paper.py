@@ -277,6 +277,14 @@ def test_i5_what_cannot_be_told_is_not_claimed(between: str) -> None:
     assert line_of(story, "a.py") == "- a.py: whole, 20 lines (in context)"
 
 
+def test_i6_a_failed_edit_makes_an_observation_possibly_stale() -> None:
+    """It may have changed the file or not."""
+    story = paper()
+    story.do("cat a.py", text(20))
+    story.do("sed -i 's/a/b' a.py", "sed: -e expression #1, char 5: unterminated `s' command\n", 1)
+    assert line_of(story, "a.py") == "- a.py: whole, 20 lines (possibly stale, in context)"
+
+
 # Govern: previously observed content
 
 
@@ -354,6 +362,16 @@ def test_s1_some_commands_are_always_allowed(command: str, rule: str) -> None:
     assert story.ask(command) == Allow(rule, story.ask(command).proof)
 
 
+@pytest.mark.parametrize("command", ["cat a.py", "grep -n value a.py", "cat a.py b.py"])
+def test_s2_following_a_newly_observed_error_is_always_allowed(command: str) -> None:
+    """Any look at a file that the error names."""
+    story = paper()
+    story.do(command, text(20))
+    before = type(story.ask(command))
+    story.do(TEST, TRACEBACK, 1)
+    assert (before, story.ask(command).rule) == (Reuse, "new-error")
+
+
 def test_s3_interventions_are_capped_per_task() -> None:
     """Beyond the cap everything is allowed."""
     story = paper(max_interventions=1)
@@ -369,3 +387,14 @@ def test_s4_nudges_have_a_cool_down() -> None:
     story.do(TEST, FAILED, 1)
     story.do(TEST, FAILED, 1)
     assert story.ask(TEST).rule == "cool-down"
+
+
+@pytest.mark.parametrize("distance", [0, 12])
+def test_s5_after_a_reference_the_next_attempt_is_allowed(distance: int) -> None:
+    """One for each reference, however much later it comes."""
+    story = paper()
+    story.do("cat a.py", text(20))
+    story.do("cat a.py", text(20))
+    story.idle(distance)
+    attempt = story.do("cat a.py", text(20))
+    assert (attempt.decision.rule, attempt.shown.kind, type(story.ask("cat a.py"))) == ("second-look", "full", Reuse)
