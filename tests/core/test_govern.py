@@ -525,3 +525,18 @@ def test_numbers_of_lines_do_not_matter_to_whether_a_file_was_seen() -> None:
     story = sealed()
     story.do("cat -n a.py", numbered(source(20)))
     assert story.ask("sed -n '3,9p' a.py").refers_to == (0,)
+
+
+@pytest.mark.parametrize("look", ["sed -n '2,19p' a.py", "grep -n value a.py", "cat a.py b.py"])
+def test_what_follows_an_error_is_shown_in_full(look: str) -> None:
+    """Not elided after running either, while the error is new."""
+    story = Story()
+    story.do(look, text(18, 2))
+    before = story.do(look, text(18, 2))
+    story.do(look, text(18, 2))
+    story.do(TEST, TRACEBACK, 1)
+    after = story.do(look, text(18, 2))
+    story.idle(3)
+    later = story.do(look, text(18, 2))
+    assert [step.shown.kind for step in (before, after, later)] == ["reference", "full", "reference"]
+    assert after.decision.rule == "new-error"

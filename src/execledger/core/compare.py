@@ -16,7 +16,7 @@ from execledger.core.actions import Action, Observation
 from execledger.core.coverage import Held, cut, told
 from execledger.core.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
 from execledger.core.fingerprint import alike, fingerprint
-from execledger.core.govern import SECOND_LOOK, SUBMISSION
+from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Preset
 from execledger.core.records import Category, CommandRecord, Lines
 from execledger.core.seen import Passage, passages
@@ -210,7 +210,8 @@ def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: 
     policy = ledger.policy
     if policy.preset is not Preset.VERIFIED or ledger.interventions >= policy.max_interventions:
         return False
-    return decision.rule not in (SECOND_LOOK, SUBMISSION) and ledger.second_looks.owed(action.thread, record) is None
+    shown = decision.rule in (SECOND_LOOK, SUBMISSION, NEW_ERROR)
+    return not shown and ledger.second_looks.owed(action.thread, record) is None
 
 
 def _equal(ledger: Ledger, step: int, mark: Fingerprint) -> bool:

@@ -30,9 +30,11 @@ OFF = Allow("govern-off")
 """The decision where govern is switched off."""
 FAULT: Decision = Allow("fault", ("Ledger itself failed at judging it, or is off after faults",))
 """The decision where none could be made."""
+MAX_FILES = 50
+"""Words of a command that are held against the files of an error."""
 TEST_REACH = 40
 """How many calls back ``verified`` looks for a repeated test: it asks all calls in between, so this bounds the work."""
-SECOND_LOOK, SUBMISSION = "second-look", "submission"
+SECOND_LOOK, SUBMISSION, NEW_ERROR = "second-look", "submission", "new-error"
 """The rules that also keep the result from being elided after running."""
 
 
@@ -117,13 +119,16 @@ def second_look(case: Case) -> Decision | None:
 
 
 def new_error(case: Case) -> Decision | None:
-    """Reading a file that a recent error names is always allowed."""
-    if case.record.view is None:
+    """Any look at a file that a recent error names is always allowed: reads, searches, compounds of them."""
+    record, ledger = case.record, case.ledger
+    recent = [one for one in ledger.errors if case.since(one[0]) <= ledger.policy.error_window]
+    if not recent or record.category not in (Category.INSPECT, Category.SEARCH):
         return None
-    for step, error in case.ledger.errors:
-        recent = case.since(step) <= case.ledger.policy.error_window
-        if recent and names(error, case.record.view.path):
-            return Allow("new-error", (f"the error at step {step} names {case.record.view.path}",))
+    files = (*((record.view.path,) if record.view else ()), *record.looks_at[:MAX_FILES])
+    for step, error in recent:
+        named = next((path for path in files if names(error, path)), None)
+        if named is not None:
+            return Allow(NEW_ERROR, (f"the error at step {step} names {named}",))
     return None
 
 
