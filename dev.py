@@ -14,6 +14,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
 import argparse
 import hashlib
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -32,7 +33,9 @@ LINT = (
     ("ruff", "format", "--check", "."),
     ("mypy", "--strict"),
 )
-LONG_TESTS = ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "-m", "", "--hypothesis-profile=long", "--color=no")
+# The tests of a module share servers, browsers and runs of agents, so one process runs them; the order is conftest's.
+TESTS = ("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+LONG_TESTS = (*TESTS, "-q", "-m", "", "--hypothesis-profile=long", "--color=no")
 
 
 class Environment(NamedTuple):
@@ -98,9 +101,21 @@ class Environment(NamedTuple):
             sys.exit("dev.py: could not install what is needed (reason above): check the network, and run this again.")
         self.stamp.write_text(self.wanted)
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables of a process inside it, as if it were activated.
+
+        Bytecode is kept, also where the user's variables say otherwise: tests start hundreds of processes.
+        """
+        own = {
+            "VIRTUAL_ENV": str(self.folder),
+            "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        }
+        return {**{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}, **own}
+
     def run(self, *module: str) -> int:
         """Run a module inside it; its exit status."""
-        return subprocess.run([self.python, "-m", *module], cwd=ROOT).returncode
+        return subprocess.run([self.python, "-m", *module], cwd=ROOT, env=self.variables).returncode
 
 
 WORK = Environment(ROOT / ".venv", "dev")
@@ -131,7 +146,7 @@ def run(*module: str) -> int:
 
 def test(arguments: list[str]) -> int:
     """Run the tests; arguments for pytest take the place of running everything on two processes."""
-    return run("pytest", *(arguments or ["-n", "2", "--dist", "loadgroup"]))
+    return run("pytest", *arguments) if arguments else run(*TESTS)
 
 
 def lint() -> int:
@@ -156,7 +171,8 @@ class Row(NamedTuple):
 def measure(*module: str) -> Row:
     """Run a module inside ``.venv``, pass its output on, and note how it ended."""
     start, last = time.monotonic(), ""
-    with subprocess.Popen([WORK.python, "-m", *module], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    command: list[str | Path] = [WORK.python, "-m", *module]
+    with subprocess.Popen(command, cwd=ROOT, env=WORK.variables, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
             print(line, end="", flush=True)
             last = line.strip() or last

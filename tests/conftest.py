@@ -30,7 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Reports say which rows of docs/guarantees.md their test attacks, also those that come from another process."""
+    """Modules with real agents run first, since they take longest, so that two processes end at about the same time.
+
+    Reports say which rows of docs/guarantees.md their test attacks, also those that come from another process.
+    """
+    longest = {item.path for item in items if item.get_closest_marker("clients")}
+    items.sort(key=lambda item: item.path not in longest)
     for item in items:
         rows = [row for mark in item.iter_markers("guarantee") for row in mark.args]
         item.user_properties += [("guarantee", row) for row in rows]
