@@ -30,7 +30,7 @@ class Installed:
 def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path, note: str | None) -> None:
     """Make this copy look like one in an environment's own folder."""
     monkeypatch.setattr(extras, "__file__", str(folder / "lib" / "site-packages" / "execledger" / "extras.py"))
-    monkeypatch.setattr(extras, "distribution", lambda _: Installed(note))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: Installed(note))
 
 
 def test_every_extra_of_the_package_is_known() -> None:
@@ -71,7 +71,7 @@ def test_a_copy_that_no_installer_knows_asks_for_a_clone(tmp_path: Path, monkeyp
         raise PackageNotFoundError(name)
 
     elsewhere(monkeypatch, tmp_path, None)
-    monkeypatch.setattr(extras, "distribution", unknown)
+    monkeypatch.setattr("importlib.metadata.distribution", unknown)
     assert extras.install_command("ray") == "in a clone of the repository: pip install -e '.[ray]'"
 
 

@@ -9,11 +9,8 @@ import json
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from execledger.errors import LedgerError
 
@@ -78,6 +75,11 @@ def _source() -> tuple[str | None, bool]:
     clone = Path(__file__).resolve().parents[2]
     if (clone / "src" / NAME / Path(__file__).name).is_file() and (clone / "pyproject.toml").is_file():
         return str(clone), True
+    # Slow to import, and only needed for a hint.
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
     try:
         told = json.loads(distribution(NAME).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):

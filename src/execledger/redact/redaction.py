@@ -47,6 +47,15 @@ def _finders() -> dict[str, list[_Finder]]:
     return found
 
 
+def _tried(finders: dict[str, list[_Finder]]) -> dict[str, tuple[_Finder, ...]]:
+    """What is tried where the search stops, which is at the shortest of several markers."""
+    found: dict[str, dict[_Finder, None]] = {}
+    for marker, tried in finders.items():
+        shortest = next(start for end in range(len(marker)) if (start := marker[: end + 1]) in finders)
+        found.setdefault(shortest, {}).update(dict.fromkeys(tried))
+    return {marker: tuple(tried) for marker, tried in found.items()}
+
+
 def _any_of(words: Iterable[str]) -> str:
     """A pattern that finds any of ``words``, which share their beginnings: one walk over a text instead of one each."""
     ends: dict[str, list[str]] = {}
@@ -62,14 +71,7 @@ MARKERS = (*_FINDERS, *_ENCODINGS)
 """One of these is in every text with a secret, in lower case."""
 _MARKER = re.compile(_any_of(_FINDERS))
 _SUSPICIOUS = re.compile(_any_of(MARKERS))
-_TRIED: dict[str, tuple[_Finder, ...]] = {
-    short: tuple(
-        dict.fromkeys(finder for marker, tried in _FINDERS.items() if marker.startswith(short) for finder in tried)
-    )
-    for short in _FINDERS
-    if not any(short != other and short.startswith(other) for other in _FINDERS)
-}
-"""What is tried where the search stops, which is at the shortest of several markers."""
+_TRIED = _tried(_FINDERS)
 _LONGEST = max(map(len, _FINDERS))
 
 

@@ -32,7 +32,7 @@ class Format(NamedTuple):
     """One of the message formats that mini-swe-agent speaks."""
 
     model_class: str
-    """The short name of the model class."""
+    """The model class, by its short name or its path."""
     model_name: str
     """The model's name, whose beginning chooses the provider."""
     mini_config: str
@@ -48,8 +48,12 @@ FORMATS = {
     "responses": Format("litellm_response", "openai/scripted", "mini.yaml", "swebench.yaml", "/v1"),
     "text": Format("litellm_textbased", "openai/scripted", "mini_textbased.yaml", "swebench_backticks.yaml", "/v1"),
     "anthropic": Format("litellm", "anthropic/claude-scripted", "mini.yaml", "swebench.yaml", ""),
+    "openrouter": Format(
+        "execledger.testing.loopback_model.LoopbackModel", "scripted", "mini.yaml", "swebench.yaml", "/v1"
+    ),
 }
-"""The formats: chat with tool calls, OpenAI Responses, one command in the text, and Anthropic Messages."""
+"""The formats: chat with tool calls, OpenAI Responses, one command in the text, Anthropic Messages, and chat again
+through the agent's OpenRouter model, which is quick to start: the others import litellm, which takes seconds."""
 
 
 class MiniRun(NamedTuple):
@@ -125,7 +129,7 @@ def mini_command(
     task: str,
     trajectory: Path,
     *,
-    message_format: str = "chat",
+    message_format: str = "openrouter",
     config: Sequence[str] = (),
     options: Sequence[str] = ("-y", "--exit-immediately"),
 ) -> list[str]:
@@ -141,7 +145,7 @@ def swebench_command(
     output: Path,
     docker: FakeDocker,
     *,
-    message_format: str = "chat",
+    message_format: str = "openrouter",
     workers: int = 2,
     config: Sequence[str] = (),
     options: Sequence[str] = (),
@@ -175,7 +179,7 @@ def run_mini(
     folder: Path,
     home: Path,
     *,
-    message_format: str = "chat",
+    message_format: str = "openrouter",
     config: Sequence[str] = (),
     options: Sequence[str] = ("-y", "--exit-immediately"),
     prefix: Sequence[str] = (),
@@ -196,7 +200,7 @@ def run_swebench(
     docker: FakeDocker,
     home: Path,
     *,
-    message_format: str = "chat",
+    message_format: str = "openrouter",
     workers: int = 2,
     config: Sequence[str] = (),
     options: Sequence[str] = (),
