@@ -20,6 +20,19 @@ def installed(version: str) -> Path:
         pytest.skip(str(error))
 
 
+def crossed(names: str, *values: tuple[object, ...]) -> pytest.MarkDecorator:
+    """Parametrize by ``values`` and by the versions of codex, each value with the next version.
+
+    For values that have nothing to do with the version; the other combinations are left to the long form.
+    """
+    rows = [
+        pytest.param(*value, version, marks=[] if at % 2 == number else [pytest.mark.long])
+        for at, value in enumerate(values)
+        for number, version in enumerate((CURRENT, OLD))
+    ]
+    return pytest.mark.parametrize(f"{names},binary", rows, indirect=["binary"])
+
+
 @pytest.fixture(params=[CURRENT, OLD])
 def binary(request: pytest.FixtureRequest) -> Path:
     """Each of the versions that are tested."""

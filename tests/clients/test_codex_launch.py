@@ -28,6 +28,7 @@ from execledger.testing.responses_script import answer, custom, refuse, say, tur
 from execledger.testing.responses_server import ResponsesServer
 from execledger.testing.terminal import END, ENTER, Terminal
 from tests.clients import test_mini_launch
+from tests.clients.conftest import crossed
 from tests.clients.stage import INVENTORY, NOT_RUN, RAN, cat, reference, results, shell, view
 from tests.clients.test_mini_launch import Bell, Ended
 
@@ -182,7 +183,7 @@ def test_the_users_own_provider_is_kept(binary: Path, home: CodexHome) -> None:
     assert shown[0] == (home.repository / INVENTORY).read_text()
 
 
-@pytest.mark.parametrize("way", ["variable", "stored", "login"])
+@crossed("way", ("variable",), ("stored",), ("login",))
 def test_the_built_in_provider_keeps_its_key_or_login(way: str, binary: Path, home: CodexHome) -> None:
     """It talks to us at its own wish, over plain HTTP; where it packs its requests they are read."""
     with ResponsesServer(turns(*TWICE)) as server:
@@ -204,7 +205,7 @@ def test_the_built_in_provider_keeps_its_key_or_login(way: str, binary: Path, ho
     assert files(home) == before
 
 
-@pytest.mark.parametrize("named", [False, True])
+@crossed("named", (False,), (True,))
 def test_an_upstream_can_be_named(named: bool, binary: Path, home: CodexHome) -> None:
     """In place of the built-in provider, with a key if there is one, or of the user's own, whose headers stay."""
     if named:
@@ -220,7 +221,7 @@ def test_an_upstream_can_be_named(named: bool, binary: Path, home: CodexHome) ->
     assert files(home) == before
 
 
-@pytest.mark.parametrize("way", ["variable", "login"])
+@crossed("way", ("variable",), ("login",))
 def test_pass_through_changes_nothing(way: str, binary: Path, home: CodexHome) -> None:
     """Every header and every field is as it came, packed as it was, and nothing is said in the end."""
     with ResponsesServer(turns(*TWICE)) as server:
@@ -317,20 +318,17 @@ def test_tools_can_be_had_directly(switch: Sequence[str], offered: bool, current
 # The end of a run
 
 
-@pytest.mark.parametrize(
+@crossed(
     "words",
-    [
-        ("--version",),
-        ("login", "status"),
-        ("-c", "model=x", "login", "status"),
-        ("exec", "--no-such-option"),
-        ("features", "list"),
-    ],
-    ids=" ".join,
+    ("--version",),
+    ("login status",),
+    ("-c model=x login status",),
+    ("exec --no-such-option",),
+    ("features list",),
 )
-def test_what_asks_no_model_is_codexs_own(words: tuple[str, ...], binary: Path, home: CodexHome) -> None:
+def test_what_asks_no_model_is_codexs_own(words: str, binary: Path, home: CodexHome) -> None:
     """Its words and its status are those that it has without us, also where its settings name no server."""
-    command = [str(binary), *words]
+    command = [str(binary), *words.split()]
     if "exec" not in words:
         home.settings.write_text(f'model_provider = "none"\n{home.settings.read_text()}')
     alone, under = run((), command, home), run(LAUNCHER, command, home)
@@ -347,7 +345,7 @@ def test_a_failure_is_passed_on(binary: Path, home: CodexHome) -> None:
 
 
 @pytest.mark.usefixtures("heeded")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@crossed("number", (signal.SIGINT,), (signal.SIGTERM,), (signal.SIGHUP,))
 def test_a_signal_has_the_effect_that_it_has_without_ledger(
     number: signal.Signals, binary: Path, home: CodexHome
 ) -> None:

@@ -12,6 +12,7 @@ from execledger.testing.codex_binary import OLD
 from execledger.testing.codex_harness import CodexHome, run_codex, start_codex
 from execledger.testing.responses_request import Gate, Request
 from execledger.testing.responses_script import SHARED_IDS, answer, by_text, call, say, turns
+from tests.clients.conftest import crossed
 from tests.clients.stage import (
     INVENTORY,
     NOT_RUN,
@@ -35,7 +36,7 @@ READ, OTHER = cat(INVENTORY), cat(TESTS)
 REUSED = {"paper": NOT_RUN, "verified": RAN}
 
 
-@pytest.mark.parametrize("preset", ["paper", "verified"])
+@crossed("preset", ("verified",), ("paper",))
 def test_a_restarted_proxy_goes_on_where_the_first_was(preset: str, binary: Path, home: CodexHome) -> None:
     """A resumed session is shown the history that it was shown before, and what stands in it is known."""
     script = turns(READ, OTHER, READ, say("One."), OTHER, say("Two."))
@@ -75,7 +76,7 @@ def test_without_ledger_a_session_still_makes_sense(binary: Path, home: CodexHom
     assert items(after)[: len(items(before))] == items(before)
 
 
-@pytest.mark.parametrize("preset", ["paper", "verified"])
+@crossed("preset", ("verified",), ("paper",))
 def test_a_fork_is_shown_what_its_origin_was_shown(preset: str, binary: Path, home: CodexHome) -> None:
     """The fork, under another thread, begins with the same calls and references, and goes on from there."""
     scripts = {
@@ -100,7 +101,7 @@ def test_a_fork_is_shown_what_its_origin_was_shown(preset: str, binary: Path, ho
     assert [reference(text) for text in results(after)] == ["", "", reused, reused]
 
 
-@pytest.mark.parametrize("preset", ["paper", "verified"])
+@crossed("preset", ("verified",), ("paper",))
 def test_sessions_side_by_side_keep_apart(preset: str, binary: Path, tmp_path: Path) -> None:
     """Three users at once, with the same call ids and commands, are each shown their own files and references."""
     homes = {}

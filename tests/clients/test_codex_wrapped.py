@@ -13,7 +13,7 @@ from execledger.agents.supported import CODEX
 from execledger.testing.codex_harness import CodexHome, Provider, run_codex, start_codex
 from execledger.testing.model_dialects import Usage
 from execledger.testing.responses_script import answer, call, custom, refuse, say, tries, turns
-from tests.clients.conftest import installed
+from tests.clients.conftest import crossed, installed
 from tests.clients.stage import (
     COVERED,
     INVENTORY,
@@ -97,7 +97,7 @@ def test_what_stands_above_is_run_and_not_shown_again(binary: Path, home: CodexH
     assert stage.counts == (4, 0, 2, 0)
 
 
-@pytest.mark.parametrize(("preset", "sealed"), [("paper", False), ("verified", True)])
+@crossed("preset,sealed", ("verified", True), ("paper", False))
 def test_what_is_proven_is_not_run(preset: str, sealed: bool, binary: Path, home: CodexHome) -> None:
     """Codex runs a shim; the model sees its own call and a reference, and what it then asks for again, it is shown."""
     part = f"sed -n '5,20p' {TESTS}"
@@ -200,7 +200,7 @@ def test_tools_that_look_at_files(preset: str, home: CodexHome) -> None:
     assert f"- {INVENTORY}: " in view(stage.requests[-1])
 
 
-@pytest.mark.parametrize(("preset", "sealed"), [("paper", False), ("verified", True)])
+@crossed("preset,sealed", ("verified", True), ("paper", False))
 def test_a_read_beside_a_write_proves_nothing(preset: str, sealed: bool, binary: Path, home: CodexHome) -> None:
     """A read behind a write of the same turn is run, and as it may be older than the write, it is run again."""
     read, write = cat(INVENTORY), f"sed -i 's/<= count/< count/' {INVENTORY}"
@@ -214,8 +214,10 @@ def test_a_read_beside_a_write_proves_nothing(preset: str, sealed: bool, binary:
     assert stage.counts[:2] == (4, 0)
 
 
-@pytest.mark.parametrize("patch", [custom("apply_patch", PATCH), shell(f"apply_patch <<'EOF'\n{PATCH}EOF\n")])
-@pytest.mark.parametrize("preset", ["paper", "verified"])
+BY_TOOL, BY_COMMAND = custom("apply_patch", PATCH), shell(f"apply_patch <<'EOF'\n{PATCH}EOF\n")
+
+
+@crossed("preset,patch", ("verified", BY_TOOL), ("paper", BY_TOOL), ("paper", BY_COMMAND), ("verified", BY_COMMAND))
 def test_a_patch_makes_what_was_read_stale(preset: str, patch: Json, binary: Path, home: CodexHome) -> None:
     """After a patch, by the tool or in a command, the file is shown in full; the view names file and symbol."""
     script = turns(cat(INVENTORY), patch, cat(INVENTORY), shell("ls"), cat(INVENTORY), DONE)

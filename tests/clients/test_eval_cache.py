@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,13 +17,14 @@ from execledger.evaluate.records import Tokens
 from execledger.evaluate.study import Study
 from execledger.testing.codex_harness import CodexHome
 from execledger.testing.fake_docker import FakeDocker
-from execledger.testing.mini_harness import SUBMIT, environment, installed
+from execledger.testing.mini_harness import FORMATS, SUBMIT, environment, installed
 from execledger.testing.model_server import ModelServer, prompt_parts
 from execledger.testing.prefix_cache import PrefixCache
 from execledger.testing.responses_script import call, say, turns
 from execledger.testing.responses_server import ResponsesServer
 from execledger.testing.swebench import make_instances, write_dataset
 from execledger.testing.workshop import make_repository
+from tests.support import quick
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
 pytestmark = pytest.mark.clients
@@ -33,29 +33,18 @@ EVAL = (sys.executable, "-m", "execledger", "eval")
 READ = "cat warehouse/inventory.py"
 SEEDS = (1, 3)
 """Two seeds that put the arms into different orders."""
-MODEL = """
-from minisweagent.models.openrouter_model import OpenRouterModel
-
-class Near(OpenRouterModel):
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self._api_url = {url!r}
-
-    def _calculate_cost(self, response):
-        return {{"cost": 0.0}}
-"""
-"""One of the agent's own models, at another address: the usual one takes seconds to be imported."""
 MINI_PLAN = """
 arms = [{arms}]
 subset = "dataset"
-model = "scripted"
+model = "{model.model_name}"
 seed = {seed}
 workers = 1
 batch = 2
 
 [settings]
 environment.executable = "{docker}"
-model.model_class = "near.Near"
+model.model_class = "{model.model_class}"
+model.model_kwargs.api_base = "{url}{model.base}"
 """
 CODEX_PLAN = """
 agent = "codex"
@@ -85,20 +74,14 @@ class Bench:
         self.docker = FakeDocker.install(home / "docker")
         make_repository(self.docker.image / "testbed")
         write_dataset(home / "dataset", make_instances(2))
-        (home / "near.py").write_text(MODEL.format(url=f"{server.url}/v1/chat/completions"))
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """The environment, in which the model is found."""
-        paths = filter(None, (str(self.home), os.environ.get("PYTHONPATH")))
-        return environment(self.home, {"PYTHONPATH": os.pathsep.join(paths)})
 
     def run(self, name: str, *arms: str, seed: int) -> Study:
         """Carry a plan out."""
         named = ", ".join(f'"{arm}"' for arm in arms)
-        plan = MINI_PLAN.format(arms=named, seed=seed, docker=self.docker.executable)
+        model, url = FORMATS["openrouter"], self.server.url
+        plan = MINI_PLAN.format(arms=named, seed=seed, docker=self.docker.executable, model=model, url=url)
         (self.home / f"{name}.toml").write_text(plan)
-        ended(["run", f"{name}.toml", "-o", name], self.home, self.variables)
+        ended(["run", f"{name}.toml", "-o", name], self.home, environment(self.home, quick.variables()))
         assert self.server.faults == []
         return Study(self.home / name)
 

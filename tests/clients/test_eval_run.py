@@ -31,6 +31,7 @@ from execledger.testing.responses_script import call, say, turns
 from execledger.testing.responses_server import ResponsesServer
 from execledger.testing.swebench import make_instances, write_dataset
 from execledger.testing.workshop import make_repository
+from tests.support import quick
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
 pytestmark = pytest.mark.clients
@@ -98,7 +99,7 @@ class Bench:
         return subprocess.Popen(
             [*EVAL, *words],
             cwd=self.home,
-            env=environment(self.home),
+            env=environment(self.home, quick.variables()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -178,18 +179,20 @@ ARMS = ("base", "inform", "govern", "both")
 SMALL = 'arms = ["base", "both"]\nbatch = 2\nthreads = 3\nworkers = 2\n'
 
 
-def check_whole(bench: Bench, interruptions: int, *, arms: Sequence[str] = ARMS, trials: int = 2) -> None:
-    """Every one of six tasks was run to its end once per arm and trial, and the report knows it all."""
+def check_whole(
+    bench: Bench, interruptions: int, *, tasks: int = 6, arms: Sequence[str] = ARMS, trials: int = 2
+) -> None:
+    """Every task was run to its end once per arm and trial, and the report knows it all."""
     assert {trial.name: sorted(trial.results()) for trial in bench.trials} == {
-        f"{arm}-{number + 1}": [f"ledger__warehouse-{one}" for one in range(1, 7)]
+        f"{arm}-{number + 1}": [f"ledger__warehouse-{one}" for one in range(1, tasks + 1)]
         for arm in arms
         for number in range(trials)
     }
-    assert all(len(json.loads((trial.folder / "preds.json").read_text())) == 6 for trial in bench.trials)
+    assert all(len(json.loads((trial.folder / "preds.json").read_text())) == tasks for trial in bench.trials)
     assert not [*bench.study.root.glob("*/*/.work/*")]
     # Besides these, only what was under way when something was killed was begun: two processes of three threads.
     begun = len([*bench.docker.containers.iterdir()])
-    runs = 6 * len(arms) * trials
+    runs = tasks * len(arms) * trials
     assert runs <= begun <= runs + interruptions * 6
     bench.grade(lambda trial, number: trial.arm is ArmName.BOTH or number > 3)
     report = bench.call("report", "out", "-o", "report", "--format", "json", "--format", "md")
@@ -199,17 +202,17 @@ def check_whole(bench: Bench, interruptions: int, *, arms: Sequence[str] = ARMS,
 
 @needs_mini
 @pytest.mark.parametrize(
-    ("plan", "arms", "trials", "kills"),
-    [(SMALL, ("base", "both"), 1, 1), pytest.param(WHOLE, ARMS, 2, 3, marks=pytest.mark.long)],
+    ("plan", "tasks", "arms", "trials", "kills"),
+    [(SMALL, 4, ("base", "both"), 1, 1), pytest.param(WHOLE, 6, ARMS, 2, 3, marks=pytest.mark.long)],
     ids=["small", "whole"],
 )
 def test_a_killed_evaluation_goes_on_and_runs_everything_once(
-    tmp_path: Path, plan: str, arms: Sequence[str], trials: int, kills: int
+    tmp_path: Path, plan: str, tasks: int, arms: Sequence[str], trials: int, kills: int
 ) -> None:
     """Killed at a random moment, or three times: nothing that is finished is lost."""
     bell = Bell(tmp_path / "bell")
     ring = f"echo >> {bell.path}"
-    bench = Bench(tmp_path, instances=6, plan=plan, script=[f"{ring}; {READ}", UNIQUE, READ, f"{ring}; {SUBMIT}"])
+    bench = Bench(tmp_path, instances=tasks, plan=plan, script=[f"{ring}; {READ}", UNIQUE, READ, f"{ring}; {SUBMIT}"])
     chance = random.Random(20261)
     kept: dict[str, str] = {}
     for _ in range(kills):
@@ -227,12 +230,12 @@ def test_a_killed_evaluation_goes_on_and_runs_everything_once(
     ended = bench.call("run", "plan.toml", "-o", "out")
     bell.close()
     assert ended.status == 0, ended.err
-    runs = 6 * len(arms) * trials
+    runs = tasks * len(arms) * trials
     assert ended.err.splitlines()[-1] == (
         f"execledger: {runs} of {runs} runs finished, ${runs}.00; ended: Submitted {runs}"
     )
     assert kept and kept.items() <= bench.finished().items()
-    check_whole(bench, interruptions=kills, arms=arms, trials=trials)
+    check_whole(bench, interruptions=kills, tasks=tasks, arms=arms, trials=trials)
     begun = len([*bench.docker.containers.iterdir()])
     again = bench.call("run", "-o", "out")
     assert (again.status, len([*bench.docker.containers.iterdir()])) == (0, begun)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from execledger.testing.fake_docker import FakeDocker
-from execledger.testing.mini_harness import FORMATS, SUBMIT, MiniRun, installed, run_mini, run_swebench
+from execledger.testing.mini_harness import SUBMIT, MiniRun, installed, run_mini, run_swebench
 from execledger.testing.model_dialects import Item
 from execledger.testing.model_server import BYTES_PER_TOKEN, ModelServer, Request, Script
 from execledger.testing.prefix_cache import BLOCK
@@ -20,7 +20,6 @@ from execledger.testing.workshop import TASK, make_repository
 
 pytestmark = [
     pytest.mark.clients,
-    pytest.mark.xdist_group("mini unwrapped"),
     pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install mini-swe-agent"),
 ]
 
@@ -74,7 +73,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], MiniRun]:
     return once
 
 
-@pytest.mark.parametrize("message_format", FORMATS)
+# The other formats are run to their end with Ledger, in test_mini_wrapped.
+@pytest.mark.parametrize(
+    "message_format",
+    ["openrouter", "chat", "anthropic", *(pytest.param(one, marks=pytest.mark.long) for one in ("responses", "text"))],
+)
 def test_every_format_runs_to_its_end(message_format: str, runs: Callable[[str], MiniRun]) -> None:
     """In each format the agent runs the commands in order, and each request is a prefix of the next."""
     run = runs(message_format)

@@ -8,19 +8,21 @@ from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from execledger.journal.reader import read_journal, rebuild
 from execledger.testing.fake_docker import FakeDocker
 from execledger.testing.mini_harness import FORMATS, SUBMIT, MiniRun, installed, run_mini, run_swebench
-from execledger.testing.model_server import ModelServer, Request, Script
+from execledger.testing.model_dialects import Item
+from execledger.testing.model_server import BYTES_PER_TOKEN, ModelServer, Request, Script, prompt_parts
+from execledger.testing.prefix_cache import BLOCK
 from execledger.testing.swebench import make_instances
 from execledger.testing.workshop import TASK, make_repository
 
 pytestmark = [
     pytest.mark.clients,
-    pytest.mark.xdist_group("mini wrapped"),
     pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'"),
 ]
 
@@ -33,6 +35,7 @@ SCRIPT: Script = (
     [READ, "echo x > note.txt", "ls tests"],
     [f"{SUBMIT}"],
 )
+COMMANDS = [command for turn in SCRIPT for command in turn]
 LAUNCHER = (sys.executable, "-m", "execledger", "run")
 
 
@@ -42,23 +45,30 @@ def view_of(request: Request) -> str:
     return last[last.rindex("<execution_state>") :] if last.endswith("</execution_state>") else ""
 
 
-def without_view(request: Request) -> list[tuple[str, str]]:
-    """What a request says, without its view."""
+def proposed(messages: list[Any]) -> list[str]:
+    """The commands that the agent took from the model, in order."""
+    return [action["command"] for message in messages for action in message.get("extra", {}).get("actions", [])]
+
+
+def without_view(request: Request) -> list[Item]:
+    """What a request says, without its view, and without its cache markers, which move from one to the next."""
     view = view_of(request)
-    items: list[tuple[str, str]] = [(item.speaker, item.text) for item in request.items]
+    items = [item._replace(marked=False) for item in request.items]
     if not view:
         return items
-    speaker, text = items[-1]
-    rest = text.removesuffix(view).removesuffix("\n\n")
-    return [*items[:-1], (speaker, rest)] if rest else items[:-1]
+    rest = items[-1].text.removesuffix(view).removesuffix("\n\n")
+    return [*items[:-1], items[-1]._replace(text=rest)] if rest else items[:-1]
 
 
 def check_wire(requests: list[Request]) -> None:
-    """The view is last in every request, and each request without it is a prefix of the next."""
+    """The view is last in every request, and each request without it is a prefix of the next, also for the cache."""
     assert all(view_of(request) for request in requests)
     for one, following in pairwise(requests):
         before, after = without_view(one), without_view(following)
         assert after[: len(before)] == before
+        size = sum(map(len, prompt_parts(one.body, before)))
+        # Whole blocks are cached; a view inside the last item stands before the end of its JSON.
+        assert size - len('"]') <= following.usage.cached * BYTES_PER_TOKEN + BLOCK
 
 
 def run(tmp_path: Path, message_format: str, *options: str, wrapped: bool = True) -> MiniRun:
@@ -89,17 +99,18 @@ def test_the_view_is_last_and_the_prefix_is_append_only(runs: Callable[..., Mini
     """In every message format."""
     done = runs(message_format)
     check_wire(done.requests)
-    assert "<execution_state>" not in json.dumps(done.trajectories)
+    saved = done.trajectories["mini"]["messages"]
+    assert (saved[-1]["extra"]["exit_status"], proposed(saved)) == ("Submitted", COMMANDS)
+    assert "<execution_state>" not in json.dumps(saved)
     assert f"Ledger: {READ}: reused after running, its output stands above" in done.output
 
 
 def test_cache_markers_sit_where_they_sit_without_us(runs: Callable[..., MiniRun]) -> None:
-    """On the wire of an Anthropic model, marker by marker."""
-    places = [
-        [[at for at, item in enumerate(one.items) if item.marked] for one in done.requests]
-        for done in (runs("anthropic"), runs("anthropic", wrapped=False))
+    """On the wire of an Anthropic model, at the end of the history and nowhere else; the view is behind it."""
+    done = runs("anthropic")
+    assert [[at for at, item in enumerate(one.items) if item.marked] for one in done.requests] == [
+        [len(without_view(one)) - 1] for one in done.requests
     ]
-    assert places[0] == places[1]
 
 
 @pytest.mark.parametrize("switch", ["--shadow", "--no-govern"])
@@ -107,7 +118,7 @@ def test_without_govern_the_trajectory_is_the_agents_own(runs: Callable[..., Min
     """Shadow and inform-only change no message; no folder is named in them."""
     texts = [
         [str(message.get("content")) for message in done.trajectories["mini"]["messages"]]
-        for done in (runs("chat", switch), runs("chat", wrapped=False))
+        for done in (runs("openrouter", switch), runs("openrouter", wrapped=False))
     ]
     assert texts[0] == texts[1]
 
@@ -119,7 +130,8 @@ def test_a_batch_runs_with_suppressed_commands_not_executed(tmp_path: Path) -> N
     make_repository(docker.image / "testbed")
     instances = make_instances(3)
     with ModelServer(SCRIPT) as server:
-        done = run_swebench(server, instances, docker, tmp_path / "home", workers=2, prefix=(*LAUNCHER, "--"))
+        prefix = (*LAUNCHER, "--")
+        done = run_swebench(server, instances, docker, tmp_path / "home", message_format="chat", prefix=prefix)
         assert (done.status, server.faults) == (0, []), done.output
         for instance in instances:
             check_wire(server.conversation(instance.problem_statement))
@@ -143,7 +155,7 @@ def test_plain_configuration_works_without_the_launcher(tmp_path: Path) -> None:
     make_repository(repository)
     config = ["model.model_class=execledger.agents.mini_swe_agent.LedgerModel"]
     with ModelServer(SCRIPT) as server:
-        done = run_mini(server, TASK, repository, tmp_path / "home", config=config)
+        done = run_mini(server, TASK, repository, tmp_path / "home", message_format="chat", config=config)
         assert (done.status, server.faults) == (0, []), done.output
     check_wire(done.requests)
 

@@ -69,7 +69,8 @@ def test_the_real_mini_swe_agent_is_killed(tmp_path: Path, wire: bool, full: boo
         chance, home, repository = random.Random(seed), tmp_path / str(seed), tmp_path / f"repository {seed}"
         make_repository(repository)
         with ringing(tmp_path / f"bell {seed}") as bell, ExitStack() as stack:
-            commands = [f"echo {number} | tee -a ran.txt '{bell.path}'" for number in range(200)]
+            # Opened for both directions, the pipe keeps no command waiting that outlives the agent and this test.
+            commands = [f"echo {number} | tee -a ran.txt 1<> '{bell.path}'" for number in range(200)]
             command = mini(home, *scripted(home, *([command] for command in commands)))
             if wire:
                 server = stack.enter_context(ModelServer([[command] for command in commands]))

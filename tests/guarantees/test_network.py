@@ -137,7 +137,10 @@ def test_an_agents_run_calls_its_model_and_nobody_else(tmp_path: Path, figure: C
     (folder / "a.py").write_text("x = 1\n" * 100)
     with ModelServer([["cat a.py"], ["cat a.py"], [SUBMIT]]) as server:
         prefix = execledger("run", "--")
-        done = run_mini(server, "Mend it.", folder, tmp_path, prefix=prefix, extra=witness.variables)
+        # By litellm, which is not silent by nature.
+        done = run_mini(
+            server, "Mend it.", folder, tmp_path, message_format="chat", prefix=prefix, extra=witness.variables
+        )
         own = int(server.url.rpartition(":")[2])
     assert done.status == 0, done.output
     assert witness.strangers(own) == []

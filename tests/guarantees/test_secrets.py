@@ -92,7 +92,7 @@ def test_no_secret_of_an_agents_run_comes_to_rest(tmp_path: Path, figure: Callab
             folder,
             home,
             prefix=("sh", "-c", 'umask 000; exec "$@"', "sh", *launcher, "--journal", str(home / "journals"), "--"),
-            extra={**variables, "OPENAI_API_KEY": key},
+            extra={**variables, "OPENAI_API_KEY": key, "OPENROUTER_API_KEY": key},
         )
     assert (done.status, len(done.trajectories)) == (0, 1), done.output
     places = ("environment", "output", "answer", "edit", "command", "task", "key")

@@ -71,6 +71,7 @@ def test_the_list_follows_a_run_that_grows(tab: Tab, tmp_path: Path) -> None:
     """Its number of steps is that of the journal, soon after, and the focus stays where it was."""
     path = tmp_path / "live.jsonl"
     append(path, 0, 3)
+    tab.hurry()
     with served(tmp_path) as asked:
         tab.open(f"http://127.0.0.1:{asked.port}/")
         tab.find(".rows .live-badge").wait_for()
@@ -98,6 +99,7 @@ def test_a_run_that_is_coming_is_gone_to(tab: Tab, tmp_path: Path) -> None:
 
 def test_a_list_that_was_empty_fills(tab: Tab, tmp_path: Path) -> None:
     """Runs that begin while the list is open come into it, and those that are deleted go."""
+    tab.hurry()
     with served(tmp_path) as asked:
         tab.open(f"http://127.0.0.1:{asked.port}/", "#/?sort=name")
         tab.find(".runs-view [role=status]", "0 runs").wait_for()
