@@ -158,7 +158,7 @@ def test_agents_share_what_was_written_and_not_what_was_seen(binary: Path, home:
     parent = [request for request in stage.requests if request.conversation == run.thread]
     child = [request for request in stage.requests if request.conversation != run.thread]
     assert results(child[-1])[0] == before
-    assert f"- {INVENTORY}: whole, 34 lines (current, in context)" in view(parent[2])
+    assert f"- {INVENTORY}: whole, 34 lines (in context)" in view(parent[2])
     assert f"- {INVENTORY}: whole, 34 lines (stale, in context)" in view(parent[3])
     assert results(parent[-1])[3] == (home.repository / INVENTORY).read_text() != before
     assert (len(stage.summaries), stage.counts) == (1, (6, 0, 0, 0))
