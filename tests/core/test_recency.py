@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.recency import ANY, MAX_LOOKS, Recency
+from execledger.core.recency import ANY, MAX_LOOKS, Recency, key_of
 
 FILE = "/repo/src/a.py"
 ALL = range(1_000)
@@ -18,7 +18,7 @@ def recency(changes: dict[int, str], looks: dict[int, str]) -> Recency:
             found.change(step, changes[step])
         if step in looks:
             found.result(step, "")
-            found.look(step, "", looks[step])
+            found.look(step, "", key_of(looks[step]) if looks[step] else ANY)
     return found
 
 
@@ -94,7 +94,7 @@ def test_a_file_is_found_in_a_text_that_names_it(path: str, text: str) -> None:
     """In whatever form; a name that programs may quote or escape is taken as named by everything."""
     found = Recency()
     found.follow(path)
-    assert found.named(text) == [path]
+    assert found.named(text) == [key_of(path)]
 
 
 @pytest.mark.parametrize("text", ["", "b.py", "a.pyc", "a py", "ba.py", "a.py.orig"])
@@ -104,4 +104,18 @@ def test_other_names_are_not_that_file(text: str) -> None:
     found.follow("/repo/a.py")
     found.follow("/repo/a.py")
     assert found.named(text) == []
-    assert found.named("a.py") == ["/repo/a.py"]
+    assert found.named("a.py") == ["a.py"]
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "my file.py"])
+def test_files_of_one_name_are_noted_together(name: str) -> None:
+    """However many there are, a text names one key; a change and a look that name it reach all of them."""
+    found, paths = Recency(), [f"/repo/{folder}/{name}" for folder in range(50)]
+    for path in paths:
+        found.follow(path)
+    (key,) = found.named(name)
+    found.change(1, key)
+    found.look(2, "", key)
+    found.change(3, paths[7])
+    assert [found.since("", path, ALL) for path in paths] == [-1] * 7 + [1] + [-1] * 42
+    assert found.spelled(f"search x in {paths[7]}") == [paths[7]]

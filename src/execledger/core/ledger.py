@@ -383,7 +383,7 @@ class Ledger:
     def _searched(self, action: Action, record: CommandRecord) -> tuple[str, ...]:
         """The files that lines without a name may be of."""
         if isinstance(action.call, Search):
-            return tuple(path for path in self._recency.named(action.command) if path in action.command)
+            return tuple(self._recency.spelled(action.command))
         return (*record.looks_at, *record.writes)
 
     def _meant(self, thread: str, name: str) -> list[SeenLines]:
@@ -401,21 +401,21 @@ class Ledger:
         """Note which files the step changed, as far as that can be told, and which its result may show."""
         action, observation, recency = step.action, step.observation, self._recency
         if result.print is not None:
-            paths = {path if path.startswith("/") else ANY for path in record.writes}
+            changed = {path if path.startswith("/") else ANY for path in record.writes}
             if record.scope is Scope.TREE:
-                paths.add(ANY)
+                changed.add(ANY)
             elif record.effects is Effects.UNKNOWN and record.category is not Category.TEST:
-                paths.update(recency.named(action.command))
-            for path in paths:
-                recency.change(at, path)
+                changed.update(recency.named(action.command))
+            for target in changed:
+                recency.change(at, target)
         printed = f"{observation.output}\n{observation.stderr}"
         if result.kind == "reference" or not printed.strip():
             return
         recency.result(at, action.thread)
         if placed or _prints_only_messages(action, record) or all_placed(action, printed):
             return
-        for path in (ANY,) if nameless(action, record) else recency.named(f"{action.command}\n{printed}"):
-            recency.look(at, action.thread, path)
+        for key in (ANY,) if nameless(action, record) else recency.named(f"{action.command}\n{printed}"):
+            recency.look(at, action.thread, key)
 
     def _confirm(self, at: int, step: Step, record: CommandRecord) -> None:
         """A reference after running: what it points at was found to be true just now, at the places that it names."""

@@ -22,14 +22,19 @@ MAX_LOOKS = 64
 """Results before the last change that are asked whether they are visible: if none of these is, no older one is."""
 ANY = ""
 """The path that stands for any file."""
+ODD = "?"
+"""The key of all files whose names may be printed in other letters: every text may name them."""
 
 
 class Recency:
-    """The steps that changed a file, and those whose results may show lines of it at places that are not known."""
+    """The steps that changed a file, and those whose results may show lines of it at places that are not known.
+
+    What a text names is noted once for all files of a key, so that a step costs no more where many have the same name.
+    """
 
     def __init__(self) -> None:
         """No file was read yet."""
-        self._paths: dict[str, list[str]] = {}
+        self._paths: dict[str, dict[str, None]] = {}
         self._changes: dict[str, list[int]] = {}
         self._every_change: list[int] = []
         self._looks: dict[tuple[str, str], list[int]] = {}
@@ -37,13 +42,11 @@ class Recency:
 
     def follow(self, path: str) -> None:
         """From now on ``named`` knows ``path``, of which a result has shown lines."""
-        paths = self._paths.setdefault(_key(path), [])
-        if path not in paths:
-            paths.append(path)
+        self._paths.setdefault(key_of(path), {})[path] = None
 
-    def change(self, step: int, path: str) -> None:
-        """``step`` wrote ``path`` or the folder of that name, or may have written ``ANY`` file."""
-        for steps in (self._changes.setdefault(path, []), self._every_change):
+    def change(self, step: int, target: str) -> None:
+        """``step`` wrote the file or folder ``target``, or may have written files of that key or ``ANY`` file."""
+        for steps in (self._changes.setdefault(target, []), self._every_change):
             if steps[-1:] != [step]:
                 steps.append(step)
 
@@ -51,21 +54,24 @@ class Recency:
         """``step`` printed something, of whatever kind."""
         self._results.setdefault(thread, []).append(step)
 
-    def look(self, step: int, thread: str, path: str) -> None:
-        """The result of ``step`` may show lines of ``path`` or of ``ANY`` file."""
-        self._looks.setdefault((thread, path), []).append(step)
+    def look(self, step: int, thread: str, key: str) -> None:
+        """The result of ``step`` may show lines of the files of ``key``, or of ``ANY`` file."""
+        self._looks.setdefault((thread, key), []).append(step)
 
     def named(self, text: str) -> list[str]:
-        """The files whose lines were shown and that ``text`` may name."""
+        """The keys of the files whose lines were shown and that ``text`` may name."""
         if not self._paths:
             return []
         words = set(WORD.findall(COLOUR.sub("", text) if "\x1b" in text else text))
-        keys = [word for word in sorted(words) if word in self._paths]
-        return [path for key in (*keys, ANY) for path in self._paths.get(key, ())]
+        return [key for key in (*sorted(words), ODD) if key in self._paths]
+
+    def spelled(self, text: str) -> list[str]:
+        """The files whose lines were shown and whose whole path is in ``text``."""
+        return [path for key in self.named(text) for path in self._paths[key] if path in text]
 
     def since(self, thread: str, path: str, visible: Container[int]) -> int:
         """The oldest step whose result may be referred to for lines of ``path`` at known places; -1 if any may."""
-        looks = (self._looks.get((thread, path), []), self._looks.get((thread, ANY), []))
+        looks = (self._looks.get((thread, key_of(path)), []), self._looks.get((thread, ANY), []))
         return _since(self._changed(path), looks, visible)
 
     def since_any(self, thread: str, path: str, visible: Container[int]) -> int:
@@ -74,8 +80,8 @@ class Recency:
         return _since(changes, (self._results.get(thread, []),), visible)
 
     def _changed(self, path: str) -> list[list[int]]:
-        """The steps that changed ``path`` itself, a folder above it, or any file."""
-        found = [self._changes.get(ANY, [])]
+        """The steps that changed ``path`` itself, a folder above it, files of its key, or any file."""
+        found = [self._changes.get(ANY, []), self._changes.get(key_of(path), [])]
         at = len(path)
         while at > 0:
             found.append(self._changes.get(path[:at], []))
@@ -92,8 +98,8 @@ def _since(changes: list[list[int]], looks: tuple[list[int], ...], visible: Cont
     return max(earlier, default=-1)
 
 
-def _key(path: str) -> str:
-    """The word by which a file is found in a text; ``ANY`` for a name that may be printed in other letters."""
+def key_of(path: str) -> str:
+    """The word by which a file is found in a text; ``ODD`` for a name that may be printed in other letters."""
     name = path.rpartition("/")[2]
     words = WORD.findall(name)
-    return words[-1] if words and PLAIN.fullmatch(name) else ANY
+    return words[-1] if words and PLAIN.fullmatch(name) else ODD
