@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
+import pytest
 from msgspec.structs import replace
 
 from execledger.core.fingerprint import digest
@@ -119,6 +122,32 @@ def test_results_before_one_that_may_show_any_file_hold_nothing() -> None:
     """From ``since`` on."""
     seen = index((0, "abcd", 1), (5, "abcd", 1))
     assert held(seen, "abcd", since=3) == [(1, 4, 5)]
+
+
+@pytest.mark.parametrize("step", range(-1, 5))
+def test_hits_are_contradicted_as_each_of_them_is(step: int) -> None:
+    """By another text at its place, by an end before it, and by a result that may show any place."""
+    seen = index((0, "abcdefgh", 1), (1, "bcX", 2))
+    seen.add(2, returned("abc", end=3))
+    seen.close(4)
+    for visible in (range(5), range(4), range(2), range(1)):
+        for hits in ([(2, "b")], [(3, "c"), (1, "a")], [(4, "d"), (2, "b")], [(3, "c"), (9, "z")], []):
+            single = [seen.contradicted(Passage(-1, place, (text,)), visible, step) for place, text in hits]
+            assert seen.any_contradicted(hits, visible, step) is any(single)
+
+
+def test_many_hits_ask_each_passage_once() -> None:
+    """The work is that of the passages and of the hits, not of every pair."""
+    asked: list[object] = []
+
+    class Visible(Container[int]):
+        def __contains__(self, step: object) -> bool:
+            asked.append(step)
+            return True
+
+    seen = index(*((step, "abcdefgh", 1) for step in range(20)))
+    assert not seen.any_contradicted([(place, "h") for place in (8, *range(9, 500))], Visible(), 9)
+    assert asked == list(range(10, 20))
 
 
 def test_a_bounded_number_of_passages_is_kept() -> None:

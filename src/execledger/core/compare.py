@@ -19,7 +19,7 @@ from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Preset
 from execledger.core.records import Category, CommandRecord, Lines
-from execledger.core.seen import Passage, passages
+from execledger.core.seen import passages
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -154,11 +154,8 @@ def _newest(
         return False
     if path:
         return seen is None or not seen.shown_since(step, visible)
-    return not any(
-        found.contradicted(Passage(-1, place, (text,)), visible, step)
-        for found, shown in ledger.sighted(action, record, observation.output)
-        for place, text in shown
-    )
+    sighted = ledger.sighted(action, record, observation.output)
+    return not any(found.any_contradicted(hits, visible, step) for found, hits in sighted)
 
 
 def _runs(

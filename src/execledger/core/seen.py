@@ -7,6 +7,7 @@ differently. The work is bounded: a fixed number of passages is kept per file, a
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator
 
 from msgspec import Struct
@@ -137,6 +138,20 @@ class SeenLines:
             theirs = one.texts[low - one.first : high - one.first + 1] if low <= high else ()
             beyond = one.end is not None and one.end < asked.last
             if one.first == 0 or mine != theirs or beyond or _ends_elsewhere(asked, one):
+                return True
+        return False
+
+    def any_contradicted(self, hits: list[tuple[int, str]], visible: Container[int], step: int) -> bool:
+        """The same for any of these single lines, each with its place; the passages are walked once for all of them."""
+        if not hits or step < self._dropped:
+            return bool(hits)
+        newer = [one for one in self._passages if one.step > step and one.step in visible]
+        ordered = sorted(hits) if newer else []
+        places, texts = [place for place, _ in ordered], self.known(tuple(text for _, text in ordered))
+        for one in newer:
+            beyond = one.end is not None and one.end < places[-1]
+            among = range(bisect_left(places, one.first), bisect_right(places, one.last))
+            if one.first == 0 or beyond or any(one.texts[places[at] - one.first] != texts[at] for at in among):
                 return True
         return False
 
