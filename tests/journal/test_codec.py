@@ -26,7 +26,7 @@ STEP = StepRecorded(
     sealed=False,
     since=1,
     digest="0123",
-    reread="within",
+    snippet="covered",
     at=12.5,
 )
 EVENTS: list[Event] = [
@@ -44,6 +44,14 @@ def test_an_event_is_read_back_as_it_was(event: Event) -> None:
     line = encode(event)
     assert line.count(b"\n") == 1 and line.endswith(b"\n")
     assert decode(line) == Decoded(event, 0)
+
+
+@pytest.mark.parametrize("verdict", ["", "within", "exact"])
+def test_a_verdict_of_the_older_definition_is_read(verdict: str) -> None:
+    """It is a known field, apart from the one that is written now, which an older reader skips."""
+    step = replace(STEP, snippet=None, reread=verdict)
+    assert decode(encode(step)) == Decoded(step, 0)
+    assert b'"reread":null' in encode(STEP)
 
 
 def test_unknown_kinds_and_fields_are_counted() -> None:

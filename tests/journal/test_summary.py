@@ -53,8 +53,8 @@ def test_every_kind_of_event_is_counted() -> None:
     events: list[Event] = [
         start(),
         ViewRendered(index=0, text="ä" * 10),
-        replace(plain_step(0), reread="none"),
-        replace(plain_step(1, turn=0), reread=Reread.EXACT),
+        replace(plain_step(0), snippet="none"),
+        replace(plain_step(1, turn=0), snippet=Reread.EXACT),
         plain_step(2, turn=1),
         FaultCaught(where="govern", error="ValueError"),
     ]

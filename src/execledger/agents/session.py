@@ -95,7 +95,7 @@ class Session:
         again = self._reread(step)
         self.ledger.record(step)
         if self.active:
-            self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, reread=again))
+            self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, snippet=again))
 
     def _reread(self, step: Step) -> str | None:
         """Whether a step is a redundant re-read, as the journal holds it; after a fault in that, none is judged."""

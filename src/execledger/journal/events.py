@@ -117,9 +117,11 @@ class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
     """The first step whose result was still visible when it was decided."""
     digest: str
     """The digest of the ledger's state behind it."""
+    snippet: str | None = None
+    """The kind of redundant snippet re-read that it is, or ``none``; None where it was not judged."""
     reread: str | None = None
-    """The kind of redundant snippet re-read that it is, or ``none``; None where it was not judged. Until November 2026
-    only reads within returned ranges counted, under the words ``within``, ``exact`` and nothing: they judge nothing."""
+    """Not written any more, and not counted: the verdict of an older definition, by which only reads within returned
+    ranges were re-reads (``within``, ``exact`` or "")."""
     altered: bool = False
     """Set by the writer: the action as it stands here is not the one that was proposed, a secret was redacted."""
 
@@ -175,7 +177,7 @@ def recorded(
     turn: int,
     sealed: bool,
     since: int = 0,
-    reread: str | None = None,
+    snippet: str | None = None,
     at: float | None = None,
 ) -> StepRecorded:
     """The event for ``step``, which ``ledger`` has just recorded.
@@ -191,5 +193,5 @@ def recorded(
         shown = ledger.returned(result.record.view, step.observation)
         step = replace(step, withheld=withheld_lines(result.record.view, step.observation, shown))
     return StepRecorded(
-        index=index, turn=turn, step=step, sealed=sealed, since=since, digest=ledger.digest, reread=reread, at=at
+        index=index, turn=turn, step=step, sealed=sealed, since=since, digest=ledger.digest, snippet=snippet, at=at
     )

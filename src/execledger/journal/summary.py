@@ -86,9 +86,9 @@ class RunSummary(Struct):
         counts.suppressed += suppressed
         counts.elided += shown.kind == "reference" and not suppressed
         counts.nudged += shown.kind == "remark"
-        if event.reread in VERDICTS:
+        if event.snippet in VERDICTS:
             counts.measured += 1
-            counts.count(VERDICTS[event.reread])
+            counts.count(VERDICTS[event.snippet])
         if self.shadow:
             self._shadow_step(event)
 

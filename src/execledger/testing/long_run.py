@@ -82,7 +82,7 @@ def long_events(steps: int = STEPS, size: int = BYTES, seed: int = 1) -> Iterato
         action = Action(command, "/repo")
         record = ledger.classify(action)
         step = take(ledger, action, _returning(output))
-        event = recorded(ledger, step, turn=index, sealed=False, reread=rereads.take(step, record) or "none")
+        event = recorded(ledger, step, turn=index, sealed=False, snippet=rereads.take(step, record) or "none")
         for one in (view, event):
             summary.add(one)
             yield one

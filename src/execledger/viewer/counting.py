@@ -149,7 +149,7 @@ class Count(Sums, kw_only=True):
         match event:
             case StepRecorded():
                 self.over = False
-                self.add(event.step, event.turn, again=VERDICTS.get(event.reread) is not None)
+                self.add(event.step, event.turn, again=VERDICTS.get(event.snippet) is not None)
             case ViewRendered():
                 self.add_view(event.text)
             case FaultCaught():
