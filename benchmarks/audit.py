@@ -22,7 +22,7 @@ from execledger.core.decisions import Reuse
 from execledger.core.policy import Policy, Preset
 from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Scope, View
 from execledger.core.understand import classify
-from execledger.replay import Replayed, replay
+from execledger.replay import Replayed, new_ledger, replay
 from execledger.trajectories import Run, find_runs, read_run
 
 NEEDS_CORPUS = True
@@ -57,6 +57,7 @@ class Audit(Struct):
     ineligible: Counter[str] = field(default_factory=Counter)
     programs: int = 0
     unknown_programs: Counter[str] = field(default_factory=Counter)
+    faults: int = 0
 
 
 def placed(index: int, view: View | None, observation: Observation) -> Earlier:
@@ -238,7 +239,8 @@ def audit_corpus(paths: list[str], preset: Preset) -> Audit:
     for source in find_runs(paths):
         run = read_run(source.name, source.read())
         earlier: list[Earlier] = []
-        for call in replay(run, Policy(preset=preset)):
+        ledger = new_ledger(run, Policy(preset=preset))
+        for call in replay(run, ledger=ledger):
             audit.calls += 1
             audit.programs += call.record.programs
             audit.unknown_programs.update(call.record.unknown_programs)
@@ -248,6 +250,7 @@ def audit_corpus(paths: list[str], preset: Preset) -> Audit:
             audit_call(audit, run, call, earlier, own)
             if call.shown.kind != "reference":
                 earlier.append(own)
+        audit.faults += ledger.faults.count
     return audit
 
 
@@ -272,6 +275,8 @@ def rows(audits: dict[Preset, Audit]) -> Iterator[tuple[str, list[str]]]:
     )
     yield "same bytes again, but not eligible", [listed(one.ineligible) for one in found]
     yield "simple commands of known programs", [known(one) for one in found]
+    if any(one.faults for one in found):
+        yield "faults of Ledger's own", [str(one.faults) for one in found]
 
 
 def share(audit: Audit) -> float:
@@ -297,7 +302,7 @@ def main() -> int:
     audits = {preset: audit_corpus(sys.argv[1:], preset) for preset in (Preset.VERIFIED, Preset.PAPER)}
     print(table(audits))
     verified = audits[Preset.VERIFIED]
-    failed = bool(verified.false_reuses or verified.false_claims) or share(verified) >= 0.05
+    failed = bool(verified.false_reuses or verified.false_claims or verified.faults) or share(verified) >= 0.05
     held = "NOT held" if failed else "held"
     print(
         f"audit: {held}: verified has {verified.false_reuses.total()} false reuses of {verified.reuses}, "

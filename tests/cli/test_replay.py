@@ -310,6 +310,7 @@ def test_faults_are_counted_and_strict_ends_with_1(
     called = execledger("replay", "--strict", "--json", "--decisions", good.with_suffix(".lines"), good)
     lines = [json.loads(line) for line in good.with_suffix(".lines").read_text().splitlines()]
     assert (called.status, json.loads(called.out)["faults"]) == (1, 1)
+    assert called.err == f"execledger: fault of Ledger's own: {good}: govern: RuntimeError: planted\n"
     assert [line["rule"] == "fault" for line in lines] == [True] + [False] * (len(lines) - 1)
 
 

@@ -179,3 +179,19 @@ def test_whatever_fails_the_library_raises_nothing_and_misleads_nobody(preset: s
                     assert output in "".join(target.observation.output for target in targets), where
                 elif step.shown.kind != "reference":
                     assert step.observation.output == output and command in story.ran, where
+
+
+def test_the_first_faults_are_kept_without_secrets() -> None:
+    """Where, of which class, and with which message: for whoever has no journal to look into."""
+    faults = Faults()
+    secret = "sk-" + "ant-api03-0123456789abcdef"
+    faults.note("govern", ValueError(f"no {secret}"))
+    for number in range(MAX_FAULTS):
+        faults.note("inform", KeyError(number))
+    assert (len(faults.first), faults.count) == (MAX_FAULTS, MAX_FAULTS + 1)
+    assert (faults.first[0].where, faults.first[0].error, secret in str(faults.first[0])) == (
+        "govern",
+        "ValueError",
+        False,
+    )
+    assert str(faults.first[1]) == "inform: KeyError: 0"

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
+from execledger.core.faults import MAX_FAULTS
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.evaluate.caching import BYTES_PER_TOKEN
@@ -55,13 +56,16 @@ def command(
     tally = Tally()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
-        presets = _replay_all(paths, policy, prices, tally, out)
+        faults: list[str] = []
+        presets = _replay_all(paths, policy, prices, tally, faults, out)
     for reason in tally.unreadable:
         click.echo(f"execledger: not read: {reason}", err=True)
     for trouble in tally.troubled:
         click.echo(f"execledger: {trouble}", err=True)
     for false in tally.false:
         click.echo(f"execledger: false reuse: {false}", err=True)
+    for fault in faults[:MAX_FAULTS]:
+        click.echo(f"execledger: fault of Ledger's own: {fault}", err=True)
     if not tally.runs:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
     to_stderr = decisions == "-"
@@ -94,9 +98,14 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 
 
 def _replay_all(
-    paths: tuple[str, ...], policy: Policy | None, prices: Prices, tally: Tally, out: BinaryIO | None
+    paths: tuple[str, ...],
+    policy: Policy | None,
+    prices: Prices,
+    tally: Tally,
+    faults: list[str],
+    out: BinaryIO | None,
 ) -> list[str]:
-    """Replay and count every run; the presets that they were replayed under."""
+    """Replay and count every run, and name its first faults; the presets that they were replayed under."""
     left_out: list[str] = []
     skipped: Counter[str] = Counter()
     encoder = msgspec.json.Encoder()
@@ -117,6 +126,7 @@ def _replay_all(
                     line = call.line(run.name)
                     out.write(encoder.encode(replace(line, command=redact(line.command))) + b"\n")
             tally.faults += ledger.faults.count
+            faults += (f"{run.name}: {fault}" for fault in ledger.faults.first)
             tally.counterfactual.add(account.close(prices))
             progress.advance(bar)
     if skipped:

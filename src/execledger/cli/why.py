@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.decisions import Decision, Reuse, Shown
+from execledger.core.faults import Fault
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.records import CommandRecord
@@ -40,6 +41,8 @@ class Told(Struct, frozen=True):
     """The state view before it; "" if there was none."""
     today: str = ""
     """Whether this version decides the same; "" if it is this version that decided."""
+    faults: tuple[Fault, ...] = ()
+    """The first faults of this version on the way to that call."""
 
 
 class _Why(click.Command):
@@ -75,6 +78,8 @@ def command(run: str, index: str, preset: str | None, policy_file: str | None) -
         told = _live(recorded, number, governed)
     for line in explanation(recorded, number, told):
         click.echo(line)
+    for fault in told.faults:
+        click.echo(f"execledger: fault of Ledger's own: {fault}", err=True)
 
 
 def _number(index: str) -> int:
@@ -94,7 +99,7 @@ def _replayed(run: Run, index: int, policy: Policy | None) -> Told:
         next(calls)
     view = ledger.inform(range(since, index), run.container, thread).text
     call = next(calls)
-    return Told(call.record, call.decision, call.shown, view)
+    return Told(call.record, call.decision, call.shown, view, faults=tuple(ledger.faults.first))
 
 
 def _live(run: Run, index: int, governed: Governed) -> Told:
@@ -115,7 +120,8 @@ def _live(run: Run, index: int, governed: Governed) -> Told:
             view = "" if ledger.policy.shadow else ledger.inform(visible, governed.sealed, asked.action.thread).text
     step = governed.step
     view = "the state view before it was not kept" if view is None else view
-    return Told(ledger.classify(asked.action), step.decision, step.shown, view, today)
+    record = ledger.classify(asked.action)
+    return Told(record, step.decision, step.shown, view, today, tuple(ledger.faults.first))
 
 
 def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) -> str:

@@ -8,7 +8,9 @@ Ledger's part in the run, and so do faults that keep coming back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from execledger.redact import redact
 
 T = TypeVar("T")
 MAX_FAULTS = 5
@@ -19,6 +21,20 @@ Telling: TypeAlias = Callable[[str, BaseException, bool], None]
 """Called with the operation that failed, the error, and whether Ledger is off after it."""
 
 
+class Fault(NamedTuple):
+    """One fault, for a user's eyes."""
+
+    where: str
+    """The operation that failed."""
+    error: str
+    """The class of the error."""
+    message: str
+    """Its message, without what it may quote."""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.error}: {self.message}"
+
+
 class Faults:
     """The faults of one run."""
 
@@ -26,6 +42,8 @@ class Faults:
         """No fault so far; ``tell`` is called for each."""
         self.count = 0
         """How many there were."""
+        self.first: list[Fault] = []
+        """The first of them, at most ``MAX_FAULTS``."""
         self.off = False
         """There were too many, or one that leaves the state unknown: nothing is asked or recorded any more."""
         self._tell = tell
@@ -58,6 +76,8 @@ class Faults:
         self.count += 1
         self.off = self.off or self.count >= MAX_FAULTS
         try:
+            if len(self.first) < MAX_FAULTS:
+                self.first.append(Fault(where, type(error).__name__, redact(str(error))[:200]))
             self._tell(where, error, self.off)
         except Exception:
             # Not even saying so may stop the agent.

@@ -80,7 +80,9 @@ def told_usage(run: Run, journal: JournalRun | None) -> Usage:
 
 def _without_ledger(row: RunRow, run: Run) -> RunRow:
     """A run of the arm base: all that was proposed ran."""
-    return replace(row, executed=row.proposed, **counted(judged(map(as_recorded, run.steps), Ledger(run.task))))
+    ledger = Ledger(run.task)
+    again = counted(judged(map(as_recorded, run.steps), ledger))
+    return replace(row, executed=row.proposed, **again, faults=ledger.faults.count or row.faults)
 
 
 def _untold(row: RunRow, policy: Policy) -> RunRow:
@@ -101,6 +103,9 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
     for event in events:
         summary.add(event)
     counts, policy, end = summary.counts, journal.start.known_policy(), journal.ended
+    ledger = Ledger(journal.start.task, policy)
+    # As in the arm base, and also where the journal is older than the definition.
+    again = counted(judged((event.step for event in journal.steps), ledger))
     # An agent's own record does not hold the views, so no estimate from it does.
     unseen = Tokens(uncached=view_tokens(journal) if row.estimated and run.format != JOURNAL else 0)
     false = (isinstance(one.step.decision, Reuse) and one.step.shown.compared == "different" for one in journal.steps)
@@ -113,14 +118,13 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
         suppressed=counts.suppressed,
         elided=counts.elided,
         nudged=counts.nudged,
-        # As in the arm base, and also where the journal is older than the definition.
-        **counted(judged((event.step for event in journal.steps), Ledger(journal.start.task, policy))),
+        **again,
         false_reuses=sum(false),
         tokens=None if row.tokens is None else row.tokens + unseen,
         reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,
         view_tokens=view_tokens(journal),
         view_cost=_view_cost(run, journal, prices, row.model),
-        faults=counts.faults,
+        faults=counts.faults + ledger.faults.count,
     )
 
 

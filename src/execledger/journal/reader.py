@@ -90,6 +90,11 @@ class Rebuilt(Struct, frozen=True):
     mismatch: Mismatch | None
     """Where it first differs from what was recorded; None if it never does."""
 
+    @property
+    def faults(self) -> int:
+        """Faults of Ledger's own while it was rebuilt; after one, a mismatch says nothing about the journal."""
+        return self.ledger.faults.count
+
 
 def read_events(name: str, data: bytes, trouble: Trouble) -> Iterator[Event]:
     """The events of the journal ``name``, one at a time; what can't be read is noted in ``trouble``."""
