@@ -15,14 +15,17 @@ from execledger.core.decisions import Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.rereads import COUNTS, counted, judged
+from execledger.core.step import take
 from execledger.evaluate.metrics import arm, measure, measured
 from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import RunRow, Tokens
 from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
+from execledger.testing.session_checks import Session as Simulated
 from execledger.testing.sessions import simulate
 from execledger.trajectories import read_run
 from execledger.trajectories.recording import ModelCall, Recorded
-from tests.journal.runs import events_of, retold, summed, written
+from tests.core.stories import text
+from tests.journal.runs import TASK, events_of, retold, returning, summed, written
 from tests.test_replay import READ, run
 from tests.trajectories.samples import answer, encoded, trajectory, turn
 
@@ -30,10 +33,10 @@ PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=100_000
 """A dollar for a token of input, ten cents if it was cached."""
 
 
-def journal_of(folder: Path, policy: Policy, change: list[Event] | None = None, seed: int = 4) -> JournalRun:
+def journal_of(folder: Path, policy: Policy, change: list[Event] | None = None) -> JournalRun:
     """The journal of a session under ``policy``, its end replaced by ``change``."""
     (folder / "repo").mkdir()
-    events = events_of(retold(simulate(folder / "repo", seed), policy))
+    events = events_of(retold(simulate(folder / "repo", 4), policy))
     path = written(folder / "journals", [*events[:-1], *change] if change else events)
     return read_journal(str(path), path.read_bytes())
 
@@ -151,8 +154,12 @@ def test_an_estimate_holds_the_views_as_well(tmp_path: Path) -> None:
 
 def test_a_shadow_run_tells_its_false_reuses(tmp_path: Path) -> None:
     """It is base, since nothing was changed; what would have been wrong is known."""
-    journal = journal_of(tmp_path, Policy(shadow=True, preset=Preset.PAPER), seed=9)
-    row = measure(run(READ), journal, PRICES)
+    session = Simulated(Ledger(TASK))
+    for command, output in (("cat a.py", text(20)), ("./build", ""), ("cat a.py", text(20, 100))):
+        truth = Observation(output, exit_status=0)
+        session.took(take(session.ledger, Action(command, "/repo"), returning(truth)), truth)
+    path = written(tmp_path, events_of(retold(session, Policy(shadow=True, preset=Preset.PAPER))))
+    row = measure(run(READ), read_journal(str(path), path.read_bytes()), PRICES)
     assert (row.arm, row.preset, row.suppressed, row.false_reuses) == ("base", "", 0, 1)
 
 
