@@ -515,3 +515,59 @@ def test_the_next_attempt_is_not_elided_for_another_rule() -> None:
     decision = batch.decide(action)
     shown = story.ledger.compare(action, decision, Observation(text(20), exit_status=0))
     assert (decision.rule, shown.kind) == ("pending-writes", "full")
+
+
+# "Commands used to configure the environment, reproduce the reported problem, generate or submit a repair, or follow
+# newly observed errors are always allowed."
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "/repo/a.py", line 3, in run\nValueError: no\n'
+LOOKS = [
+    "cat a.py",
+    "sed -n '2,19p' a.py",
+    "grep -n value a.py",
+    "cat a.py b.py",
+    "cat b.py; cat a.py",
+    "cat a.py | grep value",
+    "wc -l a.py b.py && head -n 15 a.py",
+    "grep -n value $X a.py",
+]
+"""Looks at a file that an error names."""
+
+
+@BOTH
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("look", LOOKS)
+def test_any_look_at_a_file_that_a_new_error_names_is_run_and_shown(look: str, sealed: bool, policy: Policy) -> None:
+    """By whatever command: without a reference before or after running, and without a nudge."""
+    story = Story(policy=policy, sealed=sealed)
+    story.do(look, text(20))
+    story.do("grep -rn Traceback log.d", TRACEBACK)
+    step = story.do(look, text(20))
+    assert (step.decision, step.shown.kind) == (Allow("new-error", ("the error at step 1 names /repo/a.py",)), "full")
+
+
+@BOTH
+def test_looks_at_other_files_are_judged_as_always(policy: Policy) -> None:
+    """An error is new for three results, and speaks of the files that it names."""
+    story = Story(policy=policy, sealed=True)
+    commands = ("grep -n value b.py", "grep -rn value src", "grep -n value a.py")
+    for at, command in enumerate(commands):
+        story.do(command, text(20, 100 * at))
+    story.do("grep -rn Traceback log.d", TRACEBACK)
+    story.idle(2)
+    assert [story.ask(command).rule for command in commands] == ["repeat", "repeat", "new-error"]
+    story.idle(1)
+    assert story.ask("grep -n value a.py").rule == "repeat"
+
+
+def test_a_look_that_follows_an_error_is_not_elided_for_another_rule() -> None:
+    """Behind something that may write in the same turn it is allowed by that, and shown in full all the same."""
+    story = Story()
+    story.do("cat a.py", text(20))
+    story.do("python repro.py", TRACEBACK, 1)
+    batch = Batch(story.ledger)
+    batch.decide(story.action("./generate"))
+    action = story.action("cat a.py")
+    decision = batch.decide(action)
+    shown = story.ledger.compare(action, decision, Observation(text(20), exit_status=0))
+    assert (decision.rule, shown.kind) == ("pending-writes", "full")

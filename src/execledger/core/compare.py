@@ -16,7 +16,7 @@ from execledger.core.actions import Action, Observation
 from execledger.core.coverage import Held, cut, told
 from execledger.core.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
 from execledger.core.fingerprint import alike, fingerprint
-from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION
+from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, followed_error
 from execledger.core.policy import Preset
 from execledger.core.records import Category, CommandRecord, Lines
 from execledger.core.seen import passages
@@ -203,12 +203,16 @@ def _reference(ledger: Ledger, record: CommandRecord, shown: Shown, mark: Finger
 
 
 def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: Decision) -> bool:
-    """Only ``verified`` compares after running; a second look, the repair and a spent budget show all of it."""
+    """Only ``verified`` compares after running; shown in full are a second look, the repair, what follows an error, and
+    everything once the interventions are spent."""
     policy = ledger.policy
     if policy.preset is not Preset.VERIFIED or ledger.interventions >= policy.max_interventions:
         return False
-    shown = decision.rule in (SECOND_LOOK, SUBMISSION, NEW_ERROR)
-    return not shown and ledger.second_looks.owed(action.thread, record) is None
+    if decision.rule in (SECOND_LOOK, SUBMISSION, NEW_ERROR):
+        return False
+    # Another rule may have allowed it.
+    owed = ledger.second_looks.owed(action.thread, record)
+    return owed is None and followed_error(ledger, action.thread, record) is None
 
 
 def _equal(ledger: Ledger, step: int, mark: Fingerprint) -> bool:

@@ -62,11 +62,11 @@ class Case(Struct, frozen=True):
         result = self.ledger.results[step]
         return result.kind != "reference" and result.thread == self.action.thread and step in self.visible
 
-    def since(self, step: int) -> float:
-        """How many calls of this conversation ago ``step`` was; of another conversation it is endlessly long ago."""
-        result = self.ledger.results[step]
-        same = result.thread == self.action.thread
-        return self.ledger.calls(self.action.thread) - result.ordinal if same else math.inf
+
+def calls_since(ledger: Ledger, thread: str, step: int) -> float:
+    """How many calls of ``thread`` ago ``step`` was; of another conversation it is endlessly long ago."""
+    result = ledger.results[step]
+    return ledger.calls(thread) - result.ordinal if result.thread == thread else math.inf
 
 
 def decide(ledger: Ledger, action: Action, record: CommandRecord, visible: Container[int], sealed: bool) -> Decision:
@@ -119,16 +119,21 @@ def second_look(case: Case) -> Decision | None:
 
 
 def new_error(case: Case) -> Decision | None:
-    """Any look at a file that a recent error names is always allowed: reads, searches, compounds of them."""
-    record, ledger = case.record, case.ledger
-    recent = [one for one in ledger.errors if case.since(one[0]) <= ledger.policy.error_window]
-    if not recent or record.category not in (Category.INSPECT, Category.SEARCH):
+    """Looking at a file that a recent error names is always allowed."""
+    followed = followed_error(case.ledger, case.action.thread, case.record)
+    return None if followed is None else Allow(NEW_ERROR, (f"the error at step {followed[0]} names {followed[1]}",))
+
+
+def followed_error(ledger: Ledger, thread: str, record: CommandRecord) -> tuple[int, str] | None:
+    """The step with a recent error that names a file which ``record`` looks at, and that file."""
+    if record.effects is not Effects.NONE:
         return None
-    files = (*((record.view.path,) if record.view else ()), *record.looks_at[:MAX_FILES])
-    for step, error in recent:
-        named = next((path for path in files if names(error, path)), None)
-        if named is not None:
-            return Allow(NEW_ERROR, (f"the error at step {step} names {named}",))
+    looked_at = (*((record.view.path,) if record.view is not None else ()), *record.looks_at[:MAX_FILES])
+    for step, error in ledger.errors:
+        if calls_since(ledger, thread, step) <= ledger.policy.error_window:
+            named = next((path for path in looked_at if names(error, path)), None)
+            if named is not None:
+                return step, named
     return None
 
 
@@ -260,7 +265,7 @@ def _nudge(case: Case, rule: str, step: int | None) -> Decision | None:
     if ledger.nudges >= ledger.policy.max_nudges:
         return Allow("nudge-cap", (f"nudges: {ledger.nudges}",))
     last = ledger.last_nudge.get(case.action.thread)
-    if last is not None and case.since(last) <= ledger.policy.nudge_cooldown:
+    if last is not None and calls_since(ledger, case.action.thread, last) <= ledger.policy.nudge_cooldown:
         return Allow("cool-down", (f"last nudge at step {last}",))
     return Nudge(rule, (f"same command at step {step}", reason), (step,))
 

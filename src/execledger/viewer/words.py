@@ -14,7 +14,7 @@ REASONS = {
     "loop": "the same command ran a few calls ago, and no file was edited in between",
     "modification": "it changes files, and the change is recorded",
     "new": "nothing like it was seen before",
-    "new-error": "an error just named the file that it reads",
+    "new-error": "an error just named a file that it looks at",
     "no-shim": "nothing without effects can take its place",
     "not-governed": "Ledger was not there when it was proposed",
     "nudge-cap": "it repeats an earlier command, but enough remarks were made in this task",
