@@ -76,7 +76,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], MiniRun]:
 # The other formats are run to their end with Ledger, in test_mini_wrapped.
 @pytest.mark.parametrize(
     "message_format",
-    ["openrouter", "chat", "anthropic", *(pytest.param(one, marks=pytest.mark.long) for one in ("responses", "text"))],
+    ["openrouter", "anthropic", *(pytest.param(one, marks=pytest.mark.long) for one in ("chat", "responses", "text"))],
 )
 def test_every_format_runs_to_its_end(message_format: str, runs: Callable[[str], MiniRun]) -> None:
     """In each format the agent runs the commands in order, and each request is a prefix of the next."""
@@ -94,7 +94,7 @@ def test_every_format_runs_to_its_end(message_format: str, runs: Callable[[str],
 
 def test_the_agent_is_shown_what_its_commands_printed(runs: Callable[[str], MiniRun]) -> None:
     """The results of several calls of one turn come back as tool results, each to its own call."""
-    run = runs("chat")
+    run = runs("openrouter")
     results = {item.call: item.text for item in run.requests[-1].items if item.speaker == "tool"}
     assert list(results) == ["call_0_0", "call_0_1", "call_2_0", "call_3_0"]
     assert ("class Inventory" in results["call_0_0"], "test_inventory.py" in results["call_0_1"]) == (True, True)

@@ -87,7 +87,7 @@ def sites(folder: Path, preset: str) -> dict[CallSite, int]:
 
 @pytest.mark.guarantee("fail-open", "append-only")
 @pytest.mark.parametrize("preset", ["paper", "verified"])
-@pytest.mark.parametrize("share", [pytest.param(7, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
+@pytest.mark.parametrize("share", [pytest.param(12, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
 def test_a_fault_anywhere_never_stops_or_changes_a_conversation(tmp_path: Path, preset: str, share: int) -> None:
     """Whatever call fails, first time or last: every request arrives, grows, and answers each call once."""
     asked = [command for commands in TURNS for command in commands]

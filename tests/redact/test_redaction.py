@@ -285,7 +285,7 @@ for number, piece in enumerate(pieces):
 
 def test_long_texts_of_beginnings_are_no_trap(full: bool) -> None:
     """Texts of nothing but beginnings of secrets are worked through: a search that backtracks would take hours."""
-    size, step, pieces = (1_000_000, 3, BEGINNINGS) if full else (60_000, 4, BEGINNINGS[::2])
+    size, step, pieces = (1_000_000, 3, BEGINNINGS) if full else (30_000, 4, BEGINNINGS[::2])
     command = [sys.executable, "-c", LONG_TEXTS, str(size), str(step)]
     subprocess.run(command, input="\0".join(pieces), text=True, check=True, timeout=3600 if full else 300)
 
