@@ -89,10 +89,10 @@ def test_a_relative_directory_is_refused(
 
 def test_words_for_people(execledger: Execledger) -> None:
     """One fact per line."""
-    called = execledger("explain", "cd src; sed -n '5,9p' a.py; cat b.py; frobnicate > c.py", "--cwd", "/repo")
+    called = execledger("explain", "cd src && sed -n '5,9p' a.py && cat b.py && frobnicate > c.py", "--cwd", "/repo")
     assert called.out == snapshot("""\
 category:   modify
-normalized: cd src; sed -n 5,9p a.py; cat b.py; frobnicate >c.py
+normalized: cd /repo/src && sed -n 5,9p a.py && cat b.py && frobnicate >c.py
 reads:      /repo/src/a.py 5-9
 reads:      /repo/src/b.py
 writes:     /repo/src/c.py

@@ -216,8 +216,8 @@ def test_a_journal_tells_what_was_decided_then(execledger: Execledger, run: str)
             "refers to: call 0: cat a.py",
             "compared:  no, it was reused before running",
             """\
-shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-9 of a.py are as shown by `cat
-a.py`, 1 command ago. Repeat it to see it again.]\
+shown:     reference: [Ledger: not run, no change of a.py was recorded. Lines 5-9 of a.py are as
+shown by `cat a.py`, 1 command ago. Repeat it to see it again.]\
 """,
             "today:     the same",
             "<execution_state>",

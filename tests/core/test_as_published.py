@@ -571,3 +571,21 @@ def test_a_look_that_follows_an_error_is_not_elided_for_another_rule() -> None:
     decision = batch.decide(action)
     shown = story.ledger.compare(action, decision, Observation(text(20), exit_status=0))
     assert (decision.rule, shown.kind) == ("pending-writes", "full")
+
+
+# "REUSE suppresses the command and returns a reference to a still-visible result from an earlier equivalent
+# interaction."
+
+
+def test_a_reference_claims_no_more_than_what_was_recorded() -> None:
+    """Something of unknown effects may have changed the file, so it is not said that it has not changed."""
+    story = Story(policy=PAPER)
+    story.do("cat a.py", text(20))
+    story.do("grep -rn value .", text(20))
+    story.do("./generate")
+    assert [story.do(command).shown.text for command in ("cat a.py", "grep -rn value .")] == [
+        "[Ledger: not run, no change of a.py was recorded. Lines 1-20 of a.py are as shown by `cat a.py`, "
+        "3 commands ago. Repeat it to see it again.]",
+        "[Ledger: not run, no change of a file was recorded since, scratch files aside. Its output is the same as that "
+        "of `grep -rn value .`, 3 commands ago. Repeat it to see it again.]",
+    ]

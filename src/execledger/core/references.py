@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MARK = "[Ledger: "
 """How every reference and remark begins."""
+NO_CHANGE, ASIDE = "no change of a file was recorded", "scratch files aside"
+"""What the global change counter tells where it has not moved."""
 NOT_ANSWERED = f"{MARK}this command was not run. Please repeat it.]"
 """The answer to a suppressed command whose reference can't be given any more."""
 
@@ -70,19 +72,19 @@ def _shown_by(ledger: Ledger, path: str, lines: tuple[Told, ...], steps: tuple[i
 
 
 def suppressed(ledger: Ledger, record: CommandRecord, decision: Reuse) -> str:
-    """The reference that answers a command that was not run."""
+    """The reference that answers a command that was not run; change counters only tell that no change was recorded."""
     result = ledger.results[decision.refers_to[0]]
+    published = ledger.policy.preset is Preset.PAPER
     status = f" Exit status {result.exit_status}." if result.exit_status not in (0, None) else ""
     if record.view is not None and decision.lines:
         path = record.view.path
         # Lines that a later run has confirmed may be in a result that is older than a change elsewhere in the file.
-        confirmed = ledger.policy.preset is Preset.VERIFIED and any(
-            ledger.results[step].clock != ledger.clock for step in decision.refers_to
-        )
-        reason = "its output is known" if confirmed else f"{_named(ledger, path)} has not changed"
+        confirmed = any(ledger.results[step].clock != ledger.clock for step in decision.refers_to)
+        unchanged = "its output is known" if confirmed else f"{_named(ledger, path)} has not changed"
+        reason = f"no change of {_named(ledger, path)} was recorded" if published else unchanged
         claim = _shown_by(ledger, path, decision.lines, decision.refers_to)
     else:
-        reason = "nothing has changed since"
+        reason = f"{NO_CHANGE} since, {ASIDE}" if published else "nothing has changed since"
         claim = f"Its output is the same as that of {_target(ledger, decision.refers_to[0], 60)}"
     return f"{MARK}not run, {reason}. {claim}.{status} Repeat it to see it again.]"
 
@@ -104,6 +106,5 @@ def remark(ledger: Ledger, rule: str, step: int) -> str:
     result = ledger.results[step]
     back = ago(ledger.calls(result.thread) - result.ordinal)
     if ledger.policy.preset is Preset.PAPER:
-        unchanged = "no change of a file was recorded in between, scratch files aside"
-        return f"{MARK}this may repeat earlier work. The same {what} ran {back}, and {unchanged}.]"
+        return f"{MARK}this may repeat earlier work. The same {what} ran {back}, and {NO_CHANGE} in between, {ASIDE}.]"
     return f"{MARK}the same {what} gave the same result {back}, and you have edited no file in between.]"
