@@ -41,23 +41,6 @@ def demo() -> Iterator[Page]:
         yield asked
 
 
-@pytest.fixture(scope="module")
-def kept(chromium: Browser) -> Iterator[Tab]:
-    """A tab that stays open from test to test, since each load of the page takes half a second."""
-    with opened_tab(chromium) as opened:
-        yield opened
-
-
-@pytest.fixture
-def tab(kept: Tab, demo: Page) -> Iterator[Tab]:
-    """The tab on the demo's viewer, where it may still be, or on nothing: other viewers have ended with their test."""
-    if not kept.page.url.startswith(base(demo)):
-        kept.open("about:blank", "")
-        kept.wrongs.clear()
-    yield kept
-    assert kept.wrongs == []
-
-
 def base(asked: Page) -> str:
     """The address of the page."""
     return f"http://127.0.0.1:{asked.port}/"
@@ -119,7 +102,7 @@ def test_a_run_is_played_and_paused(tab: Tab, demo: Page) -> None:
     tab.open(base(demo), run(DEMO, 5))
     tab.at(5)
     tab.press("p")
-    tab.at(7)
+    tab.find(".play", "Pause").wait_for()
     tab.press("p")
     tab.find(".play", "Play").wait_for()
     tab.press("G", "k", "p")
