@@ -330,3 +330,12 @@ def test_the_whole_output_of_another_range_is_called_the_same_output() -> None:
     assert shown(story.do("sed -n '1,20p' a.py", text(20))) == (
         "[Ledger: output omitted. It is the same as that of `sed -n '21,40p' a.py`, 2 commands ago.]"
     )
+
+
+@pytest.mark.parametrize("again", ["cat a.py", "head -c 99999 a.py"])
+def test_an_equal_output_without_places_is_not_referred_to_past_a_newer_read(again: str) -> None:
+    """The file was changed by others, looked at, and changed back: the model would take the newer lines."""
+    story = Story()
+    story.do(again, text(20))
+    story.do("sed -n '5,9p' a.py", text(5, 50))
+    assert story.do("head -c 99999 a.py", text(20)).shown.kind != "reference"

@@ -13,6 +13,7 @@ from tests.support.believer.displays import PLAIN, Last, Part, Selection, Span, 
 from tests.support.believer.judge import Misled, Reader, Truth
 from tests.support.believer.reads import TRUE
 from tests.support.believer.session import Report, play
+from tests.support.tagged.session import play as play_tagged
 
 SHORT, FEW, LONG = 40, 25, 1_000
 """Sessions of the short forms and of the long one."""
@@ -35,6 +36,17 @@ def test_no_reference_to_what_a_tool_showed_misleads(full: bool, figure: Callabl
     """The same where most reads are calls of a tool that numbers lines, joins them, and cuts long ones."""
     reports = attack(range(LONG if full else FEW), tools=True)
     figure(f"0 misleading of {count(reports, 'references'):,} references among reads of a tool")
+
+
+@GNU
+@pytest.mark.guarantee("false-reuse", "visibility")
+def test_no_reference_misleads_where_every_line_is_tagged(full: bool, figure: Callable[[str], None]) -> None:
+    """A second attack with a judge of its own: tags in the lines tell which were seen, whatever printed them."""
+    reports = [play_tagged(seed) for seed in range(LONG if full else FEW)]
+    references = sum(report.references for report in reports)
+    assert references > len(reports) // 2
+    assert [(report.seed, report.faults) for report in reports if report.faults] == []
+    figure(f"0 misleading of {references:,} references among tagged lines")
 
 
 @GNU

@@ -154,6 +154,12 @@ def _newest(
         return False
     if path:
         return seen is None or not seen.shown_since(step, visible)
+    # Whose lines have no places here may be shown at theirs by a newer read.
+    referred = ledger.results[step].record.view
+    names = (*record.shows, *((referred.path,) if referred is not None else ()))
+    shown = (ledger.seen(action.thread, name) for name in names)
+    if any(found is not None and found.shown_since(step, visible) for found in shown):
+        return False
     sighted = ledger.sighted(action, record, observation.output)
     return not any(found.any_contradicted(hits, visible, step) for found, hits in sighted)
 
