@@ -1,6 +1,6 @@
 """Redundant snippet re-reads by brute force, from the definition in docs/metrics.md.
 
-Nothing here is Ledger's: whoever asks says which lines a command returned, of which files, under which numbers.
+Nothing here is Ledger's: the caller says which lines a command returned, of which files, under which numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Piece(NamedTuple):
     """Lines that a command returned one after the other."""
 
     files: frozenset[str]
-    """The files that they may be of, without folders; "" stands for any."""
+    """The files that they may be of, without folders; "" means any file."""
     lines: tuple[tuple[int | None, str], ...]
     """The line number that is printed in front of each, where there is one, and the text."""
 

@@ -102,7 +102,7 @@ class Places:
         self._shown: dict[str, dict[int, str]] = {}
 
     def take(self, call: Replayed, returned: list[Piece]) -> tuple[bool, bool]:
-        """Whether a read repeats lines of these reads, and whether only such as stood at another place."""
+        """Whether a read repeats lines of these reads, and whether only lines that were at another place."""
         if call.record.effects is not Effects.NONE:
             self._truth = Truth()
             self._shown.clear()

@@ -26,7 +26,7 @@ from execledger.trajectories.recording import Recorded, Run
 INHERITED = Allow("inherited")
 """What stands for a decision where a thread was born with a call."""
 RECORDED = Allow("recorded")
-"""What stands for a decision where Ledger took no part."""
+"""Decision of a call in which Ledger took no part."""
 
 
 class Line(Struct, frozen=True):

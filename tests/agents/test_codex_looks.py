@@ -69,7 +69,7 @@ def test_what_is_looked_at(call: ToolCall, action: Call) -> None:
 
 
 def test_a_slice_is_a_read_of_its_lines() -> None:
-    """Numbers, places and the end of the file are told; whether the last line ends with a newline is not."""
+    """Numbers, places and the end of the file are known; whether the last line ends with a newline is not."""
     part = look("read_file", file_path=PATH, offset=5, limit=3)
     assert shown_by(part, "L5: \nL6: class A:\nL7:     x: int") == Returned(
         (("", "class A:", "    x: int"),), ((5, 6, 7),), (Lines(5, 7),), None, newline=None

@@ -206,7 +206,7 @@ class Stage:
                     yield f"the model is shown {text!r}"
 
     def _above(self, message: Message, whole: list[str]) -> bool:
-        """The lines of an output stand in those that its reference names."""
+        """The lines of an output are among those that its reference names."""
         named = re.findall(r"`([^`]+)`, \d+ commands? ago", text_of(message))
         shown = {line for call in whole if command_of(call) in named for line in self._lines(call)}
         return bool(named) and shown.issuperset(self._lines(message["tool_call_id"]))

@@ -77,7 +77,7 @@ def test_torn_and_foreign_files_are_named_and_counted(tmp_path: Path) -> None:
 
 
 def test_recorded_runs_of_agents_are_pointed_to_replay(tmp_path: Path) -> None:
-    """Where there are none yet, where there are only those, and where they stand beside journals."""
+    """Where there are none yet, where there are only those, and where they are beside journals."""
     for name in ("notes.txt", "run.traj.json"):
         (tmp_path / name).write_text('{"trajectory_format": "mini-swe-agent-1.1", "messages": []}')
         with pytest.raises(LedgerError) as caught:

@@ -127,7 +127,7 @@ def test_a_call_that_is_not_there_is_named(execledger: Execledger, run: str) -> 
 
 
 def test_a_mistyped_option_is_named(execledger: Execledger, run: str) -> None:
-    """It is no INDEX, wherever it stands."""
+    """It is no INDEX at any position."""
     for arguments in ((run, "0", "--presett", "paper"), ("--presett", "paper", run, "0"), (run, "--presett")):
         status, out, err = execledger("why", *arguments)
         assert (status, out, "No such option" in err, "--presett" in err) == (2, "", True, True)

@@ -131,7 +131,7 @@ def test_a_repeated_test_gets_one_remark(binary: Path, home: CodexHome) -> None:
 
 
 def test_the_view_is_the_last_word(binary: Path, home: CodexHome) -> None:
-    """From the first request on, the model is told its task and what it has seen, in a message codex never hears of."""
+    """From the first request on, the model input ends with the state view, which Codex does not record."""
     with Stage(binary, home, turns(cat(INVENTORY), shell(f"head -n 5 {TESTS}"), DONE)) as stage:
         stage.run("Fix it.")
     stage.check()

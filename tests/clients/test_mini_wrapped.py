@@ -67,7 +67,7 @@ def check_wire(requests: list[Request]) -> None:
         before, after = without_view(one), without_view(following)
         assert after[: len(before)] == before
         size = sum(map(len, prompt_parts(one.body, before)))
-        # Whole blocks are cached; a view inside the last item stands before the end of its JSON.
+        # Whole blocks are cached; a view inside the last item precedes the end of its JSON.
         assert size - len('"]') <= following.usage.cached * BYTES_PER_TOKEN + BLOCK
 
 

@@ -211,7 +211,7 @@ def test_what_is_not_known_to_create_a_file_changes_one(command: str, call: Call
 @BOTH
 @pytest.mark.parametrize("path", ["/tmp/x.py", "build/tmp/x.c", "a.py.bak", "a.py.orig", "a.py~", "fix.patch", "x.log"])
 def test_backups_and_what_lies_in_a_scratch_folder_are_left_out(path: str, policy: Policy) -> None:
-    """By extension and by place, whoever made them."""
+    """By extension and by place, whether or not the run created them."""
     story = Story(policy=policy)
     story.do(f"sed -i s/1/2/ {path}")
     assert (unmoved(story), modified(story)) == (True, [])

@@ -156,11 +156,11 @@ def test_telling_of_a_fault_may_fail() -> None:
 @pytest.mark.guarantee("fail-open", "false-reuse")
 @pytest.mark.parametrize("preset", ["verified", "paper"])
 def test_whatever_fails_the_library_raises_nothing_and_misleads_nobody(preset: str, full: bool) -> None:
-    """Each call of ours fails at its first and last time: every result is shown, or stands in full before it."""
+    """Each call of ours fails at its first and last time: every result is shown, or an earlier one in full."""
     clean = new(preset)
     reached = call_sites(lambda: play(clean))
     assert "reference" in [step.shown.kind for step in clean.steps]
-    # What these call guards itself, and no guard stands around the guards: only the call as such would fail.
+    # What these call is guarded, and the guards are not: only the call as such would fail.
     guards = {"take", "complete", "not_understood"}
     guards |= {f"Ledger.{name}" for name in ("govern", "compare", "inform", "record", "classify")}
     inside = {site: times for site, times in reached.items() if site.caller.co_qualname not in guards}
@@ -182,7 +182,7 @@ def test_whatever_fails_the_library_raises_nothing_and_misleads_nobody(preset: s
 
 
 def test_the_first_faults_are_kept_without_secrets() -> None:
-    """Where, of which class, and with which message: for whoever has no journal to look into."""
+    """Where, of which class, and with which message: for users without a journal."""
     faults = Faults()
     secret = "sk-" + "ant-api03-0123456789abcdef"
     faults.note("govern", ValueError(f"no {secret}"))

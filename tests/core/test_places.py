@@ -193,7 +193,7 @@ def test_an_equal_result_that_a_newer_one_contradicts_is_not_referred_to() -> No
     ],
 )
 def test_a_command_whose_newest_result_is_another_is_not_referred_to(command: str, output: str, other: str) -> None:
-    """Whoever looks for that command finds the newer result, which says otherwise."""
+    """A reader who looks for that command finds the newer, different result."""
     story = story_of((command, output), (command, other))
     assert shown(story.do(command, output)) == "full"
     assert shown(story.do(command, output)) != "full"
@@ -224,7 +224,7 @@ LOOKS = (
     ("python -m pytest", 'File "/repo/a.py", line 20, in test\n    other\n'),
     ("wc -l a.py", "41 a.py\n"),
 )
-"""Looks at a file of which it can't be told which lines they show."""
+"""Looks at a file whose places are unknown."""
 
 
 @pytest.mark.parametrize("undo", ["git checkout a.py", "python -c \"open('a.py', 'w').write(OLD)\"", "git stash"])

@@ -60,7 +60,7 @@ def test_a_folder_and_any_file_reach_every_file(changed: str, seen: str) -> None
 
 
 def test_only_what_is_visible_on_the_thread_counts() -> None:
-    """A result of another conversation, or one that left the request, is seen by nobody."""
+    """A result of another conversation, or one that left the request, is not visible."""
     found = recency({1: FILE, 9: FILE}, {2: FILE})
     assert (found.since("other", FILE, ALL), found.since("", FILE, range(3, 9))) == (-1, -1)
     found.change(10, FILE)

@@ -122,7 +122,7 @@ def test_structured_tools() -> None:
 
 @pytest.mark.parametrize("preset", list(Preset))
 def test_a_reference_counts_by_what_it_points_at(preset: Preset) -> None:
-    """Nobody knows what a suppressed read would have returned, but that it was returned before is why it was."""
+    """The result of a suppressed read is unknown, but it was suppressed because its lines were returned before."""
     story = Story(sealed=True, policy=Policy(preset=preset, min_output=1, max_share=100.0))
     story.do("cat a.py", text(90))
     for command, output in (
@@ -143,7 +143,7 @@ def test_a_reference_counts_by_what_it_points_at(preset: Preset) -> None:
 
 
 def test_another_conversation_has_not_read_it() -> None:
-    """Each conversation has its own reads, and one that is born with a read did not ask for it."""
+    """Each conversation has its own reads, and an inherited read is not a request."""
     story = Story(policy=Policy(govern=False))
     story.do(*HEAD)
     story.do(*HEAD, thread="sub")
@@ -155,7 +155,7 @@ def test_another_conversation_has_not_read_it() -> None:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a bound the oldest snippets are let go of; the newest are known."""
+    """Beyond a bound the oldest snippets are dropped and the newest kept."""
     monkeypatch.setattr("execledger.core.rereads.MAX_KEPT", 20)
     first, last = ("cat a.py", text(12)), ("cat b.py", text(12, 50))
     assert verdict(first, last, ("tail -n 3 b.py", text(3, 59))) is Reread.COVERED
@@ -195,7 +195,7 @@ def test_counts_of_kinds() -> None:
 
 
 def test_the_folder_does_not_matter() -> None:
-    """A file is told by its name: commands name it relative to folders that are not always known."""
+    """A file is identified by its name: commands name it relative to folders that are not always known."""
     story = Story(policy=Policy(govern=False))
     story.do("cat /repo/lib/a.py", text(9))
     elsewhere = replace(story.steps[0], action=Action("cat a.py", cwd=None))

@@ -69,7 +69,7 @@ def test_folders_above_the_work_do_not_count() -> None:
 )
 def test_names_are_found_however_they_are_printed(text: str, name: str) -> None:
     """In listings, hits, tracebacks, diffs, colours and sentences."""
-    # Behind a colour's sign a name that begins with another word can't be told from that word.
+    # Behind a colour's sign a name that begins with another word can't be distinguished from that word.
     assert name in mentioned(text.format(name)) or (text.startswith("\x1b") and not name.startswith(("re", "de")))
 
 

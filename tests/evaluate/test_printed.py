@@ -64,7 +64,7 @@ def test_the_efficiency_table(tables: dict[str, Table]) -> None:
 
 
 def test_more_backbones_than_fit_have_tables_of_their_own() -> None:
-    """Two side by side, as printed; models of one name are told apart."""
+    """Two side by side, as printed; models of one name are distinguished."""
     models = ("openai/gpt-5", "azure/gpt-5", "gpt-5-mini")
     tables = printed_tables([replace(row("a"), model=model, agent="mini 2") for model in models])
     totals = [table for table in tables if table.name.startswith("efficiency")]
@@ -130,7 +130,7 @@ def test_the_published_preset_goes_before_another(rows: list[RunRow]) -> None:
 
 
 def test_what_is_not_known_is_not_in_bold() -> None:
-    """Nobody graded these runs, and one arm was not run."""
+    """These runs are not graded, and one arm was not run."""
     tables = {table.name: table for table in printed_tables([row("a", resolved=None), row("b", resolved=None)])}
     assert list(tables) == ["main", "efficiency"]
     assert texts(tables["main"])[4][2:] == ("unknown → unknown", "-", "-")

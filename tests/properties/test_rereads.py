@@ -18,7 +18,7 @@ from execledger.core.step import take
 from tests.journal.runs import returning
 
 LINES = ("alpha = 1", "beta = alpha + 1", "    return beta", "gamma(alpha, beta)")
-"""What files are made of: few lines, so that the same ones stand in many places."""
+"""What files are made of: few lines, so that the same ones occur in many places."""
 SIGNS = ("}", "")
 """Lines that say nothing."""
 NAMES = ("a.py", "lib/b.py", "lib/c.txt")
@@ -164,7 +164,7 @@ def test_every_verdict_is_that_of_the_definition(session: Session) -> None:
 def test_references_count_as_the_lines_that_they_point_at(preset: Preset, session: Session) -> None:
     """With Ledger a run has the re-reads that it has without it, as long as the agent does the same.
 
-    Files hold no lines that say nothing or stand in other files: a reference may point at an equal result of another
+    Files hold no blank lines and no lines of other files: a reference may point at an equal result of another
     file, and nobody looks at what was not returned.
     """
     files = {name: [f"{line}  # {name}" for line in lines] for name, lines in session[0].items()}

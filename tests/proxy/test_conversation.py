@@ -70,7 +70,7 @@ GREP, LIST = 'grep_files {"pattern": "line"}', 'list_dir {"dir_path": "/repo"}'
     ids=["verified", "sealed", "paper"],
 )
 def test_tools_that_look_at_files_are_governed(how: dict[str, Any], kinds: list[str]) -> None:
-    """A read whose lines stand above, and a search or listing again; a shim is refused, and the call is put back."""
+    """A read whose lines are visible, and a search or listing again; a shim is refused, and the call is put back."""
     for again, kind in zip((READ, PART, GREP, LIST), kinds, strict=True):
         talk = Talk(new_passage(**how))
         talk.run = files

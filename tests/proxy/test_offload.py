@@ -146,17 +146,17 @@ def test_all_at_once_gives_the_same() -> None:
 
 
 class Pause(NamedTuple):
-    """Where the worker stands still in the middle of a history."""
+    """The point in a history at which the worker is paused."""
 
     reached: threading.Event
-    """It stands there."""
+    """The worker is paused."""
     free: threading.Event
     """It may go on."""
 
 
 @pytest.fixture
 def pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pause]:
-    """The worker stands still when it first comes to the call ``c30``."""
+    """Pauses the worker when it first reaches the call ``c30``."""
     paused = Pause(threading.Event(), threading.Event())
     watch = Conversation._watch
 
@@ -182,7 +182,7 @@ def long_body(numbers: Iterable[int], session: str = "") -> tuple[dict[str, str]
 
 
 def during(pause: Pause, work: Callable[[Passage], Coroutine[Any, Any, None]]) -> Passage:
-    """A passage in which ``work`` is begun while the worker stands still in a long history, and ends afterwards."""
+    """A passage in which ``work`` is begun while the worker is paused in a long history, and ends afterwards."""
 
     async def main(worker: Worker) -> Passage:
         store = EditStore(None)
@@ -225,7 +225,7 @@ def test_a_session_is_not_changed_beside_the_worker(pause: Pause) -> None:
 
 
 def test_a_session_that_a_request_waits_for_is_not_let_go(pause: Pause, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others come meanwhile, for which there is no room: both requests are told to the same ledger."""
+    """Others come meanwhile, for which there is no room: both requests use the same ledger."""
     monkeypatch.setattr("execledger.proxy.book.MAX_SESSIONS", 1)
 
     async def again(passage: Passage) -> None:
@@ -242,7 +242,7 @@ def test_a_session_that_a_request_waits_for_is_not_let_go(pause: Pause, monkeypa
 
 
 def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, pause: Pause) -> None:
-    """While the worker stands still in the middle of a history, health and another session are answered."""
+    """While the worker is paused in the middle of a history, health and another session are answered."""
     script = turns(answer(call("exec_command", cmd="ls")), answer(call("exec_command", cmd="ls")))
     rules = Rules(journals=tmp_path / "journals")
 

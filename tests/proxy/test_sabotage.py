@@ -62,7 +62,7 @@ def proposed(talk: Talk) -> list[str]:
 
 
 def misleading(shown: list[Json]) -> list[str]:
-    """Results in a request that are neither as they came nor stand, line for line, in such a one that they name."""
+    """Results in a request that are neither as they came nor contained, line for line, in one that they name."""
     commands = {item["call_id"]: json.loads(item["arguments"])["cmd"] for item in shown if "arguments" in item}
     whole, wrong = list[str](), list[str]()
     for item in shown:

@@ -263,7 +263,7 @@ def test_what_was_redacted_stays(text: str) -> None:
 
 
 def test_a_second_command_has_its_own_arguments() -> None:
-    """A command ends where its program is named again; what stands behind that is still found."""
+    """A command ends where its program is named again; the text after that is still searched."""
     assert redact("curl a:curl -u bob:hunter22 b") == "curl a:curl -u bob:[redacted] b"
     assert redact("curl my-curl -u bob:hunter22") == "curl my-curl -u bob:[redacted]"
 

@@ -182,7 +182,7 @@ def test_a_lost_folder_leaves_no_relative_path(lost: str) -> None:
     ],
 )
 def test_a_write_behind_a_folder_that_may_not_be_there_is_not_certain(command: str) -> None:
-    """Where ``cd`` fails, what stands behind ``;`` runs all the same, and writes elsewhere."""
+    """Where ``cd`` fails, the commands after ``;`` run all the same, and write elsewhere."""
     for write in ("echo x > f", "sed -i 1d f", "touch f", "cat > f <<E\nE"):
         record = ask(command.format(write) if "bash" not in command or "E" not in write else "cd a; touch f")
         assert (record.effects, record.writes, record.creates) == (Effects.UNKNOWN, (), ()), write
@@ -212,7 +212,7 @@ def test_a_write_in_a_folder_that_is_there_for_certain(command: str, path: str) 
 
 @pytest.mark.parametrize("path", ["/proc/self/cwd/f", "/proc/1/root/r/f", "/dev/fd/7"])
 def test_a_write_by_the_name_of_a_process_may_reach_any_file(path: str) -> None:
-    """What these names stand for is known to the process alone."""
+    """These names depend on the process."""
     for command in (f"echo x > {path}", f"cp a {path}", f"sed -i 1d {path}", f"cd {path} && touch f"):
         assert (ask(command).effects, ask(command).writes) == (Effects.UNKNOWN, ()), command
 

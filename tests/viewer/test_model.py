@@ -83,8 +83,8 @@ def test_a_step_in_full() -> None:
             },
             "mark": "reuse",
             "words": (
-                "Reused before running, step 1 answers it: every line that it asks for stands in earlier results, "
-                "and the file has not changed since."
+                "Reused before running, step 1 answers it: earlier results show every line that it asks for, "
+                "and no change of the file was recorded since."
             ),
             "compared": "covered",
             "compared_to": (1,),
@@ -280,7 +280,7 @@ def test_calls_that_a_thread_was_born_with_have_their_place() -> None:
     reading = ReplayReading(run, Policy())
     reading.read()
     assert reading.answer().steps.thread == ["", "child", "child"]
-    assert reading.step(1).words.startswith("Run: the conversation was born with this call")
+    assert reading.step(1).words.startswith("Run: the conversation inherited this call")
     assert reading.over
 
 
@@ -316,14 +316,14 @@ def test_every_rule_has_words() -> None:
             Reuse("repeat", (), ()),
             Shown("full", instead="reference", compared="same"),
             "Run in shadow mode, though an earlier step answers it and it would have been reused: the very same "
-            "command has a result above, and nothing has changed since. In shadow mode nothing was changed; otherwise "
-            "a reference would have stood in place of its output.",
+            "command has a visible result, and no change was recorded since. In shadow mode nothing was changed; "
+            "otherwise a reference would have stood in place of its output.",
         ),
         (
             Reuse("repeat", (), (1,)),
             Shown("reference", compared="different"),
-            "Reused before running, step 1 answers it: the very same command has a result above, and nothing has "
-            "changed since. By the recorded output that is wrong: a false reuse.",
+            "Reused before running, step 1 answers it: the very same command has a visible result, and no "
+            "change was recorded since. By the recorded output that is wrong: a false reuse.",
         ),
     ],
 )

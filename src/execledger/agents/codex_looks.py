@@ -92,7 +92,7 @@ def looked(call: ToolCall, shown: Observation) -> Observation:
 
 
 def _without_cut_lines(shown: Observation) -> Observation:
-    """Marked as cut behind the one line that may have been; where there are more, what was left out is not told."""
+    """Marked as cut behind the one line that may have been; with more such lines, the place of the gap is unknown."""
     gaps: list[int] = []
     at = 0
     for line in shown.output.split("\n"):

@@ -27,7 +27,7 @@ _WAITED = re.compile(
 )
 """The header of ``exec_command`` and ``write_stdin``."""
 _COMMAND = "Command: "
-"""What stands before that header in a few versions, with the command behind it."""
+"""Prefix of that header in a few versions; the command follows it."""
 _ENDED = re.compile(
     r"Exit code: (?P<status>-?\d{1,9})\nWall time: [\d.]+ seconds\n(?:Total output lines: \d+\n)?Output:\n"
 )

@@ -314,7 +314,7 @@ class LedgerModel:
     # Inform
 
     def _followed(self, messages: list[Message]) -> None:
-        """Take in what is new in a request, and find out which results stand in it."""
+        """Take in what is new in a request, and find out which results it contains."""
         if self._begun is not None:
             self._leave_to_parent()
         if self._begun is None or not self._follower.continues(messages):

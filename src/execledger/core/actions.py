@@ -22,7 +22,7 @@ class Read(Struct, frozen=True, tag="read"):
     numbering: str = ""
     """What stands between a line's number and its text; "" if the tool prints no numbers."""
     prefix: str = ""
-    """What stands before a line's number, such as the ``L`` of ``L12: text``."""
+    """Prefix of a line's number, such as the ``L`` of ``L12: text``."""
     form: str = ""
     """The tool, if it joins lines with newlines, so that none ends the last one, and may alter some of their bytes."""
 

@@ -36,6 +36,6 @@ class Batch:
         before, self.pending = self.pending, True
         held = before and self._ledger.policy.govern
         decision = PENDING if held else self._ledger.govern(action, self._visible, self.sealed)
-        # Only now it is known that it may not write: where something fails, the next calls stand behind a write.
+        # Cleared only here: if a statement above fails, later calls are treated as following a write.
         self.pending = before or self._ledger.classify(action).may_write
         return decision

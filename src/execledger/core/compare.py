@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FULL = Shown("full")
 """A result as it came, compared with nothing."""
 UNANSWERED = Shown("reference", references.NOT_ANSWERED)
-"""What stands for a command that was not run where no reference can be given: it asks for the command again."""
+"""Result of a suppressed command for which no reference can be given: it asks for the command again."""
 
 
 def judge(

@@ -398,7 +398,7 @@ class Ledger:
         return [self._seen[thread, one] for one in paths if one.endswith(f"/{path}")]
 
     def _date(self, at: int, step: Step, record: CommandRecord, result: Result, *, placed: bool) -> None:
-        """Note which files the step changed, as far as that can be told, and which its result may show."""
+        """Note which files the step changed, as far as that is known, and which its result may show."""
         action, observation, recency = step.action, step.observation, self._recency
         if result.print is not None:
             changed = {path if path.startswith("/") else ANY for path in record.writes}

@@ -21,7 +21,7 @@ PLAIN = re.compile(r"[\w.-]+", re.ASCII)
 MAX_LOOKS = 64
 """Results before the last change that are asked whether they are visible: if none of these is, no older one is."""
 ANY = ""
-"""The path that stands for any file."""
+"""Placeholder path: any file."""
 ODD = "?"
 """The key of all files whose names may be printed in other letters: every text may name them."""
 

@@ -86,7 +86,7 @@ class View(Struct, frozen=True):
     """The programs that print them, where these treat some bytes in a way of their own, as ``awk``, ``grep`` and ``nl``
     do; "" for ``cat``, ``head``, ``tail`` and ``sed``, which pass the file's bytes on."""
     prefix: str = ""
-    """What stands before a line's number, such as the ``L`` of ``L12: text``."""
+    """Prefix of a line's number, such as the ``L`` of ``L12: text``."""
     joined: bool = False
     """Lines are joined with newlines: whether one ends the file's last line is not shown."""
 

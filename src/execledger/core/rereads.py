@@ -7,8 +7,8 @@ conversation, and are textually unchanged. It counts once, and it is judged by t
   no listings and no differences.
 - Lines are compared without the line number and the file name that a program prints in front of them. Where numbers are
   printed, consecutive lines have consecutive numbers.
-- At least two of the three lines hold a letter or a digit: blank lines and brackets are alike everywhere.
-- Both results must be of the same file, told by its name without the folder, because commands name it relative to
+- At least two of the three lines hold a letter or a digit: blank lines and brackets occur in every file.
+- Both results must be of the same file, identified by its name without the folder, because commands name it relative to
   folders that are not always known. Where a name is not known, the text decides alone.
 - "Earlier" is any time before in the run, whether the result is still visible to the model or not.
 - A command that was answered with a reference counts by the lines that the reference points at.
@@ -45,7 +45,7 @@ MAX_LINES = 5_000
 MAX_KEPT = 100_000
 """Snippets that are kept for each conversation; beyond that the older half is dropped."""
 MAX_NAMES = 8
-"""Files of one command that are told apart; with more, the text decides alone."""
+"""Files of one command that are distinguished; with more, only the text is compared."""
 MAX_FILES = 64
 """Files that one snippet is known to be in; with more, as those of a licence text, only the newest result counts."""
 WORD = re.compile(r"\w")
@@ -55,7 +55,7 @@ LEADING = re.compile(
     r"|(?:(?P<hit>[^\s:]{1,400}):)?(?P<number>\d{1,9}):"
     r"|(?:(?P<beside>[^\s:]{1,400}\.\w+)-)?(?P<place>\d{1,9})-"
 )
-"""What stands in front of a line of ``cat -n``, of a hit of ``grep -n``, and of a line of its context."""
+"""Prefix of a line of ``cat -n``, of a hit of ``grep -n``, and of a line of its context."""
 BREAK = "--"
 """What a search prints between hits that do not adjoin."""
 
@@ -163,7 +163,7 @@ class _Source(Struct, frozen=True):
     """A result that returned a snippet: the newest one, where several did."""
 
     names: frozenset[str]
-    """The files that the snippet may be of; "" stands for any."""
+    """The files that the snippet may be of; "" means any file."""
     step: int
     """The step."""
     read: bool
@@ -176,7 +176,7 @@ class _Result(Struct, frozen=True):
     view: View | None
     """The lines of one file that it showed."""
     names: frozenset[str]
-    """The files that it returned snippets of; "" stands for any."""
+    """The files that it returned snippets of; "" means any file."""
 
 
 class Rereads:
@@ -266,7 +266,7 @@ class _Snippet(Struct, frozen=True):
     """Three consecutive lines that a result returned."""
 
     names: frozenset[str]
-    """The files that they may be of; "" stands for any."""
+    """The files that they may be of; "" means any file."""
     digest: bytes
     """Of their text."""
     first: int

@@ -13,7 +13,7 @@ from execledger.shell import ranges
 
 
 class SecondLooks:
-    """The references after which nobody has looked again yet, by thread and by what they are about."""
+    """References whose free attempt has not been used yet, by thread and by what they are about."""
 
     def __init__(self) -> None:
         """There was no reference yet."""

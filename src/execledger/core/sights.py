@@ -66,14 +66,14 @@ def nameless(action: Action, record: CommandRecord) -> bool:
 
 
 def all_placed(action: Action, output: str) -> bool:
-    """Every line of the output is a hit of one plain search, so that all of it is told by ``sights``."""
+    """Every line of the output is a hit of one plain search, so ``sights`` accounts for all of it."""
     command = " ".join(QUOTED.sub("q", action.command).split())
     plain = action.call is None and PLAIN_SEARCH.fullmatch(command)
     if len(output) > MAX_RESULT or not (plain or isinstance(action.call, Search)):
         return False
     lines = [line for line in output.split("\n") if line and line != "--"]
     hits = list(map(HIT.match, lines))
-    # Among lines of context of several files, what is name and what is text can't be told for certain.
+    # Among lines of context of several files, the boundary between name and text is ambiguous.
     alike = len({bool(hit and hit[1]) for hit in hits}) == 1
     return alike and (all(hits) or sum(1 for _ in _hits(output)) == len(lines))
 

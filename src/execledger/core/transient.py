@@ -36,7 +36,7 @@ HINTS = tuple(
 )
 """Every name in ``NAMES`` has one of these in it."""
 WORD = re.compile(r"[\w.-]+")
-"""A file name as outputs print it, with signs that may stand around it."""
+"""A file name as outputs print it, with the punctuation that may surround it."""
 PLAIN = re.compile(r"[\w.](?:[\w.-]*[\w-])?", re.ASCII)
 """A file name that is found wherever it is mentioned."""
 MAX_NAME = 255
@@ -73,7 +73,7 @@ def mentioned(text: str) -> Iterator[str]:
                 start -= 1
             found = WORD.match(text, start)
             assert found is not None, "a hint is part of a word"
-            # Signs may stand before it, as in a diff or in colours, and the end of a sentence behind it.
+            # Punctuation may precede it, as in a diff or a colour sequence, and end a sentence after it.
             for name in (found[0].lstrip("-").rstrip("."), text[at : found.end()].rstrip(".")):
                 if len(name) <= MAX_NAME and scratch_name(name):
                     yield name

@@ -18,7 +18,7 @@ from execledger.evaluate.study import Study, Trial
 TAIL = 8000
 """How many bytes of a log are looked at for the reason of a failure."""
 _LONGEST = 400
-"""How many characters of it are told."""
+"""Characters of it that are reported."""
 _DRAWN = re.compile("[\u2500-\u257f]")
 """A character of tables, panels and progress bars."""
 _ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Expired)(?::|$)")

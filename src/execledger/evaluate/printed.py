@@ -1,6 +1,6 @@
 """The paper's four tables as it prints them: the same rows and columns, backbones side by side, the best in bold.
 
-They show the base and the arms of the preset ``paper``; arms of another preset stand in for those that were not run.
+They show the base and the arms of the preset ``paper``; arms of another preset replace those that were not run.
 Everything else that is known, with intervals and sub-counts, is in the full form (``tables``).
 """
 

@@ -36,7 +36,7 @@ class Table(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     """The headings of its columns."""
     groups: tuple[tuple[str, int], ...] = ()
-    """Headings above those: each stands over so many columns, and all of them together over every column."""
+    """Headings above those: each spans that many columns, and together they span all columns."""
     left: int = 1
     """How many columns, from the left, hold words; the others hold figures."""
     wide: bool = False

@@ -65,13 +65,13 @@ class Claims:
         self._files: dict[str, _LockFile] = {}
         """The lock files in use, by folder."""
         self._given_up: deque[Claim] = deque()
-        """Claims that are to be released by whoever holds the mutex."""
+        """Claims to be released by the thread that holds the mutex."""
         self._mutex = threading.Lock()
         """Protects the lock files, and keeps one of them from being opened twice at once."""
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def _begin_anew(self) -> None:
-        """Record locks stay with the parent; whoever held the mutex when it forked is not there to release it."""
+        """Record locks stay with the parent; the thread that held the mutex does not exist in the child."""
         for file in self._files.values():
             file.close()
         self._files, self._given_up, self._mutex = {}, deque(), threading.Lock()
@@ -92,7 +92,7 @@ class Claims:
         self._settle()
 
     def _settle(self) -> None:
-        """Release what was given up; if the mutex is held, whoever holds it does so afterwards."""
+        """Release what was given up; if the mutex is held, the holding thread does so afterwards."""
         while self._given_up and self._mutex.acquire(blocking=False):
             try:
                 while self._given_up:

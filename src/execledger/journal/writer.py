@@ -127,7 +127,7 @@ class Journal:
     def close(self) -> None:
         """Write no more; may be called twice."""
         if self._process != os.getpid():
-            # The claim is the parent's, and so is whoever may have held the lock when this process was forked.
+            # The claim is the parent's, and so is the thread that may have held the lock at the fork.
             self._let_go()
             return
         with self._lock:

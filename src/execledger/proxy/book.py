@@ -65,7 +65,7 @@ class OpenSession(Struct):
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep it from being let go meanwhile."""
+        """Keep it from being evicted meanwhile."""
         self.users += 1
         try:
             yield
@@ -97,7 +97,7 @@ class Book:
         self._at_work: dict[str, None] = {}
         """Sessions that were let go while one of their calls may have been writing."""
         self._ending: dict[int, OpenSession] = {}
-        """Sessions that were let go, and whose journals are not closed yet, by their identity."""
+        """Evicted sessions whose journals are not closed yet, by their identity."""
         self._taken = 0
         self._told: set[str] = set()
 

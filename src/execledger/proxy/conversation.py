@@ -196,7 +196,7 @@ class Conversation:
         targets = self._workspace.steps_of(self._thread, edit.targets)
         shown = Shown("reference", edit.reference) if isinstance(edit, CallEdit) else edit.shown
         output = shown.text if shown.kind == "reference" else observation.output
-        # What a shim was answered, be it a refusal, is not the result of the call that it stands for.
+        # The answer to a shim, a refusal included, is not the result of the call that it replaces.
         failed = observation.failed and not isinstance(edit, CallEdit)
         decision = edit.decision if isinstance(edit.decision, Allow) else replace(edit.decision, refers_to=targets)
         lines = shown.lines if len(targets) == len(edit.targets) else ()
@@ -241,7 +241,7 @@ class Conversation:
             judge = partial(self._judged, turn, batch, call_id, call)
             judged = workspace.session.faults.guarded("govern", judge, None)
             if judged is None:
-                # It is sent to the client, and nobody knows what it does there.
+                # It is sent to the client; its effects are unknown.
                 batch.pending = True
                 self.overlook()
                 return None

@@ -90,7 +90,7 @@ class Worker:
         self._closed = False
 
     async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
-        """The result of ``work``, done with ``lock`` held; whoever waits for it may be cancelled, the work goes on."""
+        """The result of ``work``, done with ``lock`` held; if the waiting request is cancelled, the work goes on."""
         running, lock, ended = _Running(work), lock or asyncio.Lock(), True
         await lock.acquire()
         try:

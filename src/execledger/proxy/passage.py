@@ -189,7 +189,7 @@ class Passage:
         if asking is None:
             return None
         body = yield from _joined(request, asking.items)
-        # The items go out now: they are let go of here, and not kept for as long as the answer takes.
+        # The items are sent now: drop them here instead of keeping them until the answer is complete.
         request.items = ()
         return _Asking(body, conversation, replace(asking, items=[]))
 

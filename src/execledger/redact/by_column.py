@@ -1,7 +1,7 @@
 """Secrets whose names are in another list: the columns of a table or of CSV, an ``INSERT``, several variables at once.
 
-A table begins where no row is before it, and the first secret column of its head stands for all of them: every row is
-looked at once.
+A table begins where no row is before it. Its rows are processed once, at the first secret column of its head, for all
+secret columns.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Layout(NamedTuple):
 
     @property
     def ruled(self) -> bool:
-        """Whether a line of dashes is below the head; without one, a table is told from other text by its cells."""
+        """Whether a line of dashes is below the head; without one, a table is recognised by its cells."""
         return self.delimiter in ("|", "")
 
     def cells(self, row: str) -> list[tuple[int, int]]:

@@ -198,7 +198,7 @@ _SESSION = re.compile("sess|sid|auth|token|csrf|xsrf|jwt|login|remember|secret|k
 
 
 def cookie(text: str, at: int) -> Iterator[Span]:
-    """The values of a cookie header that identify a session, by their name or because nobody would choose them."""
+    """The values of a cookie header that identify a session, by their name or because they look random."""
     header = _COOKIE.match(text, at)
     crumb = None if header is None else _CRUMB.match(text, header.end())
     while crumb is not None:

@@ -190,7 +190,7 @@ _WORDY = re.compile(r"[A-Za-z]++(?:[-_./: ][A-Za-z]++|[-_./: ]\d{1,4}+(?![A-Za-z
 
 
 def is_random(content: str) -> bool:
-    """Whether nobody would choose ``content`` as a name: letters and digits in turn, and no words with a number."""
+    """Whether ``content`` looks random: letters and digits in turn, and no words with a number."""
     return (
         len(content) >= 10
         and not any(map(str.isspace, content[:EXAMINED]))

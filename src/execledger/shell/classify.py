@@ -133,7 +133,7 @@ class _Walk:
                 self.cwd, perhaps = None, False
             self._strict = stops_at_failures(item, self._strict)
             if item.operator == ";":
-                # What stands behind runs also where a folder could not be entered.
+                # The commands after it run even if the folder could not be entered.
                 self._doubted.update(path for path in entered if not self._exists(path))
                 entered.clear()
         self._certain = outer

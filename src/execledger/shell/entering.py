@@ -34,7 +34,7 @@ def stops_at_failures(item: Item, before: bool) -> bool:
 
 
 def goes_on(item: Item) -> bool:
-    """What stands behind ``item`` runs in any case, or else a complaint is shown."""
+    """The commands after ``item`` run in any case, or an error message is shown."""
     if item.operator in (";", "&"):
         return True
     words = item.node.words if isinstance(item.node, Simple) else ()
@@ -45,7 +45,7 @@ def goes_on(item: Item) -> bool:
 def moves(item: Item, behind: tuple[Item, ...]) -> bool:
     """Whether the directory that ``item`` enters is that of all that follows: nothing goes on where it fails."""
     if item.operator == ";" and isinstance(item.node, Simple) and item.node.redirects:
-        # Its complaint is hidden, so a failure could not be told from the output.
+        # Its complaint is hidden, so the output would not show a failure.
         return False
     if item.operator != "||":
         return not item.negated

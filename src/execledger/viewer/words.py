@@ -7,10 +7,10 @@ from execledger.core.decisions import Decision, Nudge, Reuse, Shown
 REASONS = {
     "cap": "Ledger has intervened as often as it may in one task",
     "cool-down": "it repeats an earlier command, but a remark was made only a few calls ago",
-    "covered-read": "every line that it asks for stands in earlier results, and the file has not changed since",
+    "covered-read": "earlier results show every line that it asks for, and no change of the file was recorded since",
     "fault": "Ledger itself failed at judging it, or was off after faults of its own",
     "govern-off": "Ledger only watches in this run",
-    "inherited": "the conversation was born with this call: it was made once, in another one",
+    "inherited": "the conversation inherited this call: it was made once, in another one",
     "loop": "the same command ran a few calls ago, and no file was edited in between",
     "modification": "it changes files, and the change is recorded",
     "new": "nothing like it was seen before",
@@ -20,15 +20,15 @@ REASONS = {
     "nudge-cap": "it repeats an earlier command, but enough remarks were made in this task",
     "opaque": "Ledger does not understand the command well enough to judge it",
     "pending-writes": "an earlier command of the same turn may write, and its outcome was not known yet",
-    "repeat": "the very same command has a result above, and nothing has changed since",
+    "repeat": "the very same command has a visible result, and no change was recorded since",
     "repeated-test": "the same test ran before, and no file was edited in between",
     "reproduction": "it runs a script or inline code, as one does to reproduce a problem",
     "second-look": "a reference stood for this content, and the next look at it is shown in full",
     "setup": "it sets up the environment",
     "submission": "it produces, shows or submits the repair",
     "unfinished": "it was proposed, and no result came back",
-    "unknown-effects": "nobody knows what the program may change",
-    "whole-read": "the whole file stands in an earlier result, and has not changed since",
+    "unknown-effects": "it is not known what the program may change",
+    "whole-read": "an earlier result shows the whole file, and no change of it was recorded since",
 }
 """Why each rule decides as it does, as the end of a sentence."""
 

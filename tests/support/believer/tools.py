@@ -38,7 +38,7 @@ class FileRead:
 
     @property
     def command(self) -> str:
-        """The call as whoever made it remembers it."""
+        """The call as the model wrote it."""
         return f"read_file {json.dumps(json.loads(self.call.text), sort_keys=True, separators=(',', ':'))}"
 
     def answer(self) -> str:

@@ -37,7 +37,7 @@ class Result:
 
 
 class Misled(Exception):
-    """Why whoever believes a reference is wrong."""
+    """Why a reader who believes the reference is wrong."""
 
 
 @dataclass

@@ -37,7 +37,7 @@ TAILS = (
     ),
     *("a:12:b 7-c", "[Ledger: output omitted.]"),
 )
-"""What stands behind a tag: also what a parser may take for something else."""
+"""Texts after a tag, including ones that a parser may misread."""
 WHO = {
     f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b"))
 }
