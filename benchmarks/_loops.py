@@ -13,8 +13,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from benchmarks._peer_runs import Sampled
-from execledger.core.actions import Action, Observation
-from execledger.trajectories import Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.vocabulary.actions import Action, Observation
 
 FOLDER = "/testbed"
 MODULE = "".join(f"    value_{number} = compute(seed={number}, scale={number * 7 % 13})\n" for number in range(1, 61))

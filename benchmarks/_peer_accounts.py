@@ -16,11 +16,11 @@ from msgspec import Struct, field
 from benchmarks._peer_runs import Sampled, arguments_of, result_text
 from benchmarks._peer_truth import Kind, result_of
 from benchmarks.audit import Earlier, borne_out
-from execledger.core.actions import Read
 from execledger.core.govern import SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Policy, Preset
-from execledger.replay import Replayed, new_ledger, replay
-from execledger.trajectories import Run
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, new_ledger, replay
+from execledger.vocabulary.actions import Read
 
 Role: TypeAlias = Literal["ledger", "detector", "compressor"]
 SHELL, FILE_TOOLS = "agents that have a shell only", "agents with a tool for reading files"

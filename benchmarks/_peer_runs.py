@@ -11,10 +11,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from execledger.core.actions import Action, Command, Edit, Observation, Read, Write
+from execledger.agents.formats import read_run
 from execledger.errors import UnreadableRun
-from execledger.trajectories import Run, find_runs, read_run
-from execledger.trajectories.decoding import text_of
+from execledger.runs.decoding import text_of
+from execledger.runs.find import find_runs
+from execledger.runs.recording import Run
+from execledger.vocabulary.actions import Action, Command, Edit, Observation, Read, Write
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 

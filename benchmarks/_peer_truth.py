@@ -29,10 +29,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from benchmarks.audit import Earlier, coverable, identical, placed
-from execledger.core.actions import Observation
-from execledger.core.records import Category, CommandRecord, Effects
 from execledger.core.understand import classify
-from execledger.trajectories import Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.records import Category, CommandRecord, Effects
 
 Kind: TypeAlias = Literal["", "repeat", "covered", "rerun"]
 KINDS: tuple[Kind, ...] = ("repeat", "covered", "rerun")

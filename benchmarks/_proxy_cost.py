@@ -11,12 +11,12 @@ from typing import NamedTuple
 import msgspec
 
 from benchmarks._codex_sessions import CodexSession, Plan, proposal
-from execledger.agents import codex
+from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Book, Rules
+from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
-from execledger.proxy.responses import Responses
 from execledger.testing.model_dialects import Usage
 from execledger.testing.responses_stream import event_frames
 

@@ -16,14 +16,16 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from execledger.core.actions import Observation
+from execledger.agents.formats import read_run
 from execledger.core.compare import eligible
-from execledger.core.decisions import Reuse
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import CHANGED, Category, CommandRecord, Effects, Scope, View
 from execledger.core.understand import classify
-from execledger.replay import Replayed, new_ledger, replay
-from execledger.trajectories import Run, find_runs, read_run
+from execledger.runs.find import find_runs
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, new_ledger, replay
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Reuse
+from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Effects, Scope, View
 
 NEEDS_CORPUS = True
 ANYTHING = "*"

@@ -17,9 +17,9 @@ import time
 import tree_sitter_bash
 from tree_sitter import Language, Parser
 
-from execledger.core.actions import Action, Observation
 from execledger.core.ledger import Ledger
 from execledger.core.step import complete
+from execledger.vocabulary.actions import Action, Observation
 
 STEPS = 5000
 SPAN = 100

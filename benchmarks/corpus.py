@@ -15,13 +15,14 @@ import time
 import msgspec
 from msgspec import Struct, field
 
+from execledger.agents.formats import read_run
 from execledger.cli.replay import cost_rows
 from execledger.errors import UnreadableRun
 from execledger.evaluate.counterfactual import Account, Counterfactual
 from execledger.evaluate.prices import load_prices
-from execledger.replay import new_ledger, replay
-from execledger.tally import Tally
-from execledger.trajectories import find_runs, read_run
+from execledger.runs.find import find_runs
+from execledger.runs.replay import new_ledger, replay
+from execledger.runs.tally import Tally
 
 NEEDS_CORPUS = True
 MAX_GROWTH = 1.5

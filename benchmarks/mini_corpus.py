@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from execledger.trajectories import find_runs
+from execledger.runs.find import find_runs
 
 NEEDS_CORPUS = True
 Message = dict[str, Any]
@@ -76,7 +76,7 @@ def drive(run: Message, options: Message | None) -> list[Message]:
     from minisweagent.agents.default import DefaultAgent
     from minisweagent.models.test_models import DeterministicToolcallModel
 
-    from execledger.agents.mini_swe_agent import LedgerModel
+    from execledger.agents.mini.model import LedgerModel
 
     answers, results = recorded(run)
     template = run["info"]["config"]["model"]["observation_template"]

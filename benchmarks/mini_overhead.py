@@ -42,7 +42,7 @@ def seconds(count: int, wrapped: bool, folder: Path) -> float:
     from minisweagent.environments.local import LocalEnvironment
     from minisweagent.models.test_models import DeterministicToolcallModel
 
-    from execledger.agents.mini_swe_agent import LedgerModel
+    from execledger.agents.mini.model import LedgerModel
 
     inner = DeterministicToolcallModel(outputs=turns(count))
     model = LedgerModel.wrap(inner, journal=str(folder)) if wrapped else inner

@@ -13,8 +13,9 @@ import time
 import tree_sitter_bash
 from tree_sitter import Language, Parser
 
-from execledger.replay import replay
-from execledger.trajectories import find_runs, read_run
+from execledger.agents.formats import read_run
+from execledger.runs.find import find_runs
+from execledger.runs.replay import replay
 
 NEEDS_CORPUS = True
 MAX_RATIO = 10.0

@@ -17,13 +17,15 @@ from msgspec import Struct, field
 
 from benchmarks._reread_truth import Piece, Truth
 from benchmarks.audit import placed
-from execledger.core.actions import Edit, Patch, Search, Write
-from execledger.core.decisions import Step
+from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import CHANGED, CommandRecord, Effects
 from execledger.core.rereads import TITLES, RereadCounts, Rereads
-from execledger.replay import Replayed, replay
-from execledger.trajectories import Recorded, Run, find_runs, read_run
+from execledger.runs.find import find_runs
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.replay import Replayed, replay
+from execledger.vocabulary.actions import Edit, Patch, Search, Write
+from execledger.vocabulary.decisions import Step
+from execledger.vocabulary.records import CHANGED, CommandRecord, Effects
 
 NEEDS_CORPUS = True
 BEFORE = re.compile(r"^ *(\d{1,9})(?:\t|→)|^(?:([^\s:]{1,400}):)?(\d{1,9}):|^(?:([^\s:]{1,400}\.\w+)-)?(\d{1,9})-")

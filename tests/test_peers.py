@@ -33,10 +33,10 @@ from benchmarks._peer_accounts import (
 from benchmarks._peer_runs import NeutralRun, Sample, Sampled, encoded, result_text, sample, shared_out, texts_of
 from benchmarks._peer_truth import Kind, normal_form, truth
 from benchmarks._rivals import GEMINI, HEADROOM, OPENHANDS, NotInstalledError, Rival, command_of, converse, drive
-from execledger.core.actions import Action, Edit, Observation, Read, Search
 from execledger.core.policy import Preset
-from execledger.replay import replay
-from execledger.trajectories import Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.replay import replay
+from execledger.vocabulary.actions import Action, Edit, Observation, Read, Search
 
 CASES = [pytest.param(case, id=case.name) for case in (*loops(), *works())]
 LONG = "".join(f"line {number} of a file that is worth a reference\n" for number in range(40))

@@ -9,15 +9,15 @@
 ``take`` does these steps in order for one action. Importing this package has no side effects.
 """
 
-from execledger.core.actions import Action, Aside, Command, Edit, Observation, Patch, Read, Run, Search, Write
-from execledger.core.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import Category, CommandRecord, Effects
 from execledger.core.step import complete, take
 from execledger.core.understand import classify
 from execledger.errors import LedgerError
+from execledger.vocabulary.actions import Action, Aside, Command, Edit, Observation, Patch, Read, Run, Search, Write
+from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
+from execledger.vocabulary.records import Category, CommandRecord, Effects
 
 __version__ = "0.1.0"
 

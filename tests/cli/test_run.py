@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.mini_launch import check, interpreter_of, remedy
-from execledger.agents.mini_start import MODEL, asked_of, injected, runner_of
+from execledger.agents.mini.launch import check, interpreter_of, remedy
+from execledger.agents.mini.start import MODEL, asked_of, injected, runner_of
 from execledger.errors import LedgerError
 from execledger.extras import requirement
 from tests.cli.conftest import Execledger

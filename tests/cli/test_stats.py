@@ -18,8 +18,8 @@ from execledger.evaluate.net import Net
 from execledger.evaluate.prices import shipped
 from execledger.journal import Ended, Event
 from execledger.journal.events import Counts
+from execledger.runs.find import Source
 from execledger.testing.sessions import simulate
-from execledger.trajectories import Source
 from tests.journal.runs import events_of, plain_step, retold, start, summed, written
 
 RUN: list[Event] = [

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Reuse
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import complete
 from execledger.journal import Event, ViewRendered
 from execledger.journal import recorded as recorded_step
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Reuse
 from tests.cli.conftest import Execledger
 from tests.cli.test_replay import recorded
 from tests.core.stories import numbered, text, wrapped

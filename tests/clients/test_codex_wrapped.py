@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.codex_catalog import direct_tools
-from execledger.agents.supported import CODEX
+from execledger.agents.codex.catalog import direct_tools
+from execledger.agents.registry import CODEX
 from execledger.testing.codex_harness import CodexHome, Provider, run_codex, start_codex
 from execledger.testing.model_dialects import Usage
 from execledger.testing.responses_script import answer, call, custom, refuse, say, tries, turns

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from execledger.agents.chronicle import Chronicle
-from execledger.agents.mini_follower import Follower
-from execledger.agents.mini_messages import Message, text_of
-from execledger.agents.session import Session
+from execledger.agents.mini.follower import Follower
+from execledger.agents.mini.messages import Message, text_of
 from execledger.core.policy import Policy
 from execledger.journal.reader import read_journal, rebuild
+from execledger.session.chronicle import Chronicle
+from execledger.session.session import Session
 from execledger.testing.workshop import TASK, make_repository
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
@@ -22,8 +22,8 @@ pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip
 from minisweagent.agents.interactive import InteractiveAgent, prompt_session
 from minisweagent.models import test_models
 
-from execledger.agents.mini_swe_agent import LedgerModel
-from tests.agents.test_mini_swe_agent import SUBMIT, Contained, turn
+from execledger.agents.mini.model import LedgerModel
+from tests.agents.mini.test_model import SUBMIT, Contained, turn
 
 pytestmark = pytest.mark.clients
 

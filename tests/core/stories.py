@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Container, Sequence
 
-from execledger.core.actions import Action, Call, Observation
-from execledger.core.decisions import Decision, Step
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
+from execledger.vocabulary.actions import Action, Call, Observation
+from execledger.vocabulary.decisions import Decision, Step
 
 HOME = "/repo"
 """Where every story plays."""

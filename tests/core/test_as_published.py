@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Call, Edit, Observation, Patch, Write
 from execledger.core.batch import Batch
-from execledger.core.decisions import Allow, Nudge, Reuse, Shown, Step
 from execledger.core.policy import Policy, Preset
+from execledger.vocabulary.actions import Call, Edit, Observation, Patch, Write
+from execledger.vocabulary.decisions import Allow, Nudge, Reuse, Shown, Step
 from tests.core.stories import Story, text
 
 PAPER = Policy(preset=Preset.PAPER)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Observation
-from execledger.core.decisions import Step
 from execledger.core.policy import Policy
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Step
 from tests.core.stories import Story, numbered, source, text
 
 

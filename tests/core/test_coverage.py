@@ -7,7 +7,7 @@ import pytest
 from execledger.core.coverage import MAX_RUNS, Held, absolute, cover, cut
 from execledger.core.observations import ObservationRecord
 from execledger.core.policy import Policy
-from execledger.core.records import WHOLE, Lines, View
+from execledger.vocabulary.records import WHOLE, Lines, View
 
 
 def record(step: int, *ranges: Lines, end: int | None = None, holder: int | None = None) -> ObservationRecord:

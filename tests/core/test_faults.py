@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from execledger.core import compare, govern, inform
-from execledger.core.actions import Observation
-from execledger.core.decisions import Reuse, Shown
 from execledger.core.faults import MAX_FAULTS, Faults
 from execledger.core.govern import FAULT
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import Effects
 from execledger.core.references import NOT_ANSWERED
 from execledger.core.understand import classify
 from execledger.testing.sabotage import call_sites, sabotaged
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Reuse, Shown
+from execledger.vocabulary.records import Effects
 from tests.core.stories import Story, text
 
 pytestmark = pytest.mark.faults

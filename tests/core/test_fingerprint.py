@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Observation
 from execledger.core.fingerprint import MAX_TIMINGS, alike, digest, fingerprint
+from execledger.vocabulary.actions import Observation
 
 
 def exact(observation: Observation) -> str:

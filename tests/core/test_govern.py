@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Observation, Read
-from execledger.core.decisions import Allow, Nudge, Reuse, Told
 from execledger.core.policy import Policy
+from execledger.vocabulary.actions import Observation, Read
+from execledger.vocabulary.decisions import Allow, Nudge, Reuse, Told
 from tests.core.stories import Story, numbered, source, text
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "/repo/a.py", line 3, in run\nValueError: no\n'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.decisions import Allow, Reuse, Told
 from execledger.core.policy import Policy, Preset
+from execledger.vocabulary.decisions import Allow, Reuse, Told
 from tests.core.stories import Story, text
 
 PAPER = Policy(preset=Preset.PAPER)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from msgspec.structs import replace
 
-from execledger.core.actions import Observation
 from execledger.core.batch import Batch
-from execledger.core.decisions import Allow
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import complete
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Allow
 from tests.core.stories import Story, text
 
 TASK = "You work in a repository.\n\n<pr_description>\nThe sum is off by one.\n</pr_description>\n"

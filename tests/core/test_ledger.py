@@ -6,12 +6,12 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from execledger.core.actions import Action, Edit, Observation, Patch, Write
-from execledger.core.decisions import Allow, Shown, Step
 from execledger.core.ledger import Ledger
 from execledger.core.observations import ObservationRecord
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import Lines
+from execledger.vocabulary.actions import Action, Edit, Observation, Patch, Write
+from execledger.vocabulary.decisions import Allow, Shown, Step
+from execledger.vocabulary.records import Lines
 from tests.core.stories import Story, numbered, source, text
 from tests.core.test_inform import SESSIONS
 

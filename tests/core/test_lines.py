@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Observation
 from execledger.core.lines import Returned, returned, split_lines, split_numbers
-from execledger.core.records import CHANGED, WHOLE, Lines, View
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.records import CHANGED, WHOLE, Lines, View
 from tests.core.stories import numbered
 
 A = View("/repo/a.py", (WHOLE,))

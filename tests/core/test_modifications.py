@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from execledger.core.modifications import MAX_SYMBOLS, Modifications, Modified
-from execledger.core.records import Category, CommandRecord, Effects, Scope
+from execledger.vocabulary.records import Category, CommandRecord, Effects, Scope
 
 
 def write(*paths: str, scope: Scope = Scope.FILES) -> CommandRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.observations import MAX_RECORDS, FileSeen, ObservationRecord, shown_name, spans
-from execledger.core.records import Lines
+from execledger.vocabulary.records import Lines
 
 
 def record(step: int, *ranges: Lines, end: int | None = None) -> ObservationRecord:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Observation
-from execledger.core.decisions import Allow, Nudge, Reuse
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import Category, Lines
 from execledger.core.understand import classify
 from execledger.symbols.steps import edited_symbols
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Allow, Nudge, Reuse
+from execledger.vocabulary.records import Category, Lines
 from tests.core.stories import Story, text
 
 TASK = "<pr_description>\nThe total is off by one.\n</pr_description>\n\nFix it."

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Action, Edit, Observation
-from execledger.core.decisions import Step
 from execledger.core.lines import MAX_RESULT
 from execledger.core.step import take
+from execledger.vocabulary.actions import Action, Edit, Observation
+from execledger.vocabulary.decisions import Step
 from tests.core.stories import Story, numbered, source, text
 
 LINES = source(40)

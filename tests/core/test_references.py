@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from inline_snapshot import snapshot
 
-from execledger.core.actions import Observation
 from execledger.core.plain import printable
-from execledger.core.records import Lines
 from execledger.core.references import ago, span
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.records import Lines
 from tests.core.stories import Story, numbered, source, text, wrapped
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Reuse, Shown, Step
 from execledger.core.ledger import Ledger
 from execledger.core.lines import returned
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import Lines, View
-from execledger.replay import replay
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.replay import replay
 from execledger.shell.known_scripts import Scripts
-from execledger.trajectories.recording import Recorded, Run
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
+from execledger.vocabulary.records import Lines, View
 from tests.core.stories import Story, numbered, source, text
 
 

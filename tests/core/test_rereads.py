@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Edit, Observation, Read, Search
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.rereads import Reread, RereadCounts, counted, judged
+from execledger.vocabulary.actions import Action, Edit, Observation, Read, Search
 from tests.core.stories import Story, numbered, source, text
 
 HEAD = ("sed -n '1,30p' a.py", text(30))

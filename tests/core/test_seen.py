@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from execledger.core.fingerprint import digest
 from execledger.core.lines import Returned
-from execledger.core.records import Lines
 from execledger.core.seen import MAX_DOUBTS, MAX_PASSAGES, Passage, SeenLines
 from execledger.core.withheld import marked
+from execledger.vocabulary.records import Lines
 
 
 def returned(letters: str, first: int = 1, **more: object) -> Returned:

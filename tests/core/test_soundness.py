@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Decision, Reuse, Step
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
 from execledger.core.understand import provable
 from execledger.testing.steady_shell import SteadyShell
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Decision, Reuse, Step
 from tests.core.stories import Story, text
 
 LINES = "".join(f"line {number} of the file\n" for number in range(1, 31))

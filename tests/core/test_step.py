@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.actions import Observation
-from execledger.core.decisions import Allow, Reuse, Shown, Step
 from execledger.core.policy import Policy
 from execledger.core.step import complete
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 from tests.core.stories import Story, text
 
 SESSION = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Aside, Call, Command, Edit, Patch, Read, Run, Search, Write
-from execledger.core.records import Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from execledger.core.understand import classify
 from execledger.shell.parts import Knowledge
+from execledger.vocabulary.actions import Action, Aside, Call, Command, Edit, Patch, Read, Run, Search, Write
+from execledger.vocabulary.records import Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 
 UNIFIED = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
 BEGIN = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: new.py\n+z\n*** End Patch\n"

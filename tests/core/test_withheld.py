@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from execledger.core.fingerprint import digest
 from execledger.core.lines import Returned
-from execledger.core.records import Lines
 from execledger.core.withheld import digests, mark, marked
+from execledger.vocabulary.records import Lines
 
 
 def lines(*pieces: str) -> Returned:

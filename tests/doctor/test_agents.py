@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.supported import AGENTS, CLAUDE_CODE, CODEX, MINI, Supported, parsed
+from execledger.agents.registry import AGENTS, CLAUDE_CODE, CODEX, MINI, Supported, parsed
 from execledger.doctor import agents
 from execledger.doctor.findings import Finding
 from execledger.extras import requirement

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Observation
 from execledger.evaluate.caching import PromptCache, Usage, charges_writes, estimate, told, usage
 from execledger.evaluate.records import Tokens
-from execledger.trajectories.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.vocabulary.actions import Action, Observation
 
 ECHO, OUTPUT = "e" * 40, "o" * 400
 """A command of 10 tokens and an output of 100."""

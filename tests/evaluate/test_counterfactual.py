@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.evaluate.caching import text_bytes, tokens_in
 from execledger.evaluate.counterfactual import Account, Amount, Counterfactual, Found
 from execledger.evaluate.prices import Price, Prices, shipped
 from execledger.evaluate.records import Tokens
 from execledger.evaluate.redundancy import Kind
-from execledger.replay import Replayed, new_ledger, replay
+from execledger.runs.recording import ModelCall, Run
+from execledger.runs.replay import Replayed, new_ledger, replay
 from execledger.testing.record_demo import record
-from execledger.trajectories import read_run
-from execledger.trajectories.recording import ModelCall, Run
 from tests.core.stories import text
-from tests.test_replay import READ, run
+from tests.runs.test_replay import READ, run
 
 PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=250_000, written=2_000_000, output=0)})
 """A dollar for a token, a quarter if it was cached, two dollars for writing it to the cache."""

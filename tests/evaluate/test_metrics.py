@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from execledger.agents.chronicle import Chronicle
-from execledger.agents.session import Session
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Step
+from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.rereads import COUNTS, counted, judged
@@ -20,14 +17,17 @@ from execledger.evaluate.metrics import arm, measure, measured
 from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import RunRow, Tokens
 from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
+from execledger.runs.recording import ModelCall, Recorded
+from execledger.session.chronicle import Chronicle
+from execledger.session.session import Session
 from execledger.testing.session_checks import Session as Simulated
 from execledger.testing.sessions import simulate
-from execledger.trajectories import read_run
-from execledger.trajectories.recording import ModelCall, Recorded
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Step
 from tests.core.stories import text
 from tests.journal.runs import TASK, events_of, retold, returning, summed, written
-from tests.test_replay import READ, run
-from tests.trajectories.samples import answer, encoded, trajectory, turn
+from tests.runs.samples import answer, encoded, trajectory, turn
+from tests.runs.test_replay import READ, run
 
 PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=100_000, output=0)})
 """A dollar for a token of input, ten cents if it was cached."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Reuse, Shown, Step
 from execledger.evaluate.net import Balance, Net, dollars, weighed
 from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import Tokens
 from execledger.journal.events import Counts, Ended
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 
 PRICES = Prices(
     "2026-01-01",

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
+from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.evaluate.metrics import measured
 from execledger.evaluate.parquet import CallRow, Exported, export
 from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import RunRow
-from execledger.replay import replay
+from execledger.runs.find import find_runs
+from execledger.runs.replay import replay
 from execledger.testing.sessions import simulate
-from execledger.trajectories import find_runs, read_run
 from tests.journal.runs import events_of, retold, start, written
-from tests.trajectories.samples import answer, encoded, trajectory, turn
+from tests.runs.samples import answer, encoded, trajectory, turn
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Edit, Observation
 from execledger.core.policy import Policy, Preset
 from execledger.evaluate.redundancy import Kind, Redundancies, Redundant
-from execledger.replay import new_ledger, replay
-from execledger.trajectories.recording import Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.replay import new_ledger, replay
+from execledger.vocabulary.actions import Action, Edit, Observation
 from tests.core.stories import text
-from tests.test_replay import READ, run
+from tests.runs.test_replay import READ, run
 
 SEARCH = ("grep -rn value .", "a.py:1:value\n")
 TEST = ("python -m pytest", "1 failed in 1.5s\n")

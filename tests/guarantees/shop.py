@@ -6,13 +6,13 @@ from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
-from execledger.core.actions import Action, Call, Observation
-from execledger.core.decisions import Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
 from execledger.testing.recorder import run_command
 from execledger.testing.shop import populate
+from execledger.vocabulary.actions import Action, Call, Observation
+from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Talk, message, new_passage
 
 FILE = "src/stock.py"
@@ -115,11 +115,11 @@ def mini(
     With ``marks`` the model asks for marks of a prompt cache, as the agent's real models do.
     """
     # Whoever has no mini-swe-agent skips the test here.
-    from tests.agents.test_mini_swe_agent import SUBMIT, Contained, Recording, turn  # isort: skip
+    from tests.agents.mini.test_model import SUBMIT, Contained, Recording, turn  # isort: skip
     from minisweagent.agents.default import DefaultAgent
     from minisweagent.models.test_models import DeterministicToolcallModelConfig
 
-    from execledger.agents.mini_swe_agent import LedgerModel
+    from execledger.agents.mini.model import LedgerModel
 
     class Meddled(DefaultAgent):  # type: ignore[misc]
         """An agent whose history somebody works on."""

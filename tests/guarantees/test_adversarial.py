@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from execledger.core.actions import Action, Observation
+from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
 from execledger.journal.reader import read_journal, rebuild
-from execledger.trajectories.formats import read_run
+from execledger.vocabulary.actions import Action, Observation
 from tests.journal.runs import returning
 from tests.proxy.talk import Talk, new_passage, opening
-from tests.trajectories.samples import answer, encoded, trajectory, turn
+from tests.runs.samples import answer, encoded, trajectory, turn
 
 Figure = Callable[[str], None]
 REFERENCE = "[Ledger: not run, a.py has not changed. Lines 1-40 of a.py are as shown by `cat a.py`, 1 command ago.]"

@@ -15,13 +15,13 @@ import pytest
 import zstandard
 from aiohttp import ClientSession, web
 
-from execledger.agents import codex
+from execledger.agents.codex import tools as codex
 from execledger.proxy import limits
 from execledger.proxy.coding import portions, unpacker
+from execledger.proxy.dialects.responses import Responses
+from execledger.proxy.dialects.responses_stream import ResponsesStream
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
-from execledger.proxy.responses import Responses
-from execledger.proxy.responses_stream import ResponsesStream
 from execledger.proxy.serve import Proxy, Settings
 from execledger.proxy.sse import Events, Piece
 from execledger.testing.work import Counted
@@ -50,7 +50,7 @@ def test_beyond_a_bound_the_edits_of_before_still_stand(bound: str, monkeypatch:
     assert "[Ledger: not run" in json.dumps(before)
     if bound == "responses.MAX_COMMAS":
         # What can't even be taken apart passes as it came.
-        monkeypatch.setattr("execledger.proxy.responses.UNCOUNTED", 0)
+        monkeypatch.setattr("execledger.proxy.dialects.responses.UNCOUNTED", 0)
         before = talk.items
     monkeypatch.setattr(f"execledger.proxy.{bound}", 1)
     shown = talk.request()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from execledger.core.actions import Observation
 from execledger.proxy.edits import EditStore
 from execledger.testing.recorder import run_command
+from execledger.vocabulary.actions import Observation
 from tests.guarantees.shop import CAT, FILE, PRESETS, REFERENCE, Shop, codex, mini
 from tests.proxy.talk import message, new_passage
 

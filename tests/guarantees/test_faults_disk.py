@@ -54,8 +54,8 @@ class Stage:
         """What the model was shown; before command ``at`` the journal is meddled with."""
         from minisweagent.agents.default import DefaultAgent
 
-        from execledger.agents.mini_swe_agent import RUNS, LedgerModel
-        from tests.agents.test_mini_swe_agent import SUBMIT, Contained, Recording, turn
+        from execledger.agents.mini.model import RUNS, LedgerModel
+        from tests.agents.mini.test_model import SUBMIT, Contained, Recording, turn
 
         class Meddling(Contained):
             def execute(self, action: dict[str, Any], cwd: str = "") -> dict[str, Any]:

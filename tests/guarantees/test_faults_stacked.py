@@ -104,9 +104,9 @@ def test_a_model_that_is_wrapped_twice_is_wrapped_once(tmp_path: Path, monkeypat
     """One view, one journal, one reference."""
     from minisweagent.agents.default import DefaultAgent
 
-    from execledger.agents.mini_messages import text_of
-    from execledger.agents.mini_swe_agent import LedgerModel
-    from tests.agents.test_mini_swe_agent import Contained, Recording, turn
+    from execledger.agents.mini.messages import text_of
+    from execledger.agents.mini.model import LedgerModel
+    from tests.agents.mini.test_model import Contained, Recording, turn
 
     make_repository(tmp_path / "repository")
     monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "journals"))

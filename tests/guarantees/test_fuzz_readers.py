@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from execledger.core.actions import Action, Observation
+from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
@@ -21,14 +21,14 @@ from execledger.journal import RunSummary
 from execledger.journal.codec import encode
 from execledger.journal.reader import Trouble, read_events, read_journal, rebuild
 from execledger.journal.summary import Totals
-from execledger.replay import replay
+from execledger.runs.many import instances
+from execledger.runs.replay import replay
 from execledger.testing.mutate import Mutator, watched
 from execledger.testing.sessions import Session
-from execledger.trajectories.formats import read_run
-from execledger.trajectories.many import instances
+from execledger.vocabulary.actions import Action, Observation
+from tests.agents.test_formats import LINES, SAMPLES
 from tests.journal.runs import events_of, returning
-from tests.trajectories.samples_agents import PROMPT, result, says, uses
-from tests.trajectories.test_formats import LINES, SAMPLES
+from tests.runs.samples_agents import PROMPT, result, says, uses
 
 Figure = Callable[[str], None]
 EXEC = {"cmd": "cat a.py", "workdir": "/repo"}

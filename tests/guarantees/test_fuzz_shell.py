@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 import execledger
 from execledger.cli.explain import as_contract, as_words
-from execledger.core.actions import Action, Observation, Patch
 from execledger.core.anchor import patch_files, task_anchor
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.records import CommandRecord, Effects
 from execledger.core.reported_errors import named_files
 from execledger.core.step import take
 from execledger.core.understand import classify
 from execledger.redact import redact
 from execledger.shell.tree import REASONS
 from execledger.testing.mutate import Mutator, watched
+from execledger.vocabulary.actions import Action, Observation, Patch
+from execledger.vocabulary.records import CommandRecord, Effects
 
 Figure = Callable[[str], None]
 SEEDS = (
@@ -112,7 +112,7 @@ def every_pattern() -> list[re.Pattern[str]]:
     found: dict[tuple[str, int], re.Pattern[str]] = {}
     for module in pkgutil.walk_packages(execledger.__path__, "execledger."):
         if module.name.startswith(
-            ("execledger.core", "execledger.shell", "execledger.symbols", "execledger.agents.codex")
+            ("execledger.core", "execledger.shell", "execledger.symbols", "execledger.agents.codex.tools")
         ):
             for value in vars(importlib.import_module(module.name)).values():
                 for one in value if isinstance(value, tuple) else (value,):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from execledger.core.actions import Observation, Read
-from execledger.core.decisions import Reuse
+from execledger.vocabulary.actions import Observation, Read
+from execledger.vocabulary.decisions import Reuse
 from tests.guarantees.shop import CAT, FILE, NOT_RUN, PRESETS, RAN, REFERENCE, Shop, codex
 
 # Output is not the file

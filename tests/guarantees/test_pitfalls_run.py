@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 from execledger.cli.main import group
-from execledger.core.actions import Edit, Observation, Patch, Read, Write
-from execledger.core.decisions import Reuse
 from execledger.core.ledger import Ledger
 from execledger.proxy.edits import EditStore
+from execledger.vocabulary.actions import Edit, Observation, Patch, Read, Write
+from execledger.vocabulary.decisions import Reuse
 from tests.guarantees.shop import CAT, FILE, NOT_RUN, PRESETS, RAN, REFERENCE, Shop, codex, mini
 
 VIEW = "<execution_state>"
@@ -105,7 +105,7 @@ def test_codex_keeps_no_view_and_finds_it_last(tmp_path: Path, preset: str) -> N
 
 RENDER = """
 import sys
-from execledger.core.actions import Action, Observation
+from execledger.vocabulary.actions import Action, Observation
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
 ledger = Ledger("<issue>Mend it.</issue>")

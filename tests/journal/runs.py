@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Shown, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.journal import Ended, Event, Journal, RunSummary, Started, StepRecorded, ViewRendered, recorded
 from execledger.journal.events import policy_fields
 from execledger.testing.sessions import Session
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Shown, Step
 
 TASK = "<issue>Mend it.</issue>"
 

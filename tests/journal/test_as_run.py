@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Reuse, Step
+from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
@@ -16,10 +15,12 @@ from execledger.errors import UnreadableRun
 from execledger.journal import Ended, Event, StepRecorded, ViewRendered, recorded
 from execledger.journal.codec import encode
 from execledger.journal.events import Counts
-from execledger.replay import replay
+from execledger.runs.find import find_runs
+from execledger.runs.recording import Governed, Recorded, Run
+from execledger.runs.replay import replay
 from execledger.testing.sessions import simulate
-from execledger.trajectories import Recorded, Run, find_runs, read_run
-from execledger.trajectories.recording import Governed
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Reuse, Step
 from tests.journal.runs import TASK, events_of, execledger, plain_step, retold, returning, start, written
 
 FILE = "".join(f"line {number} of the file\n" for number in range(1, 81))

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Shown
 from execledger.core.fingerprint import digest
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
@@ -16,6 +14,8 @@ from execledger.core.step import take
 from execledger.journal import Event, StepRecorded, read_journal, rebuild, recorded
 from execledger.journal.clean import clean_observation
 from execledger.journal.codec import encode
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Shown
 from tests.core.stories import numbered, source
 from tests.journal.runs import TASK, returning, start
 

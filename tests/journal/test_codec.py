@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Edit, Observation
-from execledger.core.decisions import Fingerprint, Reuse, Shown, Step
 from execledger.journal import Ended, Event, FaultCaught, StepRecorded, ViewRendered
 from execledger.journal.codec import Decoded, decode, encode
 from execledger.journal.events import Counts
+from execledger.vocabulary.actions import Action, Edit, Observation
+from execledger.vocabulary.decisions import Fingerprint, Reuse, Shown, Step
 from tests.journal.runs import plain_step, start
 
 SECRET = "sk-" + "ant-api03-0123456789abcdef"

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Nudge, Reuse, Shown
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
@@ -21,6 +19,8 @@ from execledger.journal.codec import encode
 from execledger.journal.events import Counts, StepRecorded
 from execledger.journal.reader import Mismatch, Trouble
 from execledger.testing.sessions import simulate
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Nudge, Reuse, Shown
 from tests.journal.runs import TASK, events_of, plain_step, retold, returning, start, written
 
 SECRET = "ghp" + "_" + "0123456789abcdefABCDEF"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from execledger.agents.chronicle import Chronicle
 from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, counted
 from execledger.journal import Ended, Event, FaultCaught, RunSummary, ViewRendered
@@ -15,6 +14,7 @@ from execledger.journal.events import Counts
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
 from execledger.journal.summary import MAX_NAMES, Totals, sentences
+from execledger.session.chronicle import Chronicle
 from execledger.testing.sessions import simulate
 from tests.journal.runs import events_of, plain_step, retold, start, summed
 

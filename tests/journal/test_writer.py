@@ -27,8 +27,8 @@ from tests.journal.runs import digits, plain_step, start, written
 WRITER = """
 import sys
 from pathlib import Path
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Shown, Step
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Shown, Step
 from execledger.journal import Journal, StepRecorded
 journal = Journal.resume(Path(sys.argv[1]))
 for index in range(int(sys.argv[2])):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from execledger.core.records import CommandRecord, Effects
 from execledger.shell.classify import classify_command
 from execledger.shell.tree import REASONS
+from execledger.vocabulary.records import CommandRecord, Effects
 
 PIECES = """
     cat head tail sed awk grep cd echo rm bash env xargs if then fi for do done while case esac in f $x $(ls) `ls` 'a b'

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execledger.core.actions import Observation
 from execledger.core.lines import returned
-from execledger.core.records import Lines
 from execledger.shell.classify import classify_command
 from execledger.shell.ranges import covers, subtract, union
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.records import Lines
 
 numbers = st.integers(1, 30)
 readers = st.one_of(

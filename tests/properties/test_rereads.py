@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks._reread_truth import Piece, Truth
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Shown, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.rereads import judged
 from execledger.core.step import take
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Shown, Step
 from tests.journal.runs import returning
 
 LINES = ("alpha = 1", "beta = alpha + 1", "    return beta", "gamma(alpha, beta)")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from execledger.core.records import CHANGED, CommandRecord, Effects, Lines, View
 from execledger.shell.classify import classify_command
 from execledger.shell.provable import provable_command
+from execledger.vocabulary.records import CHANGED, CommandRecord, Effects, Lines, View
 from tests.support.real_shell import CONTENTS, ENDED, Ran, RealShell
 from tests.support.shell_grammar import command
 

@@ -8,12 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from execledger.agents import codex
+from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Book, Rules
+from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage, Sent
-from execledger.proxy.responses import Responses
 
 Json = dict[str, Any]
 TEXT = "".join(f"line {number} of a file that is long enough to be worth a reference\n" for number in range(1, 41))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from execledger.agents.adapter import Asked
 from execledger.proxy.edits import EditStore
+from execledger.session.adapter import Asked
 from tests.proxy.talk import TEXT, Talk, message, new_passage, opening
 
 CAT, OTHER = "cat a.py", "cat b.py"
@@ -297,7 +297,7 @@ def test_a_session_that_was_let_go_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -
 
 def test_who_asks_is_told_by_the_request() -> None:
     """Old and new versions name their sessions differently; sub-agents share one."""
-    from execledger.agents.codex import asked
+    from execledger.agents.codex.tools import asked
 
     agent = {"user-agent": "codex_exec/0.166.0 (Debian)"}
     new = asked({**agent, "session-id": "s", "thread-id": "t", "x-codex-turn-metadata": "{}"}, "", "")

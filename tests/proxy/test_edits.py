@@ -5,9 +5,9 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from execledger.agents.tool_calls import ToolCall
-from execledger.core.decisions import Allow, Fingerprint, Reuse, Shown
 from execledger.proxy.edits import CallEdit, EditStore, ResultEdit
+from execledger.session.tool_calls import ToolCall
+from execledger.vocabulary.decisions import Allow, Fingerprint, Reuse, Shown
 
 CALL = CallEdit("m1", ToolCall("t", "{}"), ToolCall("t", "shim"), Reuse("repeat", ("fact",), (0,)), "[text]", ("c0",))
 RESULT = ResultEdit("c1", Allow("new"), Shown("reference", "r", result=Fingerprint("d", "s", 9, 1)), ("c0",))

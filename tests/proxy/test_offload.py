@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import pytest
 from aiohttp import ClientSession
 
-from execledger.agents import codex
+from execledger.agents.codex import tools as codex
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.conversation import Conversation
+from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import Answered, Watched
 from execledger.proxy.offload import PORTION, Ended, Work, Worker, whole
 from execledger.proxy.passage import Passage
-from execledger.proxy.responses import Responses
 from execledger.proxy.serve import Proxy, Settings
 from execledger.testing.responses_script import answer, call, turns
 from execledger.testing.responses_server import ResponsesServer

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from execledger.core import compare, govern, inform
-from execledger.core.decisions import Step
 from execledger.core.faults import MAX_FAULTS
 from execledger.core.ledger import Ledger
 from execledger.core.references import NOT_ANSWERED
@@ -21,6 +20,7 @@ from execledger.proxy.edits import EditStore
 from execledger.testing.responses_script import TYPICAL
 from execledger.testing.responses_stream import event_frames
 from execledger.testing.sabotage import CallSite, call_sites, sabotaged
+from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Json, Talk, message, new_passage, opening, shell
 
 pytestmark = pytest.mark.faults

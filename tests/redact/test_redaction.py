@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execledger.core.actions import Action
 from execledger.core.understand import classify
 from execledger.redact import redact, suspicious
 from execledger.redact.by_command import PROGRAMS
 from execledger.redact.redaction import MARKERS
+from execledger.vocabulary.actions import Action
 
 # Each is put together here, so that no scanner of repositories takes this file for a leak.
 TOKENS = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from execledger.core.records import CommandRecord, View
 from execledger.shell.classify import classify_command
+from execledger.vocabulary.records import CommandRecord, View
 
 HOME = "/r"
 """Where the commands start."""

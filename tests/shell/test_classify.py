@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from execledger.shell.classify import classify_command
 from execledger.shell.parts import Knowledge
+from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from tests.shell.asking import ask, outcome, reads, view
 
 

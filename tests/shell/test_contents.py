@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.actions import Action, Edit, Read, Search
 from execledger.core.understand import classify
+from execledger.vocabulary.actions import Action, Edit, Read, Search
 from tests.shell.asking import ask
 
 

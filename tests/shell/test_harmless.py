@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import Effects
 from execledger.shell.classify import classify_command
+from execledger.vocabulary.records import Effects
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import CHANGED, WHOLE, Lines, View
 from execledger.shell.ranges import covers, merge, number, overlap, select, size, subtract, union
+from execledger.vocabulary.records import CHANGED, WHOLE, Lines, View
 
 ALL = View("f", (WHOLE,))
 

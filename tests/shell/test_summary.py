@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from execledger.core.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from execledger.shell.parts import Part, inspects, runs, writes
 from execledger.shell.summary import Found, opaque_record, summarize
+from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 
 VIEW = View("/r/f", (WHOLE,))
 

@@ -250,7 +250,7 @@ def test_the_number_of_names_is_bounded() -> None:
 IMPORTS = """
 import sys
 sys.modules["tree_sitter_go"] = None
-import execledger.symbols.patched, execledger.symbols.patches
+import execledger.symbols.patched, execledger.shell.patches
 from execledger.symbols.outline import edited, outline
 loaded = {name.partition(".")[0] for name in sys.modules if name.startswith("tree_sitter_")}
 loaded = sorted(loaded - {"tree_sitter_bash", "tree_sitter_go"})

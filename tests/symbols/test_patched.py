@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execledger.shell.patches import looks_like_patch, patched_paths
 from execledger.symbols.outline import edited, outline
 from execledger.symbols.patched import PatchedFile, patched
-from execledger.symbols.patches import looks_like_patch, patched_paths
 
 
 def unified(path: str, heading: str, *lines: str) -> str:

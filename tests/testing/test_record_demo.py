@@ -7,9 +7,10 @@ import shutil
 
 import pytest
 
+from execledger.agents.formats import read_run
 from execledger.cli.demo import load
+from execledger.runs.recording import Run
 from execledger.testing.record_demo import record
-from execledger.trajectories import Run, read_run
 
 
 def steady(run: Run) -> list[tuple[str, str, int | None]]:

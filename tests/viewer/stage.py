@@ -15,8 +15,6 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Shown, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.journal.codec import encode
@@ -26,6 +24,8 @@ from execledger.viewer.counting import run_id
 from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.live import Pace
 from execledger.viewer.server import Settings, Viewer
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Shown, Step
 from tests.journal.runs import TASK, events_of, start
 
 DEMO = Path(__file__).parents[2] / "src/execledger/testing/demo.traj.json"

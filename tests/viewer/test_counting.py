@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Reuse, Shown, Step
+from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
 from execledger.evaluate.counterfactual import Account
 from execledger.evaluate.prices import shipped
 from execledger.evaluate.records import Tokens
 from execledger.journal.events import Counts, Ended, FaultCaught, StepRecorded
-from execledger.replay import new_ledger, replay
-from execledger.tally import Tally
-from execledger.trajectories import read_run
-from execledger.trajectories.recording import ModelCall
-from execledger.trajectories.usage import provider_total
+from execledger.runs.recording import ModelCall
+from execledger.runs.replay import new_ledger, replay
+from execledger.runs.tally import Tally
+from execledger.runs.usage import provider_total
 from execledger.viewer.counting import Count, Origin, run_id
 from execledger.viewer.opening import reading_of
 from execledger.viewer.tallies import tallied
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 from tests.journal.runs import start
 from tests.viewer.stage import DEMO, journal_bytes, shown, simulated, told
 

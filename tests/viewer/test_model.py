@@ -8,18 +8,18 @@ import msgspec
 import pytest
 from inline_snapshot import snapshot
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.agents.formats import read_run
 from execledger.core.fingerprint import fingerprint
 from execledger.core.govern import RULES
 from execledger.core.policy import Policy, Preset
 from execledger.errors import UnreadableRun
 from execledger.journal.events import Event, StepRecorded, ViewRendered
-from execledger.trajectories import read_run
 from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.model import Columns
 from execledger.viewer.readings import ReplayReading
 from execledger.viewer.words import REASONS, in_words
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Fingerprint, Nudge, Reuse, Shown, Step
 from tests.journal.runs import plain_step, start
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, told
 

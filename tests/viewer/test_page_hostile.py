@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Nudge, Shown, Step
 from execledger.journal.codec import encode
 from execledger.viewer.counting import run_id
 from execledger.viewer.export import export
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Nudge, Shown, Step
 from tests.journal.runs import start
 from tests.viewer.browsing import Tab
 from tests.viewer.stage import DEMO, journal_bytes, served, told

@@ -14,7 +14,6 @@ import pytest
 from aiohttp import web
 from msgspec.structs import replace
 
-from execledger.core.decisions import Shown
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
@@ -28,6 +27,7 @@ from execledger.viewer.live import Pace
 from execledger.viewer.opening import reading_of
 from execledger.viewer.presence import Presence
 from execledger.viewer.server import Settings, Viewer
+from execledger.vocabulary.decisions import Shown
 from tests.journal.runs import plain_step, start
 from tests.viewer.stage import DEMO, PATIENCE, Page, api, eventually, journal_bytes, served, shown, told
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from execledger.agents.formats import read_run
 from execledger.core.coverage import absolute
-from execledger.core.decisions import Step
 from execledger.core.inform import status
 from execledger.core.ledger import Ledger
 from execledger.core.observations import ObservationRecord
 from execledger.core.policy import Policy, Preset
 from execledger.journal.events import StepRecorded
-from execledger.replay import replay
-from execledger.trajectories import read_run
+from execledger.runs.replay import replay
 from execledger.viewer.readings import Reading, ReplayReading
 from execledger.viewer.tracks import FileTrack
+from execledger.vocabulary.decisions import Step
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, simulated, told
 
 LineMap = dict[str, dict[int, tuple[str, int]]]

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import click
 
-from execledger.core.decisions import Allow
+from execledger.agents.formats import read_run
 from execledger.evaluate.counterfactual import Account
 from execledger.evaluate.net import Balance
 from execledger.evaluate.prices import load_prices
 from execledger.extras import install_command
 from execledger.journal.reader import Trouble, read_events
-from execledger.replay import Replayed, new_ledger, output_bytes, replay
-from execledger.tally import Tally
-from execledger.trajectories import Run, read_run
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, new_ledger, output_bytes, replay
+from execledger.runs.tally import Tally
+from execledger.vocabulary.decisions import Allow
 
 RECORDED = "demo.traj.json"
 """The recorded run, beside the tools that made it."""

@@ -152,7 +152,7 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     from execledger.evaluate.collect import study_of, trials_under
     from execledger.evaluate.grade import import_reports, need_harness, run_harness
     from execledger.evaluate.verdicts import read_grades, resolved
-    from execledger.trajectories.find import absent
+    from execledger.runs.find import absent
 
     study = study_of(Path(folder))
     recorded = study.recorded() if study is not None else None
@@ -252,8 +252,8 @@ def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
 
 def _reader() -> Read:
     """Reads one recorded run, with what this machine knows about shims in Codex's sessions."""
+    from execledger.agents.formats import read_run
     from execledger.cli.runs import shim_resolver
-    from execledger.trajectories import read_run
 
     resolve = shim_resolver()
     return lambda name, data: read_run(name, data, resolve)

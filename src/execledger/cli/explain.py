@@ -8,12 +8,12 @@ import shlex
 
 import click
 
-from execledger.core.actions import Action
-from execledger.core.records import CommandRecord, FileRange, Lines
 from execledger.core.references import span
 from execledger.core.understand import classify
 from execledger.errors import LedgerError
 from execledger.shell.tree import REASONS
+from execledger.vocabulary.actions import Action
+from execledger.vocabulary.records import CommandRecord, FileRange, Lines
 
 
 @click.command("explain")

@@ -68,7 +68,7 @@ class Verbs(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from execledger.agents.supported import AGENTS
+            from execledger.agents.registry import AGENTS
 
             if any(args[0] in one.programs and one.use == "run" for one in AGENTS):
                 how = f"{error.message} To start an agent: execledger run -- {' '.join(args)}"

@@ -14,7 +14,7 @@ from execledger.journal.folder import edits_file, journal_folder, require_readab
 from execledger.journal.purge import Chosen, Found, Left, Purged, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import rewritten
-from execledger.trajectories.find import absent
+from execledger.runs.find import absent
 
 UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 """Seconds in an hour, a day and a week."""

@@ -27,9 +27,9 @@ from execledger.evaluate.counterfactual import Account, Amount, Counterfactual
 from execledger.evaluate.prices import Prices, load_prices
 from execledger.journal.folder import open_private
 from execledger.redact import redact
-from execledger.replay import new_ledger, replay
-from execledger.tally import Tally
-from execledger.trajectories.find import HINT
+from execledger.runs.find import HINT
+from execledger.runs.replay import new_ledger, replay
+from execledger.runs.tally import Tally
 
 
 @click.command("replay")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from execledger.agents.programs import find_program
-from execledger.agents.supported import AGENTS as SUPPORTED
+from execledger.agents.registry import AGENTS as SUPPORTED
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.errors import LedgerError
 from execledger.extras import install_command, missing
@@ -69,8 +69,8 @@ def command(
         rules = proxy_rules(switches, sealed)
         if view:
             show(switches.journals(), browser=not no_browser)
-        from execledger.agents.codex_start import Launch
-        from execledger.agents.codex_start import start as start_codex
+        from execledger.agents.codex.launch import Launch
+        from execledger.agents.codex.launch import start as start_codex
 
         launch = Launch(
             rules=rules,
@@ -83,7 +83,7 @@ def command(
     refuse(kind, {**given, "--pass-through": pass_through})
     if view:
         show(switches.journals(), browser=not no_browser)
-    from execledger.agents.mini_launch import start as start_mini
+    from execledger.agents.mini.launch import start as start_mini
 
     start_mini(program, arguments, switches.asked() | ({"placement": placement} if placement else {}))
     raise AssertionError("the agent has taken our place")

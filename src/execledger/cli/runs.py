@@ -12,15 +12,16 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from execledger.agents.tool_calls import ToolCall
+from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.collect import study_of
 from execledger.evaluate.journals import JOURNALS, Journals, runs_first
 from execledger.journal.folder import edits_file
-from execledger.trajectories import Run, find_runs, read_run
-from execledger.trajectories.find import absent
-from execledger.trajectories.journal import FORMAT as JOURNAL
+from execledger.runs.find import absent, find_runs
+from execledger.runs.journals import FORMAT as JOURNAL
+from execledger.runs.recording import Run
+from execledger.session.tool_calls import ToolCall
 
 
 def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:

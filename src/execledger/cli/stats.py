@@ -17,9 +17,9 @@ from execledger.evaluate.prices import load_prices
 from execledger.journal.folder import journal_folder, require_readable
 from execledger.journal.reader import Trouble, read_events
 from execledger.journal.summary import MAX_NAMES, RunSummary, Totals
-from execledger.trajectories.decoding import TOO_LARGE
-from execledger.trajectories.find import Source, find_runs
-from execledger.trajectories.journal import is_journal
+from execledger.runs.decoding import TOO_LARGE
+from execledger.runs.find import Source, find_runs
+from execledger.runs.journals import is_journal
 
 
 @click.command("stats")

@@ -16,7 +16,7 @@ from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.extras import needing
 from execledger.journal.folder import journal_folder, private_folder, require_readable, state_folder
-from execledger.trajectories.find import HINT, absent
+from execledger.runs.find import HINT, absent
 
 
 @click.command("view")

@@ -13,16 +13,15 @@ import click
 from msgspec import Struct
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
-from execledger.core.decisions import Decision, Reuse, Shown
 from execledger.core.faults import Fault
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.records import CommandRecord
 from execledger.core.step import complete
 from execledger.errors import LedgerError
-from execledger.replay import new_ledger, replay
-from execledger.trajectories import Run
-from execledger.trajectories.recording import Governed, Recorded
+from execledger.runs.recording import Governed, Recorded, Run
+from execledger.runs.replay import new_ledger, replay
+from execledger.vocabulary.decisions import Decision, Reuse, Shown
+from execledger.vocabulary.records import CommandRecord
 
 BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished", "no-shim", "fault"})
 """Rules of the adapters, which follow from what no journal holds: they are not judged again."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from execledger.core.actions import Action
-from execledger.core.decisions import Allow, Decision
 from execledger.core.ledger import Ledger
+from execledger.vocabulary.actions import Action
+from execledger.vocabulary.decisions import Allow, Decision
 
 PENDING = Allow("pending-writes", ("an earlier action of the same step may write",))
 """The decision about an action that stands behind one that may write, in the same step."""

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from execledger.core import references
-from execledger.core.actions import Action, Observation
 from execledger.core.coverage import Held, cut, told
-from execledger.core.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
 from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, followed_error
 from execledger.core.policy import Preset
-from execledger.core.records import Category, CommandRecord, Lines
 from execledger.core.seen import passages
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
+from execledger.vocabulary.records import Category, CommandRecord, Lines
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from execledger.core.decisions import Told
 from execledger.core.policy import Policy
-from execledger.core.records import Lines, View
 from execledger.shell.ranges import covers, union
+from execledger.vocabulary.decisions import Told
+from execledger.vocabulary.records import Lines, View
 
 if TYPE_CHECKING:
     from execledger.core.observations import ObservationRecord

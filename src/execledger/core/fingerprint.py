@@ -6,8 +6,8 @@ import hashlib
 import re
 from itertools import islice
 
-from execledger.core.actions import Observation
-from execledger.core.decisions import Fingerprint
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Fingerprint
 
 TIMING = re.compile(
     r"(?<![\w.:-])(?P<value>\d{1,9}(?:\.(?P<digits>\d{1,9}))?)\s?(?P<unit>s|ms|us|µs|ns|secs?|seconds?|mins?|minutes?)\b"

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Aside
 from execledger.core.coverage import Held, cover, cover_by_one, told
-from execledger.core.decisions import Allow, Decision, Nudge, Reuse
 from execledger.core.fingerprint import alike
 from execledger.core.policy import Preset
-from execledger.core.records import CHANGED, Category, CommandRecord, Effects, View
 from execledger.core.reported_errors import names
 from execledger.core.seal import NOT_FOUND, stopped
 from execledger.core.understand import provable
+from execledger.vocabulary.actions import Action, Aside
+from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse
+from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Effects, View
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger, Result

@@ -14,8 +14,6 @@ from functools import partial
 from msgspec import Struct
 
 from execledger.core import anchor, compare, govern, inform
-from execledger.core.actions import Action, Aside, Edit, Observation, Patch, Search, Write
-from execledger.core.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
 from execledger.core.faults import Faults
 from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.lines import Returned, returned
@@ -23,7 +21,6 @@ from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy, Preset
 from execledger.core.recency import ANY, Recency
-from execledger.core.records import Category, CommandRecord, Effects, Lines, Scope, View
 from execledger.core.reported_errors import named_files
 from execledger.core.seal import ending
 from execledger.core.second_looks import SecondLooks
@@ -35,6 +32,9 @@ from execledger.redact import redact
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve
+from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Patch, Search, Write
+from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.vocabulary.records import Category, CommandRecord, Effects, Lines, Scope, View
 
 NEVER = -1
 """A value that no change counter ever has: nothing was unchanged since."""

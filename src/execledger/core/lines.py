@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.actions import Observation
-from execledger.core.records import CHANGED, Lines, View
 from execledger.shell import ranges
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.records import CHANGED, Lines, View
 
 COMPLAINT = re.compile(
     r"^[\w./ -]+: .*(?:No such file or directory|(?:Is|Not) a directory|Permission denied|cannot open|can't read"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from execledger.core.plain import printable
-from execledger.core.records import Lines
 from execledger.core.references import span
 from execledger.shell.ranges import subtract, union
+from execledger.vocabulary.records import Lines
 
 MAX_RECORDS = 24
 """Records kept per file and thread: the newest bear on a decision."""

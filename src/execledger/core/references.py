@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from execledger.core.decisions import Reuse, Told
 from execledger.core.plain import clip, printable
 from execledger.core.policy import Preset
-from execledger.core.records import CommandRecord, Lines
 from execledger.shell.ranges import union
+from execledger.vocabulary.decisions import Reuse, Told
+from execledger.vocabulary.records import CommandRecord, Lines
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger, Result

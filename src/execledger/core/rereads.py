@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.core.actions import Edit, Observation, Patch, Search, Write
-from execledger.core.decisions import Reuse, Step
 from execledger.core.lines import MAX_RESULT, split_lines, split_numbers
-from execledger.core.records import CHANGED, Category, CommandRecord, View
+from execledger.vocabulary.actions import Edit, Observation, Patch, Search, Write
+from execledger.vocabulary.decisions import Reuse, Step
+from execledger.vocabulary.records import CHANGED, Category, CommandRecord, View
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger

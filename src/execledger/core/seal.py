@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 
-from execledger.core.actions import Observation
-from execledger.core.records import CommandRecord, Effects
 from execledger.shell.steering import steers
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.records import CommandRecord, Effects
 
 STOPPED, LEFT, UNKNOWN, LINKED, STEERED = (
     "a command timed out or was interrupted",

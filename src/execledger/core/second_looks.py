@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from execledger.core.records import Category, CommandRecord
 from execledger.shell import ranges
+from execledger.vocabulary.records import Category, CommandRecord
 
 
 class SecondLooks:

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from execledger.core.coverage import Held
 from execledger.core.lines import Returned
-from execledger.core.records import Lines
 from execledger.core.withheld import mark
+from execledger.vocabulary.records import Lines
 
 MAX_PASSAGES = 64
 """Passages that are kept per file, newest last. Those that are let go of cover nothing any more."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from execledger.core.actions import Action, Edit, Patch, Search, Write
 from execledger.core.lines import MAX_RESULT
-from execledger.core.records import Category, CommandRecord
+from execledger.vocabulary.actions import Action, Edit, Patch, Search, Write
+from execledger.vocabulary.records import Category, CommandRecord
 
 SEARCHES = re.compile(r"\b(?:\w*grep|rg|ag|ack)\b")
 """A command with a search in it."""

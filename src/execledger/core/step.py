@@ -12,10 +12,10 @@ from collections.abc import Callable, Container
 
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Observation
 from execledger.core.compare import FULL, UNANSWERED
-from execledger.core.decisions import Decision, Reuse, Shown, Step
 from execledger.core.ledger import Ledger
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Decision, Reuse, Shown, Step
 
 
 def take(

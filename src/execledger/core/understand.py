@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Aside, Command, Edit, Patch, Read, Search, Write
-from execledger.core.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from execledger.shell.classify import classify_command
 from execledger.shell.parts import NOTHING, Knowledge
+from execledger.shell.patches import added_paths, patched_paths
 from execledger.shell.paths import beneath, spell, unstable
 from execledger.shell.provable import provable_command
-from execledger.symbols.patches import added_paths, patched_paths
+from execledger.vocabulary.actions import Action, Aside, Command, Edit, Patch, Read, Search, Write
+from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 
 
 def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from execledger.agents.mini_launch import PRESENT, TOO_OLD, interpreter_of, remedy
-from execledger.agents.supported import AGENTS, BROKEN_LITELLM, CODEX, MINI, Supported, parsed
+from execledger.agents.mini.launch import PRESENT, TOO_OLD, interpreter_of, remedy
+from execledger.agents.registry import AGENTS, BROKEN_LITELLM, CODEX, MINI, Supported, parsed
 from execledger.doctor.asking import ask
 from execledger.doctor.findings import Finding
 from execledger.errors import LedgerError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from execledger.agents.supported import AGENTS
+from execledger.agents.registry import AGENTS
 from execledger.doctor import agents, environment, installation, roundtrip
 from execledger.doctor.findings import Check, Finding, guarded
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from execledger.agents.formats import read_run
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.journals import Journals
@@ -20,9 +21,8 @@ from execledger.evaluate.records import RunRow
 from execledger.evaluate.results import Result
 from execledger.evaluate.study import PLAN, Recorded, Study, Trial
 from execledger.evaluate.verdicts import Grade, read_grades, resolved
-from execledger.trajectories.find import Source, find_runs
-from execledger.trajectories.formats import read_run
-from execledger.trajectories.recording import Run
+from execledger.runs.find import Source, find_runs
+from execledger.runs.recording import Run
 
 
 def collect(

@@ -19,8 +19,8 @@ from execledger.evaluate.net import Net
 from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import Tokens
 from execledger.evaluate.redundancy import Kind, Redundancies
-from execledger.replay import Replayed, output_bytes
-from execledger.trajectories.recording import Run
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, output_bytes
 
 
 class Amount(Struct):

@@ -16,8 +16,9 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from execledger.evaluate import batch, children, codex_batch
-from execledger.evaluate.codex_place import clear
+from execledger.agents.codex import batch as codex_batch
+from execledger.agents.codex.place import clear
+from execledger.evaluate import batch, children
 from execledger.evaluate.engine import engine_of
 from execledger.evaluate.isolation import Salted, mini_template
 from execledger.evaluate.jobs import Job, Outcome, still_to_do

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from execledger.journal.reader import JournalRun, read_journal
-from execledger.trajectories.find import Source
+from execledger.runs.find import Source
 
 JOURNALS = "journals"
 """The folder for journals beside the runs of an evaluation."""

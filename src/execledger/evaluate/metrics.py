@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from execledger.core.decisions import Reuse
+from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import COUNTS, counted, judged
@@ -22,11 +22,11 @@ from execledger.evaluate.records import RunRow, Tokens
 from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.journal.summary import RunSummary
-from execledger.replay import as_recorded
-from execledger.trajectories.find import Source, find_runs
-from execledger.trajectories.formats import read_run
-from execledger.trajectories.journal import FORMAT as JOURNAL
-from execledger.trajectories.recording import Run
+from execledger.runs.find import Source, find_runs
+from execledger.runs.journals import FORMAT as JOURNAL
+from execledger.runs.recording import Run
+from execledger.runs.replay import as_recorded
+from execledger.vocabulary.decisions import Reuse
 
 Read = Callable[[str, bytes], Run]
 """Reads one recorded run."""

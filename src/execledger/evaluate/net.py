@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from execledger.core.actions import Observation
-from execledger.core.decisions import Step
 from execledger.evaluate.caching import charges_for_writes, text_bytes, tokens_in
 from execledger.evaluate.prices import Prices, load_prices
 from execledger.evaluate.records import Tokens
 from execledger.journal.events import Ended, Event, Started, StepRecorded, ViewRendered
-from execledger.replay import output_bytes
+from execledger.runs.replay import output_bytes
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Step
 
 
 class Net(Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_type_hints
 import msgspec
 from msgspec import Struct
 
+from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError, reason
 from execledger.evaluate.caching import shown_bytes, tokens_in
@@ -25,9 +26,8 @@ from execledger.evaluate.redundancy import Redundancies
 from execledger.extras import needing
 from execledger.journal.clean import clean
 from execledger.journal.folder import make_folder
-from execledger.replay import Replayed, new_ledger, replay
-from execledger.trajectories.formats import read_run
-from execledger.trajectories.recording import Run
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, new_ledger, replay
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,14 +10,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from execledger.core.actions import Edit, Patch
-from execledger.core.decisions import Fingerprint
 from execledger.core.fingerprint import alike
 from execledger.core.ledger import Ledger
-from execledger.core.records import Category
 from execledger.evaluate.caching import text_bytes
-from execledger.replay import Replayed, output_bytes
-from execledger.trajectories.recording import Run
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, output_bytes
+from execledger.vocabulary.actions import Edit, Patch
+from execledger.vocabulary.decisions import Fingerprint
+from execledger.vocabulary.records import Category
 
 
 class Kind(StrEnum):

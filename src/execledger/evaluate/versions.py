@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from execledger import __version__
-from execledger.agents.mini_launch import interpreter_of
+from execledger.agents.mini.launch import interpreter_of
 from execledger.agents.programs import find_program
 from execledger.errors import LedgerError
 from execledger.evaluate.plan import Agent, Plan

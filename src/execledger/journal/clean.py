@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from execledger.core.actions import Observation
 from execledger.core.lines import Returned, returned
-from execledger.core.records import View
 from execledger.core.withheld import digests
 from execledger.redact import redact
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.records import View
 
 
 def clean(text: str) -> str:

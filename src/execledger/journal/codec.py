@@ -6,10 +6,10 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from execledger.core.actions import Observation
 from execledger.journal.clean import clean_observation, clean_texts
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.redact import suspicious
+from execledger.vocabulary.actions import Observation
 
 _PIECE = 100_000
 """Characters of a line that are searched at once."""

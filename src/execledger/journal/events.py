@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from execledger.core.decisions import Step
 from execledger.core.policy import Policy
 from execledger.core.rereads import RereadCounts
 from execledger.journal.clean import withheld_lines
+from execledger.vocabulary.decisions import Step
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger

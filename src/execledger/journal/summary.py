@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from execledger.core.decisions import Reuse
 from execledger.core.rereads import VERDICTS
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
+from execledger.vocabulary.decisions import Reuse
 
 MAX_NAMES = 50
 """Files with trouble that are named; more are only counted, so that memory does not grow with the runs."""

@@ -9,10 +9,10 @@ from contextlib import suppress
 
 import zstandard
 
-from execledger.agents.session import Session
 from execledger.proxy.coding import Unpacker
 from execledger.proxy.dialect import CallStream
 from execledger.proxy.sse import Events, Piece
+from execledger.session.session import Session
 
 
 class Answer:

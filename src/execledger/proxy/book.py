@@ -15,8 +15,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from execledger import __version__
-from execledger.agents.adapter import Adapter, Asked
-from execledger.agents.session import Session
 from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
 from execledger.journal.summary import RunSummary
@@ -27,6 +25,8 @@ from execledger.proxy.later import LateChronicle, Later, at_once
 from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
 from execledger.proxy.offload import Work
 from execledger.proxy.workspace import Workspace
+from execledger.session.adapter import Adapter, Asked
+from execledger.session.session import Session
 
 MAX_SUMMARIES = 10_000
 """Sessions that a standing proxy can sum up at its end; the journals know them all."""

@@ -12,11 +12,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.agents.adapter import Adapter
-from execledger.agents.tool_calls import ToolCall
-from execledger.core.actions import Action, Observation
 from execledger.core.batch import UNFINISHED, Batch
-from execledger.core.decisions import Allow, Decision, Shown, Step
 from execledger.core.fingerprint import digest
 from execledger.core.govern import FAULT
 from execledger.core.policy import Preset
@@ -29,6 +25,10 @@ from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT
 from execledger.proxy.offload import Work
 from execledger.proxy.workspace import Workspace
 from execledger.redact import redact
+from execledger.session.adapter import Adapter
+from execledger.session.tool_calls import ToolCall
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Decision, Shown, Step
 
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
 """The decision about a call that is met in a history, answered already."""

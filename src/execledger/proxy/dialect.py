@@ -10,8 +10,8 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from execledger.agents.tool_calls import ToolCall
 from execledger.proxy.offload import Work
+from execledger.session.tool_calls import ToolCall
 
 Kind: TypeAlias = Literal["call", "result", "model", "user", "context"]
 """A tool call, its result, something else that the model made, words of the user, anything else."""

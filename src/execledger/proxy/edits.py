@@ -16,8 +16,8 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from execledger.agents.tool_calls import ToolCall
-from execledger.core.decisions import Decision, Shown
+from execledger.session.tool_calls import ToolCall
+from execledger.vocabulary.decisions import Decision, Shown
 
 BUSY_SECONDS = 0.5
 """How long another process may keep us from writing; after that the edit is not made, and the call is allowed."""

@@ -13,13 +13,13 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from execledger.agents.adapter import Adapter
-from execledger.agents.tool_calls import ToolCall
 from execledger.core.fingerprint import digest
 from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.dialect import Dialect, Item
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.offload import LIGHTER, Work, whole
+from execledger.session.adapter import Adapter
+from execledger.session.tool_calls import ToolCall
 
 
 class Answered(Struct, frozen=True):

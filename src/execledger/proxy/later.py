@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from execledger.agents.chronicle import Chronicle
 from execledger.journal.events import Event, StepRecorded, ViewRendered
 from execledger.proxy.limits import STEP
 from execledger.proxy.offload import Work, whole
+from execledger.session.chronicle import Chronicle
 
 Later: TypeAlias = Callable[[Work[None]], object]
 """Runs the work that it is given, now or soon; may be called on any thread."""

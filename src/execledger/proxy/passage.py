@@ -12,8 +12,6 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.agents.adapter import Adapter, Asked
-from execledger.agents.session import told
 from execledger.core.fingerprint import digest
 from execledger.core.inform import OPENING as OPENING_OF_A_VIEW
 from execledger.proxy.answer import Answer
@@ -24,6 +22,8 @@ from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
 from execledger.proxy.offload import LIGHTER, PORTION, Inline, Runner, Work
+from execledger.session.adapter import Adapter, Asked
+from execledger.session.session import told
 
 OPENING = 3
 """Items at the beginning of a conversation by which it is known, where it has no name."""

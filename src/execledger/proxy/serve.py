@@ -17,16 +17,16 @@ from aiohttp import web
 from msgspec import Struct
 from yarl import URL
 
-from execledger.agents import codex
+from execledger.agents.codex import tools as codex
 from execledger.errors import LedgerError, reason
 from execledger.journal.folder import private_folder
 from execledger.journal.summary import RunSummary
 from execledger.proxy.book import Book, Rules
+from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.offload import Work, Worker
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
-from execledger.proxy.responses import Responses
 from execledger.serving import Serving
 
 READ_BYTES = 1_048_576

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Container, Iterable
 
-from execledger.agents.session import Session
-from execledger.core.decisions import Step
 from execledger.proxy.limits import MAX_STEPS, MAX_TAKEN, STEP
+from execledger.session.session import Session
+from execledger.vocabulary.decisions import Step
 
 MANY = 2
 """Writers that have to be known: with so many, for each of them there is another."""

@@ -12,7 +12,6 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.core.records import WHOLE, Category, CommandRecord, Effects, Scope, View
 from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
 from execledger.shell.contents import contents
 from execledger.shell.entering import goes_on, leading_cd, moves, stops_at_failures
@@ -41,6 +40,7 @@ from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.shell.syntax import parse, parse_until_error
 from execledger.shell.tree import Compound, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
 from execledger.shell.wrappers import Peeled, peel
+from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effects, Scope, View
 
 MAX_NESTING = 12
 """Scripts inside scripts (``bash -c``, substitutions) that we follow."""

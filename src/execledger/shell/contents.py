@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from execledger.core.records import Category
 from execledger.shell.parts import PROGRAMS, Invocation, Part
 from execledger.shell.programs.idioms import given, subcommand, texts
+from execledger.vocabulary.records import Category
 
 TEXT_SEARCHES = frozenset("grep egrep fgrep ggrep rg ripgrep ag ack ack-grep pt ugrep ug".split())
 """Programs that print the lines that they find."""

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from execledger.core.records import Category, Effects, Lines, Scope, View
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Effects, Lines, Scope, View
 
 
 class Knowledge(Struct, frozen=True):

@@ -10,7 +10,7 @@ import itertools
 
 from msgspec.structs import replace
 
-from execledger.core.records import CHANGED, WHOLE, Lines, View
+from execledger.vocabulary.records import CHANGED, WHOLE, Lines, View
 
 
 def select(view: View, positions: tuple[Lines, ...]) -> View | None:

@@ -6,9 +6,9 @@ import re
 
 from msgspec import Struct, field
 
-from execledger.core.records import STRENGTH, WHOLE, Category, CommandRecord, Effects, FileRange, Scope, View
-from execledger.core.transient import scratch_name, transient
 from execledger.shell.parts import Part
+from execledger.vocabulary.records import STRENGTH, WHOLE, Category, CommandRecord, Effects, FileRange, Scope, View
+from execledger.vocabulary.transient import scratch_name, transient
 
 BACKGROUND = re.compile(r"(?<![&<>])&(?![&>\d])")
 """What may be the mark of a background job, in text that is not understood."""

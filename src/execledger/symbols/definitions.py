@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from execledger.shell.python_text import MAX_CHARACTERS, python_definitions
 from execledger.symbols.fragments import Fragment, parse_fragment
 from execledger.symbols.languages import FILLER, Language
-from execledger.symbols.python_text import MAX_CHARACTERS, python_definitions
 
 if TYPE_CHECKING:
     import tree_sitter

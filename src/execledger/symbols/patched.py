@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from execledger.shell.patches import FilePatch, Hunk, parse_patch
 from execledger.symbols.definitions import definitions
 from execledger.symbols.languages import Language, is_readable, language_of
-from execledger.symbols.patches import FilePatch, Hunk, parse_patch
 from execledger.symbols.touched import Change, Heading, distinct, touched
 
 MAX_HEADING = 500

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from execledger.agents.supported import CODEX
+from execledger.agents.registry import CODEX
 from execledger.errors import LedgerError
 
 CURRENT = CODEX.tested[-1]

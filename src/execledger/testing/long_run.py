@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from execledger import __version__
-from execledger.core.actions import Action, Observation
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
@@ -21,6 +20,7 @@ from execledger.journal.codec import encode
 from execledger.journal.events import Ended, Event, Started, ViewRendered, policy_fields, recorded
 from execledger.journal.summary import RunSummary
 from execledger.symbols.steps import edited_symbols
+from execledger.vocabulary.actions import Action, Observation
 
 STEPS, BYTES = 5000, 50_000_000
 """How long a session is unless told otherwise."""

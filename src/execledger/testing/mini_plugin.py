@@ -15,7 +15,7 @@ def pytest_configure() -> None:
     """Wrap the model of every agent that is made from now on."""
     from minisweagent.agents.default import DefaultAgent
 
-    from execledger.agents.mini_swe_agent import LedgerModel
+    from execledger.agents.mini.model import LedgerModel
 
     options = json.loads(os.environ.get("EXECLEDGER_PLUGIN", "{}"))
     original = DefaultAgent.__init__

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Decision, Reuse, Step
 from execledger.core.govern import SECOND_LOOK
 from execledger.core.ledger import Ledger
 from execledger.core.lines import Returned, returned, split_lines
 from execledger.core.policy import Preset
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Decision, Reuse, Step
 
 Numbered = tuple[str, int | None]
 """A line, with the number that was printed before it."""

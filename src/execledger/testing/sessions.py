@@ -10,8 +10,6 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Reuse
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import complete
@@ -20,6 +18,8 @@ from execledger.testing.session_checks import Session, check_decision, check_sho
 from execledger.testing.session_commands import populate, read_command, write_command
 from execledger.testing.steady_shell import SteadyShell
 from execledger.testing.writers import hostile_write
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Reuse
 
 __all__ = ["TASK", "Session", "observe", "refold", "simulate"]
 

@@ -14,9 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from execledger.core.actions import Action, Observation
 from execledger.core.batch import Batch
-from execledger.core.decisions import Decision, Reuse
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import complete
@@ -35,6 +33,8 @@ from execledger.testing.session_commands import (
 from execledger.testing.sessions import TASK, observe
 from execledger.testing.steady_shell import SteadyShell
 from execledger.testing.writers import appended, hostile_write
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Decision, Reuse
 
 THREADS = ("", "", "", "helper", "scout")
 """Who acts: the main conversation more often than those that it started."""

@@ -16,14 +16,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Reuse, Step
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
 from execledger.testing.channels import CHANNELS, PUBLISHED, READERS, Channel
 from execledger.testing.recorder import LIMIT, run_command
 from execledger.testing.shop import Pipes, populate
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Reuse, Step
 
 
 class Verdict(StrEnum):

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Allow, Shown, Step
 from execledger.journal import Journal, StepRecorded
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Shown, Step
 
 
 class Counted:

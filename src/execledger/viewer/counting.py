@@ -6,17 +6,17 @@ import hashlib
 
 from msgspec import Struct, field
 
-from execledger.core.actions import Observation
 from execledger.core.anchor import task_anchor
-from execledger.core.decisions import Nudge, Reuse, Step
 from execledger.core.rereads import VERDICTS
 from execledger.evaluate.net import Balance, Net
 from execledger.evaluate.prices import load_prices
 from execledger.evaluate.records import Tokens
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
-from execledger.trajectories.journal import FORMAT as JOURNAL
-from execledger.trajectories.recording import Run
-from execledger.trajectories.usage import provider_total
+from execledger.runs.journals import FORMAT as JOURNAL
+from execledger.runs.recording import Run
+from execledger.runs.usage import provider_total
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Nudge, Reuse, Step
 
 TASK_BYTES = 200
 """Bytes of the task that stand in the list."""

@@ -16,7 +16,7 @@ from execledger.errors import UnreadableRun
 from execledger.journal.codec import Decoded, decode
 from execledger.journal.events import Ended, Event, Started, StepRecorded
 from execledger.journal.reader import Trouble, read_events
-from execledger.trajectories.journal import is_journal
+from execledger.runs.journals import is_journal
 
 NO_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What decoding a line raises that is no event."""

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from execledger.core.actions import Observation
-from execledger.core.decisions import Step
 from execledger.core.fingerprint import fingerprint
 from execledger.errors import UnreadableRun
 from execledger.journal.events import Event, StepRecorded, ViewRendered
@@ -18,6 +16,8 @@ from execledger.viewer.counting import Origin
 from execledger.viewer.journal_lines import NO_EVENT, JournalLines, Place, decoded_line, has_end
 from execledger.viewer.model import Telling, Told
 from execledger.viewer.readings import Reading
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Step
 
 
 class JournalReading(Reading):

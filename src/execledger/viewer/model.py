@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct, field
 
-from execledger.core.actions import Action, Observation
-from execledger.core.decisions import Decision, Shown, Step
 from execledger.core.fingerprint import digest
 from execledger.core.plain import printable
 from execledger.core.policy import Policy
 from execledger.viewer.counting import Count, Origin, RunLine, mark_of
 from execledger.viewer.tracks import FileTrack, Tracks
 from execledger.viewer.words import in_words
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Decision, Shown, Step
 
 LABEL_LENGTH = 80
 """Characters of a command that stand on the timeline."""

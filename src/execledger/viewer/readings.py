@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from execledger.core.policy import Policy
-from execledger.trajectories.recording import Run
+from execledger.runs.recording import Run
 from execledger.viewer.counting import Origin, RunLine
 from execledger.viewer.model import OUTPUT_LENGTH, News, RunAnswer, StepAnswer, Telling, Told
 from execledger.viewer.replaying import Call, told_calls

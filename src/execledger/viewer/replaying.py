@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from execledger.core.decisions import Decision, Shown, Step
 from execledger.core.ledger import Ledger
 from execledger.evaluate.counterfactual import Account
 from execledger.evaluate.prices import load_prices
-from execledger.replay import INHERITED, Replayed, replay
-from execledger.trajectories.recording import Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.replay import INHERITED, Replayed, replay
 from execledger.viewer.counting import Count
+from execledger.vocabulary.decisions import Decision, Shown, Step
 
 
 class Call(Struct, frozen=True):

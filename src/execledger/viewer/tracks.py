@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from execledger.core.actions import Action, Observation
 from execledger.core.coverage import absolute
-from execledger.core.decisions import Step
 from execledger.core.inform import status
 from execledger.core.ledger import Ledger
 from execledger.core.observations import ObservationRecord, shown_name
 from execledger.core.policy import Policy, Preset
-from execledger.core.records import CommandRecord, Lines, Scope
 from execledger.shell.ranges import subtract, union
 from execledger.symbols.steps import edited_symbols
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Step
+from execledger.vocabulary.records import CommandRecord, Lines, Scope
 
 Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]] | tuple[int, str, tuple[str, ...]]
 """What happened to a file:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execledger.core.decisions import Decision, Nudge, Reuse, Shown
+from execledger.vocabulary.decisions import Decision, Nudge, Reuse, Shown
 
 REASONS = {
     "cap": "Ledger has intervened as often as it may in one task",

@@ -6,11 +6,11 @@ import shlex
 
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Effects, Scope
 from execledger.shell import programs
 from execledger.shell.options import literal_word
 from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Effects, Scope
 
 assert programs
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import CHANGED, WHOLE, Effects, Lines, View
 from execledger.shell.parts import Selection
 from execledger.shell.programs.awk import bare
+from execledger.vocabulary.records import CHANGED, WHOLE, Effects, Lines, View
 from tests.shell.asking import outcome
 from tests.shell.programs.calling import SHOW, understand
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from execledger.core.records import Category, Effects
 from execledger.shell.parts import Part
+from execledger.vocabulary.records import Category, Effects
 from tests.shell.programs.calling import kinds, understand
 
 NEUTRAL = Part(comparable=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Effects, Scope
 from execledger.shell.parts import Part, Selection
+from execledger.vocabulary.records import Category, Effects, Scope
 from tests.shell.programs.calling import SHOW, changes, kind, understand, writing
 
 

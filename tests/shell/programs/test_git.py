@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.records import Category
 from execledger.shell.parts import Part
+from execledger.vocabulary.records import Category
 from tests.shell.programs.calling import FOREIGN_LOOK, LOOK, changes, kind, kinds, understand, writing
 
 

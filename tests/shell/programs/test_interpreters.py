@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Scope
 from execledger.shell.parts import Knowledge, Part, runs
+from execledger.vocabulary.records import Category, Scope
 from tests.shell.programs.calling import FOREIGN_LOOK, SHOW, kind, kinds, understand, writing
 
 CODE = runs(Category.OTHER, reproduces=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import Category
 from execledger.shell.parts import Part, runs
+from execledger.vocabulary.records import Category
 from tests.shell.programs.calling import FOREIGN_LOOK, changes, kind, kinds, understand
 
 LISTS = Part(category=Category.SEARCH, foreign=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from execledger.core.records import Category, Effects, Scope
 from execledger.shell.parts import Part
+from execledger.vocabulary.records import Category, Effects, Scope
 from tests.shell.programs.calling import LOOK, changes, understand
 
 DIFF = "--- a/src/x.py\n+++ b/src/x.py\n@@ -1 +1 @@\n-a\n+b\n"

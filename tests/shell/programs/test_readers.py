@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import CHANGED, WHOLE, Category, Effects, Lines, View
 from execledger.shell.parts import Part, Selection, inspects
+from execledger.vocabulary.records import CHANGED, WHOLE, Category, Effects, Lines, View
 from tests.shell.programs.calling import SHOW, kind, understand
 
 

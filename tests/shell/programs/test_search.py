@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.core.records import WHOLE, View
 from execledger.shell.parts import Selection
+from execledger.vocabulary.records import WHOLE, View
 from tests.shell.programs.calling import LOOK, SHOW, kinds, understand
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import CHANGED, WHOLE, Category, Effects, Lines, View
 from execledger.shell.parts import Selection
 from execledger.shell.programs.sed import Command, read_script
+from execledger.vocabulary.records import CHANGED, WHOLE, Category, Effects, Lines, View
 from tests.shell.asking import outcome, view
 from tests.shell.programs.calling import SHOW, changes, kind, understand, writing
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from execledger.core.records import Category
 from execledger.shell.parts import Part
+from execledger.vocabulary.records import Category
 from tests.shell.programs.calling import changes, kinds, understand, writing
 
 VOLATILE = Part(category=Category.OTHER, volatile=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.records import Category
 from execledger.shell.parts import Part, runs
 from execledger.shell.programs.tests import runs_tests
+from execledger.vocabulary.records import Category
 from tests.shell.programs.calling import kinds, understand
 
 TEST = runs(Category.TEST)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from execledger.agents import codex
-from execledger.core.actions import Action, Observation
+from execledger.agents.codex import tools as codex
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
+from execledger.vocabulary.actions import Action, Observation
 from tests.support.believer import edits
 from tests.support.believer.displays import PLAIN, Part, Piece, split
 from tests.support.believer.judge import Reader, Truth

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from execledger.core.actions import Action, Call, Edit, Observation, Read, Search, Write
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
+from execledger.vocabulary.actions import Action, Call, Edit, Observation, Read, Search, Write
 from tests.support.tagged.commands import Range, edit, look, named, write
 from tests.support.tagged.judge import Judge, Misled, Result
 from tests.support.tagged.world import World, rows

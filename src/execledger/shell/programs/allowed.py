@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from execledger.core.records import Effects
 from execledger.shell.options import parse_options
 from execledger.shell.parts import PROGRAMS, Invocation, Part, Understand
 from execledger.shell.programs.idioms import doubted, may_be_option
+from execledger.vocabulary.records import Effects
 
 
 class Allowed(Struct, frozen=True):

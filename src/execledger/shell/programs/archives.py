@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import literal_word, parse_options
 from execledger.shell.parts import Invocation, Part, inspects, program, runs, searches
 from execledger.shell.programs.idioms import about_itself, given, may_be_option, texts, touched
+from execledger.vocabulary.records import Category, Scope
 
 UNPACKS = runs(Category.MODIFY, scope=Scope.TREE)
 """It may write any file."""

@@ -6,10 +6,10 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.core.records import CHANGED, Category, Lines, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs
 from execledger.shell.programs.readers import show
+from execledger.vocabulary.records import CHANGED, Category, Lines, Scope
 
 CODE = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*")|(?P<remark>\#[^\n]*)|\b(?:printf?|return|in|case)\b|(?:[\w$)\]]|\+\+|--)\s*/"""

@@ -6,10 +6,10 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Effects
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, program, runs
 from execledger.shell.programs.idioms import given, known_as, texts
+from execledger.vocabulary.records import Category, Effects
 
 NEUTRAL = Part(comparable=True)
 """It changes nothing outside the shell, and adds nothing to what the command is."""

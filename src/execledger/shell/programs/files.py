@@ -9,12 +9,12 @@ import posixpath
 
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import Options, parse_options
 from execledger.shell.parts import Invocation, Part, inspects, program, runs
 from execledger.shell.programs.idioms import DEVICES, SUFFIXED, about_itself, inside, operands, touched
 from execledger.shell.programs.readers import ALL
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 TEE = {"append": "a", "ignore-interrupts": "i", "output-error": "p?"}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Understand, inspects, program, runs
 from execledger.shell.programs.idioms import given, known_as, may_be_option, texts, touched
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 known_as(
     inspects(),

@@ -6,10 +6,10 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Scope
 from execledger.shell.parts import Invocation, Part, program, runs, searches
 from execledger.shell.programs.idioms import harmless, inner, may_be_option, strongest
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 EXECUTE = ("-exec", "-execdir", "-ok", "-okdir")
 WRITE = ("-delete", "-fprint", "-fprint0", "-fprintf", "-fls")

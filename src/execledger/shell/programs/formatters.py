@@ -6,10 +6,10 @@ import re
 
 from msgspec import Struct
 
-from execledger.core.records import Category, Scope
 from execledger.shell.parts import Invocation, Part, program, runs, writes
 from execledger.shell.programs.idioms import SUFFIXED, about_itself, given, known_as, operands, subcommand
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 PATTERN = re.compile(r"[*?\[{!]")
 """A name that the tool itself expands."""

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from execledger.core.records import Category
 from execledger.shell.options import literal_word
 from execledger.shell.parts import Invocation, Part, program, runs, searches
 from execledger.shell.programs import git_changes
 from execledger.shell.programs.git_changes import RECORDS, Git
 from execledger.shell.programs.idioms import about_itself, doubted, given, operands, subcommand, texts
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category
 
 LOOKING = frozenset(
     """

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import number, parse_options
 from execledger.shell.parts import Invocation, Part, runs
 from execledger.shell.programs.idioms import given, inside, operands, subcommand, texts, touched
 from execledger.shell.programs.patching import applied
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 TREE = runs(Category.MODIFY, scope=Scope.TREE)
 """Any file of the tree may change."""

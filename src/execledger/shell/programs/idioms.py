@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from execledger.core.records import STRENGTH, Category, Effects, Scope
 from execledger.shell.evaluation import QUOTED
 from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs, writes
 from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import STRENGTH, Category, Effects, Scope
 
 DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/[12])")
 """Names under /dev that are no files: writing to them changes nothing that can be read back."""

@@ -8,12 +8,12 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.records import Category, Scope
 from execledger.shell.parts import PROGRAMS, Invocation, Part, inspects, program, runs
 from execledger.shell.programs.idioms import about_itself, folders_among, operands, texts, touched
 from execledger.shell.programs.scripts import written_by
 from execledger.shell.programs.tests import runs_tests
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 CODE = runs(Category.OTHER, reproduces=True)
 """Code that we can't see into."""

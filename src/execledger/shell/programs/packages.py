@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from execledger.core.records import Category
 from execledger.shell.options import literal_word
 from execledger.shell.parts import Invocation, Part, program, runs, searches
 from execledger.shell.programs.idioms import SUFFIXED, about_itself, doubted, given, inner, known_as, subcommand, texts
 from execledger.shell.programs.toolchains import SETUP, task
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category
 
 LISTS = Part(category=Category.SEARCH, foreign=True)
 """It looks at what is installed; what it prints is not compared, for it may ask the network."""

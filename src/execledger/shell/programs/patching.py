@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import number, parse_options
 from execledger.shell.parts import Invocation, Part, program, runs, searches, writes
+from execledger.shell.patches import added_paths, patched_paths
 from execledger.shell.programs.idioms import about_itself
-from execledger.symbols.patches import added_paths, patched_paths
+from execledger.vocabulary.records import Category, Scope
 
 PATCH = {"strip": "p:", "input": "i:", "directory": "d:", "reverse": "R", "forward": "N", "dry-run": "C", "force": "f",
          "batch": "t", "backup": "b", "output": "o:", "fuzz": "F:", "ignore-whitespace": "l", "quiet": "s",

@@ -6,12 +6,12 @@ import re
 
 from msgspec import Struct
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import literal_word
 from execledger.shell.parts import Invocation, Part, inspects, program, runs, writes
 from execledger.shell.programs.idioms import about_itself
 from execledger.shell.programs.interpreters import inline, script
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 PAIRED = r"(?:\{(?:[^{}\\]|\\.)*\}\s*\{(?:[^{}\\]|\\.)*\}|\((?:[^()\\]|\\.)*\)\s*\((?:[^()\\]|\\.)*\))"
 SINGLE = r"(?P<d{0}>[/|!,#%~:@])(?:(?!(?P=d{0}))[^\\]|\\.)*(?P=d{0})(?:(?!(?P=d{0}))[^\\]|\\.)*(?P=d{0})"

@@ -9,11 +9,11 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.core.records import CHANGED, WHOLE, Category, Lines, View
 from execledger.shell import ranges
 from execledger.shell.options import Options, parse_options
 from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import CHANGED, WHOLE, Category, Lines, View
 
 ALL = Selection()
 """Every line passes."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from execledger.shell.programs.python_code import Names, written
-from execledger.symbols.python_text import parse_python
+from execledger.shell.python_text import parse_python
 
 MAX_TEXT = 200_000
 """Longer texts are not read."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import Options, parse_options
 from execledger.shell.parts import Invocation, Part, Selection, Understand, program, runs, searches
 from execledger.shell.programs.idioms import given, inner, texts
 from execledger.shell.programs.readers import show
+from execledger.vocabulary.records import Category, Scope
 
 EVERY_LINE = ("", "^", "$")
 """Patterns that match every line."""

@@ -11,12 +11,12 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.records import CHANGED, Category, Lines, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs, writes
 from execledger.shell.programs.idioms import DEVICES, may_be_option, touched
 from execledger.shell.programs.readers import show
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import CHANGED, Category, Lines, Scope
 
 LONG = {"quiet": "n", "silent": "n", "expression": "e:", "file": "f:", "in-place": "i?", "regexp-extended": "E",
         "separate": "s", "null-data": "z", "unbuffered": "u", "line-length": "l:", "posix": "p", "debug": "d",

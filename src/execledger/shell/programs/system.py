@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import parse_options
 from execledger.shell.parts import Invocation, Part, program, runs, writes
 from execledger.shell.programs.idioms import about_itself, given, known_as, subcommand, texts
+from execledger.vocabulary.records import Category, Scope
 
 VOLATILE = Part(category=Category.OTHER, volatile=True)
 """It changes nothing, and what it prints depends on more than files."""

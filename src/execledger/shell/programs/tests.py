@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 
-from execledger.core.records import Category
 from execledger.shell.parts import Invocation, Part, program, runs
 from execledger.shell.programs.idioms import about_itself, known_as, subcommand
+from execledger.vocabulary.records import Category
 
 RUNNERS = """
     pytest py.test pytest-3 pytest3 ptw pytest-watch unittest unit2 nosetests nosetests3 nose2 nose trial tox nox

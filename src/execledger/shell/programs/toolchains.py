@@ -6,7 +6,6 @@ import re
 
 from msgspec import Struct
 
-from execledger.core.records import Category, Scope
 from execledger.shell.options import literal_word
 from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs
 from execledger.shell.programs.idioms import (
@@ -22,6 +21,7 @@ from execledger.shell.programs.idioms import (
 )
 from execledger.shell.programs.tests import TEST
 from execledger.shell.tree import Word
+from execledger.vocabulary.records import Category, Scope
 
 SETUP = runs(Category.SETUP)
 """It builds or sets up: anything may change."""

@@ -1,0 +1,237 @@
+"""Claude Code's transcripts: what was said and done in a session, one JSON object per line.
+
+A message of the model is spread over several lines, one for each of its parts; they share its id. Sub-agents have files
+of their own, or in older versions stand among the other lines, marked as side chains. What ``claude -p`` prints with
+``--output-format stream-json`` has the same messages with less around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.json import Decoder
+from msgspec.structs import replace
+
+from execledger.agents.claude.tools import SHELL, action_of, mark_of, observed
+from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
+from execledger.runs.instances import instance_of
+from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.usage import model_call, summed, told
+
+FORMAT = "claude-code"
+"""The name of the format."""
+_LOOKED_AT = 200
+"""Lines that are looked at to tell the format; titles and settings may stand before the first message."""
+_FORGETS = frozenset(("compact_boundary", "microcompact_boundary"))
+_OWN_WORDS = re.compile(r"\s*<(?:system-reminder|command-|local-command-|bash-|user-memory-|ide_)|Caveat: |\[Request ")
+"""What the client says in the user's name."""
+_MOVES = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[;&|(])\s*\.\s")
+"""What may take a shell to another directory."""
+_SYNTHETIC = "<synthetic>"
+
+
+class _Message(Struct, frozen=True):
+    role: str | None = None
+    id: str | None = None
+    model: str | None = None
+    content: Any = None
+    usage: Any = None
+    stop_reason: str | None = None
+
+
+class _Line(Struct, frozen=True, rename="camel"):
+    """A line of any type; streams have some names in another spelling."""
+
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    agent_id: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+    message: _Message | None = None
+    tool_use_result: Any = None
+    cost: Any = field(default=None, name="costUSD")
+    total_cost: Any = field(default=None, name="totalCostUSD")
+    model_usage: Any = None
+    claude_code_version: str | None = field(default=None, name="claude_code_version")
+    parent_tool_use_id: str | None = field(default=None, name="parent_tool_use_id")
+    total_cost_usd: Any = field(default=None, name="total_cost_usd")
+
+
+_LINE = Decoder(_Line)
+
+
+def is_transcript(data: bytes) -> bool:
+    """The lines are those of a transcript, or of a stream of the same messages."""
+    for _, line in islice(lines_of(data), _LOOKED_AT):
+        fields = fields_of(line)
+        kind = bytes(fields.get("type", b""))
+        if not kind.startswith(b'"') or "payload" in fields:
+            return False
+        if kind in (b'"user"', b'"assistant"'):
+            # Others that keep sessions in this way have other messages.
+            known = "sessionId" in fields or "session_id" in fields
+            return known and "content" in fields_of(bytes(fields.get("message", b"")))
+        if (kind == b'"summary"' and "leafUuid" in fields) or (kind == b'"system"' and "claude_code_version" in fields):
+            return True
+    return False
+
+
+def read_transcript(name: str, data: bytes) -> Run:
+    """Read a transcript or a stream."""
+    reader = _Reader(name)
+    for number, line in lines_of(data):
+        reader.take(decode_line(name, number, line, _LINE))
+    return reader.run()
+
+
+class _Asked(Struct, frozen=True):
+    """A call that waits for its result."""
+
+    name: str
+    given: object
+    cwd: str | None
+    turn: int
+    thread: str
+
+
+class _Reader:
+    """Walks along the lines, and pairs every call with its result."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._version = ""
+        self._model = ""
+        self._tasks: dict[str, str] = {}
+        self._ended = ""
+        self._cwd: dict[str, str | None] = {}
+        self._seen: dict[str, tuple[str, int]] = {}
+        self._calls: dict[str, ModelCall] = {}
+        self._turns: dict[str, int] = {}
+        self._shells: Counter[int] = Counter()
+        self._waiting: dict[str, _Asked] = {}
+        self._totals: ModelCall | None = None
+        self._steps: list[Recorded] = []
+        self._forgotten: list[int] = []
+
+    def run(self) -> Run:
+        """The run, when all lines were taken."""
+        return Run(
+            name=self._name,
+            format=FORMAT,
+            agent=f"claude-code {self._version}".rstrip(),
+            model=self._model,
+            # A file of a sub-agent has no other task than that agent's.
+            task=self._tasks.get("") or next(iter(self._tasks.values()), ""),
+            container=False,
+            turns=len(self._calls),
+            steps=tuple(self._steps),
+            compactions=tuple(at for at in dict.fromkeys(self._forgotten) if 0 < at < len(self._steps)),
+            model_calls=told(list(self._calls.values())),
+            totals=self._totals,
+            instance=instance_of(self._name),
+            ended=self._ended,
+            parallel=True,
+        )
+
+    def take(self, line: _Line) -> None:
+        """Take in one line; one that is there twice, as after a session was resumed, counts once."""
+        if line.uuid is not None and line.uuid in self._seen:
+            return
+        thread = self._thread(line)
+        if line.cwd is not None:
+            self._cwd[thread] = line.cwd
+        self._version = self._version or line.version or line.claude_code_version or ""
+        if line.subtype in _FORGETS or line.is_compact_summary:
+            self._forgotten.append(len(self._steps))
+        if line.type == "assistant" and line.message is not None:
+            self._answer(line, line.message, thread)
+        elif line.type == "user" and line.message is not None:
+            self._user(line, line.message, thread)
+        elif line.type == "result":
+            self._ended = line.subtype or ""
+        if line.model_usage is not None:
+            self._totals = _totals(line)
+        if line.uuid is not None:
+            self._seen[line.uuid] = (thread, len(self._steps))
+
+    def _thread(self, line: _Line) -> str:
+        """The conversation that a line belongs to: a side chain is known by its agent, or by its first line."""
+        if line.parent_tool_use_id is not None:
+            return line.parent_tool_use_id
+        if not line.is_sidechain:
+            return ""
+        above = self._seen.get(line.parent_uuid or "", ("", 0))[0]
+        return line.agent_id or above or line.uuid or "sidechain"
+
+    def _answer(self, line: _Line, message: _Message, thread: str) -> None:
+        if message.model == _SYNTHETIC:
+            # The client's own words where the model could not be reached.
+            return
+        self._model = self._model or message.model or ""
+        self._ended = message.stop_reason or ""
+        key = message.id or line.uuid or str(len(self._calls))
+        took = model_call(message.usage, line.cost)
+        # Until the message has come to its end, its tokens are not counted.
+        self._calls[key] = took if message.stop_reason is not None else replace(took, output=None)
+        turn = self._turns.setdefault(key, len(self._turns))
+        for part in message.content if isinstance(message.content, list) else ():
+            if isinstance(part, dict) and part.get("type") == "tool_use" and isinstance(part.get("id"), str):
+                asked = _Asked(str(part.get("name")), part.get("input"), self._where(thread), turn, thread)
+                self._waiting[part["id"]] = asked
+                self._shells[turn] += asked.name == SHELL
+
+    def _user(self, line: _Line, message: _Message, thread: str) -> None:
+        parts = message.content if isinstance(message.content, list) else [message.content]
+        results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+        for part in results:
+            self._result(part, line.tool_use_result if len(results) == 1 else None, line, thread)
+        if results or line.is_meta or line.is_compact_summary:
+            return
+        text = "\n".join(said for said in map(text_of, parts) if said and not _OWN_WORDS.match(said))
+        if text:
+            self._tasks.setdefault(thread, text)
+        if self._steps and self._rewound(line):
+            self._forgotten.append(len(self._steps))
+
+    def _rewound(self, line: _Line) -> bool:
+        """The user went back to an earlier place: what was done since is not in the conversation any more."""
+        above = self._seen.get(line.parent_uuid or "")
+        return above is not None and above[1] < len(self._steps)
+
+    def _result(self, part: dict[str, Any], kept: object, line: _Line, thread: str) -> None:
+        asked = self._waiting.pop(str(part.get("tool_use_id")), None)
+        if asked is None:
+            return
+        text = text_of(part.get("content"))
+        action = action_of(asked.name, asked.given, self._place(asked), asked.thread, mark=mark_of(text))
+        observation = observed(action, asked.name, text, is_error=part.get("is_error") is True, told=kept)
+        self._steps.append(Recorded(action, observation, asked.turn))
+        if asked.name == SHELL and line.cwd is None and _MOVES.search(action.command):
+            # A stream does not tell where the shell is.
+            self._cwd[thread] = None
+
+    def _place(self, asked: _Asked) -> str | None:
+        """Where a call started; not known if another command of the same message may have moved the shell."""
+        moved = self._where(asked.thread) != asked.cwd
+        return None if moved and self._shells[asked.turn] > 1 else asked.cwd
+
+    def _where(self, thread: str) -> str | None:
+        """Where the shell is now; a sub-agent starts where the session is."""
+        return self._cwd.get(thread, self._cwd.get(""))
+
+
+def _totals(line: _Line) -> ModelCall:
+    """What the client added up over all models."""
+    usage = line.model_usage if isinstance(line.model_usage, dict) else {}
+    whole = summed([model_call(each) for each in usage.values()]) or ModelCall()
+    cost = line.total_cost if line.total_cost is not None else line.total_cost_usd
+    return replace(whole, cost=model_call(None, cost).cost)

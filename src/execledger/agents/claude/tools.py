@@ -1,0 +1,217 @@
+"""Claude Code's tools: what a call would do, and what came back.
+
+Tools have changed from version to version; a tool that is not known may do anything. Reminders that the client puts
+into a result are its own words, not the tool's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from execledger.core.lines import split_lines
+from execledger.runs.decoding import spelled
+from execledger.runs.editor import without_phantom
+from execledger.runs.trimmed import trimmed
+from execledger.vocabulary import actions
+from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Read, Search, Write
+
+SHELL = "Bash"
+"""The tool that runs a shell command."""
+SEARCHES = frozenset(("Grep", "Glob", "LS", "NotebookRead", "LSP"))
+"""Tools that look, in a form of their own."""
+ASIDES = frozenset(
+    "TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate BashOutput TaskOutput AgentOutputTool AskUserQuestion"
+    " EnterPlanMode ExitPlanMode exit_plan_mode ToolSearch WebFetch WebSearch".split()
+)
+"""Tools that touch no file of the workspace."""
+MAX_LINES = 2000
+"""Lines that ``Read`` shows if the call does not say how many."""
+MAX_LINE = 2000
+"""Characters of a line that ``Read`` shows."""
+
+_ARROW = re.compile(r" *\d+→")
+_OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
+_UNCHANGED = re.compile(r"(?:File unchanged since last read\b|Wasted call\b.{0,9}file unchanged\b)")
+_EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|\Z)")
+_RESET = re.compile(r"\n?Shell cwd was reset to [^\n]*+\s*+\Z")
+_TIMED_OUT = re.compile(r"\bCommand timed out after\b|\bcommand timed out\b|\[Request interrupted")
+_BACKGROUND = re.compile(
+    r"Command (?:is )?running in (?:the )?background with ID|Command was manually backgrounded|Async agent launched"
+)
+_LEFT_OUT = re.compile(r"\A\s*<persisted-output>|\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.")
+
+
+class _Bash(Struct, frozen=True):
+    command: str
+
+
+class _Read(Struct, frozen=True):
+    file_path: str
+    offset: int | None = None
+    limit: int | None = None
+    pages: Any = None
+
+
+class _Edit(Struct, frozen=True):
+    file_path: str
+    old_string: str = ""
+    new_string: str = ""
+
+
+class _Change(Struct, frozen=True):
+    old_string: str = ""
+    new_string: str = ""
+
+
+class _MultiEdit(Struct, frozen=True):
+    file_path: str
+    edits: list[_Change]
+
+
+class _Write(Struct, frozen=True):
+    file_path: str
+    content: str = ""
+
+
+class _Notebook(Struct, frozen=True):
+    notebook_path: str
+    new_source: str = ""
+
+
+class _Shown(Struct, frozen=True):
+    """What a read showed of a file, as the client kept it."""
+
+    first: int = msgspec.field(name="startLine")
+    count: int = msgspec.field(name="numLines")
+    total: int = msgspec.field(name="totalLines")
+
+
+def action_of(name: str, given: object, cwd: str | None, thread: str = "", *, mark: str = "\t") -> Action:
+    """What a call would do; arguments that do not fit their tool make it a call of unknown effects.
+
+    ``mark`` is what this version of the client puts behind the numbers of lines.
+    """
+    place = cwd if (cwd or "").startswith("/") else None
+    try:
+        if name == SHELL:
+            return Action(msgspec.convert(given, _Bash).command, place, thread=thread)
+        call = _reading(msgspec.convert(given, _Read, strict=False), mark) if name == "Read" else _call(name, given)
+    except msgspec.ValidationError:
+        call = actions.Run()
+    return Action(f"{name} {spelled(given)}", place, call, thread)
+
+
+def _call(name: str, given: object) -> Call:
+    """The structured call of any tool but the shell and ``Read``."""
+    match name:
+        case "Edit":
+            edit = msgspec.convert(given, _Edit)
+            return Edit(edit.file_path, edit.old_string, edit.new_string)
+        case "MultiEdit":
+            many = msgspec.convert(given, _MultiEdit)
+            old = "\n".join(change.old_string for change in many.edits)
+            return Edit(many.file_path, old, "\n".join(change.new_string for change in many.edits))
+        case "Write":
+            write = msgspec.convert(given, _Write)
+            return Write(write.file_path, write.content)
+        case "NotebookEdit":
+            notebook = msgspec.convert(given, _Notebook)
+            return Edit(notebook.notebook_path, new=notebook.new_source)
+    return Search() if name in SEARCHES else Aside() if name in ASIDES else actions.Run()
+
+
+def _reading(read: _Read, mark: str) -> Call:
+    if read.pages is not None:
+        return Search()
+    first = max(read.offset or 1, 1)
+    count = read.limit or MAX_LINES
+    return Read(read.file_path, first, first + count - 1, mark) if count > 0 else actions.Run()
+
+
+def mark_of(text: str) -> str:
+    """What stands behind the numbers of lines in a result: an arrow in older versions, a tab in newer ones."""
+    return "→" if _ARROW.match(text) else "\t"
+
+
+def observed(action: Action, name: str, text: str, *, is_error: bool, told: object) -> Observation:
+    """What came back from a call; ``told`` is what the client kept of the result for itself."""
+    printed = told.get("stdout") if isinstance(told, dict) else None
+    # A command may print what looks like a reminder; the client keeps what it printed.
+    own = isinstance(printed, str) and _CLOSES in printed
+    text, notice = (text, "") if own else _without_reminders(text)
+    if name == SHELL:
+        return trimmed(action, _of_shell(text, notice, is_error=is_error, told=told))
+    if isinstance(action.call, Read) and not is_error:
+        return _of_read(action.call, text, notice, told)
+    stopped = bool(_BACKGROUND.match(text) or (is_error and _TIMED_OUT.search(text)))
+    return Observation(
+        text, notice=notice, failed=is_error and not stopped, timed_out=stopped, truncated=bool(_LEFT_OUT.search(text))
+    )
+
+
+def _without_reminders(text: str) -> tuple[str, str]:
+    """The tool's own words, and the client's reminders behind them; each begins a line."""
+    notices: list[str] = []
+    while text.rstrip().endswith(_CLOSES):
+        at = text.rfind(_OPENS)
+        if at < 0 or (at > 0 and text[at - 1] != "\n"):
+            break
+        notices.insert(0, text[at:].strip())
+        text = text[:at].rstrip("\n")
+    return text, "\n".join(notices)
+
+
+def _of_shell(text: str, notice: str, *, is_error: bool, told: object) -> Observation:
+    """The result of a shell command: a failed one begins with its exit status."""
+    if moved := _RESET.search(text):
+        text, notice = text[: moved.start()], f"{moved[0].strip()}\n{notice}".rstrip()
+    status: int | None = 0
+    if is_error:
+        ended = _EXIT.match(text)
+        text = text[ended.end() :] if ended else text
+        # Some versions say it to themselves only.
+        ended = ended or _EXIT.match(told if isinstance(told, str) else "")
+        status = int(ended[1]) if ended else None
+    known = told if isinstance(told, dict) else {}
+    if known.get("returnCodeInterpretation"):
+        # A search that found nothing, and the like: not 0, and not called an error.
+        status = None
+    stopped = bool(
+        _BACKGROUND.match(text)
+        or known.get("backgroundTaskId")
+        or known.get("interrupted") is True
+        or (is_error and _TIMED_OUT.search(text))
+    )
+    return Observation(
+        text,
+        notice=notice,
+        exit_status=None if stopped else status,
+        failed=is_error and status is None and not stopped,
+        timed_out=stopped,
+        truncated=bool(_LEFT_OUT.search(text)) or known.get("isImage") is True,
+    )
+
+
+def _of_read(read: Read, text: str, notice: str, told: object) -> Observation:
+    """Lines of a file behind their numbers; a stub that stands for them is no content."""
+    kind = told.get("type") if isinstance(told, dict) else None
+    if _UNCHANGED.match(text) or kind == "file_unchanged":
+        return Observation(notice=f"{text}\n{notice}".rstrip(), truncated=True)
+    cut = any(len(line) >= MAX_LINE for line in split_lines(text)) or bool(_LEFT_OUT.search(text))
+    # A picture, a notebook and the like are no lines of the file.
+    shown = Observation(text, notice=notice, truncated=cut or kind not in (None, "text"))
+    return without_phantom(read, shown, at_end=_at_end(told))
+
+
+def _at_end(told: object) -> bool | None:
+    """The end of the file was reached; None where the client did not keep that."""
+    file = told.get("file") if isinstance(told, dict) else None
+    try:
+        shown = msgspec.convert(file, _Shown)
+    except msgspec.ValidationError:
+        return None
+    return shown.first + shown.count > shown.total

@@ -1,0 +1,1 @@
+"""OpenAI Codex: its calls as actions, its launcher, its batch runner, its rollouts."""

@@ -1,0 +1,156 @@
+"""Follows the agent's messages: each completed step is handed over once, and it is known which results still stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from execledger.agents.mini.extra import Answer, answer_of
+from execledger.agents.mini.messages import (
+    NEW_TASK,
+    REJECTED,
+    SUBMITTED,
+    UNGOVERNED,
+    Message,
+    call_of,
+    is_observation,
+    is_padding,
+    observation_of,
+    text_of,
+)
+from execledger.agents.mini.standing import Standing
+from execledger.core.batch import UNFINISHED
+from execledger.core.fingerprint import fingerprint
+from execledger.core.references import NOT_ANSWERED
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Reuse, Shown, Step
+
+
+def step_of(action: Action, message: Message, answer: Answer | None, index: int) -> Step:
+    """The completed step that an action and its observation make, as step ``index`` of the run."""
+    if answer is None:
+        return Step(action, UNGOVERNED, observation_of(message), Shown("full"))
+    bare = {**message, "content": answer.bare(text_of(message))}
+    bare.pop("output", None)
+    step = answer.completed(action, observation_of(bare))
+    if answer.step == index and step.stands_at(index) and _as_shown(step):
+        return step
+    # Messages before it are missing, or it was changed itself: what was noted beside it holds no longer.
+    kept = replace(step.observation, truncated=True, cut=None)
+    return Step(action, UNGOVERNED, kept, Shown("full"))
+
+
+def _as_shown(step: Step) -> bool:
+    """The result reads as it did when it was noted; of a reference, the words were noted themselves."""
+    mark = step.shown.result
+    if step.shown.kind == "reference" or mark is None:
+        return True
+    return fingerprint(step.observation, steady=False).digest == mark.digest
+
+
+class Follower:
+    """Walks along a growing list of messages and hands over each completed step once.
+
+    What stands in the list behind the last message that was followed is new. Agents of somebody's own may change the
+    list before it, or send copies; nothing of that is taken for new.
+    """
+
+    def __init__(
+        self, record: Callable[[Step], None], recorded: Callable[[], int], cwd: Callable[[], str | None]
+    ) -> None:
+        """``record`` takes a step, ``recorded`` says how many there are, ``cwd`` where commands run."""
+        self.standing = Standing()
+        """Which results still stand."""
+        self._record = record
+        self._recorded = recorded
+        self._cwd = cwd
+        self._known: dict[int, Message] = {}
+        self._tail: list[Message] = []
+        self._at = 0
+        self._waiting: list[Message] = []
+        self._place: Message = {}
+        self.ended = False
+        """The last command ended the run."""
+
+    def continues(self, messages: list[Message]) -> bool:
+        """The list goes on from where it was followed to, whatever became of what stands before."""
+        return self._at == 0 or self._behind(messages) > 0 or self.standing.knows(messages)
+
+    def _behind(self, messages: list[Message]) -> int:
+        """Where the new messages begin; 0 if none of the list is known."""
+        if not self._at or (len(messages) >= self._at and messages[self._at - 1] is self._tail[-1]):
+            return self._at
+        places = range(len(messages), 0, -1)
+        known = next((at for at in places if id(messages[at - 1]) in self._known), 0)
+        # Copies of messages are known by what the last two say.
+        last = [_mark(message) for message in self._tail]
+        return known or next((at for at in places if [_mark(one) for one in messages[max(at - 2, 0) : at]] == last), 0)
+
+    def follow(self, messages: list[Message]) -> None:
+        """Take in what is new."""
+        behind = self._behind(messages)
+        for message in messages[behind:]:
+            self.ended = (message.get("extra") or {}).get("exit_status") == SUBMITTED
+            if is_observation(message):
+                self._observed(message)
+            elif message.get("role") != "exit":
+                self._turn(message)
+            # Holding the message keeps its identity from being given to another.
+            self._known[id(message)] = message
+        self._tail = messages[max(len(messages) - 2, 0) :]
+        self._at = len(messages)
+
+    def left(self) -> list[Step]:
+        """What was proposed last and has no result: it may go on, unless it is what ended the run."""
+        return [self._unfinished(proposed, ended=self.ended) for proposed in self._waiting]
+
+    def _turn(self, message: Message) -> None:
+        """Something else than a result: what has none by now will get none."""
+        extra = message.get("extra") or {}
+        for proposed in self._waiting if extra.get("interrupt_type") != REJECTED else ():
+            # What ended the run had come to its own end; anything else may have done a part, and may do the rest yet.
+            self._record(self._unfinished(proposed, ended=extra.get("interrupt_type") == NEW_TASK))
+        note = extra.get("ledger") or {}
+        self._waiting = list(note.get("proposed") or extra.get("actions") or ())
+        self._place = note
+
+    def _unfinished(self, proposed: Message, *, ended: bool) -> Step:
+        observation = Observation(exit_status=None if ended else -1, failed=ended, timed_out=not ended)
+        return Step(self._action(proposed, None), UNFINISHED, observation, Shown("full"))
+
+    def _observed(self, message: Message) -> None:
+        answer = answer_of((message.get("extra") or {}).get("ledger"))
+        if answer is None and is_padding(message):
+            return
+        key = call_of(message)
+        matching = [one for one in self._waiting if key is not None and one.get("tool_call_id") == key]
+        proposed = matching[0] if matching else self._waiting[0] if self._waiting else None
+        if proposed is None:
+            return
+        self._waiting.remove(proposed)
+        index = self._recorded()
+        if answer is None or answer.step >= index:
+            step = step_of(self._action(proposed, answer), message, answer, index)
+            self._record(step)
+            self.standing.showed(index, message)
+            if step.shown.kind == "reference":
+                self.standing.refers(index, step.shown.refers_to, _instead(step, message))
+
+    def _action(self, proposed: Message, answer: Answer | None) -> Action:
+        """The action, and where it ran: as noted beside its result, or beside the proposal, or as we know now."""
+        cwd = answer.cwd if answer is not None else self._place["cwd"] if "cwd" in self._place else self._cwd()
+        return Action(str(proposed.get("command", "")), cwd)
+
+
+def _mark(message: Message) -> tuple[object, ...]:
+    """What tells a message from others, whoever copied it."""
+    proposed = (message.get("extra") or {}).get("actions") or ()
+    called = tuple((one.get("tool_call_id"), one.get("command")) for one in proposed)
+    return message.get("role"), call_of(message), text_of(message), called
+
+
+def _instead(step: Step, message: Message) -> str:
+    """What takes the place of a reference that was written by another process: the output, if there is one."""
+    raw = message["extra"].get("raw_output")
+    return NOT_ANSWERED if isinstance(step.decision, Reuse) or not isinstance(raw, str) else raw

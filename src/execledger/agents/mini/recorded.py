@@ -1,0 +1,271 @@
+"""Runs of mini-swe-agent.
+
+Version 2 keeps every action and its output in ``extra`` fields beside the messages. Version 1 keeps messages only: the
+command is the fenced block of a reply, and its result is the text of a message after it. The oldest files are a bare
+list of such messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from execledger.agents.mini.extra import answer_of, policy_of
+from execledger.agents.mini.rendered import observed, shown
+from execledger.agents.mini.sealed import shares_nothing
+from execledger.core.references import NOT_ANSWERED
+from execledger.errors import UnreadableRun
+from execledger.runs.decoding import decode, fields_of, text_of
+from execledger.runs.instances import instance_of
+from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.usage import model_call, told
+from execledger.vocabulary.actions import Action, Observation
+
+_FENCE = r"(?:[\w`<>/ -]|\\s[*+]|\\n|\n|\(\?:[\w|-]+\))*"
+_PLAIN_FENCE = re.compile(_FENCE + r"\(\.\*\?\)" + _FENCE)
+_FENCED = r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```"
+_CONTAINERS = re.compile("docker|podman|singularity|apptainer|modal|contree|bubblewrap", re.IGNORECASE)
+
+
+class _Call(Struct, frozen=True):
+    """An action of a model turn, version 2."""
+
+    command: str
+    tool_call_id: str | None = None
+
+
+class _Extra(Struct, frozen=True):
+    """What is kept beside a message."""
+
+    actions: list[_Call] | None = None
+    returncode: int | None = None
+    raw_output: str | None = None
+    exception_info: str | None = None
+    exception_type: str | None = None
+    interrupt_type: str | None = None
+    response: Raw = Raw()
+    cost: Any = None
+    ledger: Any = None
+
+
+_NOTHING = _Extra()
+
+
+class _Message(Struct, frozen=True):
+    """A message: chat, or an item of the Responses API."""
+
+    role: str | None = None
+    type: str | None = None
+    object: str | None = None
+    content: str | list[Any] | None = None
+    output: str | list[Any] | None = None
+    tool_call_id: str | None = None
+    call_id: str | None = None
+    usage: Any = None
+    extra: _Extra | None = None
+
+
+class _Agent(Struct, frozen=True):
+    action_regex: str | None = None
+
+
+class _Model(Struct, frozen=True):
+    model_name: str | None = None
+
+
+class _Environment(Struct, frozen=True):
+    cwd: str | None = None
+    image: str | None = None
+    environment_class: str | None = None
+    run_args: list[str] | None = None
+
+
+class _Config(Struct, frozen=True):
+    agent: _Agent | None = None
+    model: _Model | None = None
+    environment: _Environment | None = None
+    environment_type: str | None = None
+
+
+class _Stats(Struct, frozen=True):
+    instance_cost: Any = None
+
+
+class _Info(Struct, frozen=True):
+    mini_version: str | None = None
+    exit_status: str | None = None
+    model_stats: _Stats | None = None
+    config: _Config | None = None
+    ledger: Any = None
+
+
+_MESSAGES = Decoder(list[_Message])
+_INFO = Decoder(_Info | None)
+_TEXT, _ANY = Decoder(str | None), Decoder(Any)
+_NULL = Raw(b"null")
+
+
+def is_mini(fields: Mapping[str, Raw]) -> bool:
+    """These are the fields of a trajectory of mini-swe-agent."""
+    return "messages" in fields and ("trajectory_format" in fields or "info" in fields)
+
+
+def read_trajectory(name: str, fields: Mapping[str, Raw]) -> Run:
+    """Read a trajectory of either version from its top-level fields."""
+    kind = decode(name, fields.get("trajectory_format", _NULL), _TEXT, "trajectory_format")
+    if kind not in (None, "mini-swe-agent-1", "mini-swe-agent-1.1"):
+        expected = "expected mini-swe-agent-1 or mini-swe-agent-1.1"
+        raise UnreadableRun(name, f"found {kind!r} at trajectory_format, {expected}")
+    info = decode(name, fields.get("info", _NULL), _INFO, "info")
+    messages = decode(name, fields["messages"], _MESSAGES, "messages")
+    structured = kind == "mini-swe-agent-1.1" or any(message.extra and message.extra.actions for message in messages)
+    instance = decode(name, fields.get("instance_id", _NULL), _TEXT, "instance_id")
+    kind = "mini-swe-agent-1.1" if structured else "mini-swe-agent-1"
+    return _run(name, kind, info or _Info(), messages, instance_of(name, instance))
+
+
+def read_list(name: str, data: bytes) -> Run:
+    """Read a bare list of messages."""
+    messages = decode(name, data, _MESSAGES, "")
+    if not messages or not all(message.role for message in messages):
+        raise UnreadableRun(name, "found a list, expected every item of it to be a message with a role")
+    return _run(name, "mini-swe-agent-list", _Info(), messages, instance_of(name))
+
+
+def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: str) -> Run:
+    """The run that these messages record."""
+    config = info.config or _Config()
+    cwd = (config.environment.cwd or None) if config.environment else None
+    if kind == "mini-swe-agent-1.1":
+        steps = tuple(_called(messages, cwd))
+    else:
+        steps = tuple(_typed(messages, cwd, _action_pattern(config.agent)))
+    sealed = [one.governed.sealed for one in steps if one.governed is not None]
+    answers = [message for message in messages if _is_model_call(message)]
+    cost = model_call(None, info.model_stats.instance_cost).cost if info.model_stats else None
+    return Run(
+        name=name,
+        format=kind,
+        agent=f"mini-swe-agent {info.mini_version or ''}".rstrip(),
+        model=(config.model.model_name or "") if config.model else "",
+        task=next((text_of(message.content) for message in messages if message.role == "user"), ""),
+        container=all(sealed) if sealed else _is_container(config),
+        turns=len(answers),
+        steps=steps,
+        model_calls=told(list(map(_took, answers))),
+        totals=ModelCall(cost=cost) if cost is not None else None,
+        instance=instance,
+        ended=info.exit_status or "",
+        policy=policy_of(info.ledger),
+    )
+
+
+def _took(message: _Message) -> ModelCall:
+    """What the call of the model for this message took."""
+    extra = message.extra or _NOTHING
+    usage = fields_of(bytes(extra.response)).get("usage")
+    return model_call(_ANY.decode(usage) if usage is not None else message.usage, extra.cost)
+
+
+def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
+    """The steps of version 2: actions and results stand apart from the text."""
+    turn, index, waiting = -1, 0, list[_Call]()
+    for message in messages:
+        extra = message.extra or _NOTHING
+        turn += _is_model_call(message)
+        if extra.actions is not None or _is_model_call(message):
+            # A person's commands count as actions too. What an earlier turn left unanswered stays so.
+            waiting = list(extra.actions or ())
+        elif call := _answered(message, waiting):
+            waiting.remove(call)
+            yield _recorded(message, Action(call.command, cwd), max(turn, 0), index)
+            index += 1
+
+
+def _answered(message: _Message, waiting: list[_Call]) -> _Call | None:
+    """The call that a message answers: the one that it names, else the next in order."""
+    extra = message.extra or _NOTHING
+    if extra.returncode is None and message.role != "tool" and message.type != "function_call_output":
+        return None
+    named = message.tool_call_id or message.call_id
+    fitting = (call for call in waiting if named is None or call.tool_call_id in (named, None))
+    return next(fitting, None)
+
+
+def _recorded(message: _Message, action: Action, turn: int, index: int) -> Recorded:
+    """The call that a message of version 2 answers; where Ledger did, with what is known of the true result."""
+    extra, text = message.extra or _NOTHING, text_of(message.content) or text_of(message.output)
+    answer = answer_of(extra.ledger)
+    if answer is None:
+        return Recorded(action, _observation(extra, text, action.command), turn)
+    action = Action(action.command, answer.cwd)
+    shown = _observation(extra, answer.bare(text), action.command)
+    return Recorded(action, answer.result(shown, extra.raw_output), turn, answer.governed(action, shown, index))
+
+
+def _observation(extra: _Extra, text: str, command: str) -> Observation:
+    """The result that a message of version 2 shows."""
+    if extra.raw_output == NOT_ANSWERED:
+        return Observation(exit_status=extra.returncode, truncated=True)
+    if extra.returncode is None:
+        return observed(text, command) or Observation(text, truncated=True)
+    output, cut, truncated = shown(text, extra.raw_output)
+    error = extra.exception_info or ""
+    # The agent gives -1 to whatever did not run to its end; a program can't.
+    stopped = extra.returncode == -1
+    timed_out = stopped and (extra.exception_type == "TimeoutExpired" or "timed out" in error)
+    return Observation(
+        output=output,
+        notice=error,
+        exit_status=extra.returncode,
+        failed=stopped and not timed_out,
+        cut=cut,
+        truncated=truncated,
+        timed_out=timed_out,
+    )
+
+
+def _typed(messages: list[_Message], cwd: str | None, pattern: re.Pattern[str]) -> Iterator[Recorded]:
+    """The steps of version 1: replies with exactly one fenced command, answered before the next reply."""
+    turn, command = -1, None
+    for message in messages:
+        text = text_of(message.content)
+        if _is_model_call(message):
+            turn += 1
+            blocks = pattern.findall(text)
+            command = blocks[0].strip() if len(blocks) == 1 else None
+        elif command is not None and (observation := observed(text, command)):
+            # Complaints about the format, remarks of a fork and the submitted patch are no results.
+            yield Recorded(Action(command, cwd), observation, turn)
+            command = None
+
+
+def _is_model_call(message: _Message) -> bool:
+    """The model was called for this message. A reply that broke the format is not kept, only the complaint about it."""
+    return (
+        message.role == "assistant"
+        or message.object == "response"
+        or (message.extra is not None and message.extra.interrupt_type == "FormatError")
+    )
+
+
+def _action_pattern(agent: _Agent | None) -> re.Pattern[str]:
+    """How the run's agent found the command in a reply.
+
+    A pattern from a file could take for ever to fail, so only fences around one lazy group are taken over.
+    """
+    pattern = (agent.action_regex if agent else None) or _FENCED
+    return re.compile(pattern if _PLAIN_FENCE.fullmatch(pattern) else _FENCED, re.DOTALL)
+
+
+def _is_container(config: _Config) -> bool:
+    """The environment is a container, and shares nothing with the host as far as its configuration tells."""
+    environment = config.environment or _Environment()
+    if not shares_nothing(environment.run_args or ()):
+        return False
+    names = f"{config.environment_type or ''} {environment.environment_class or ''}"
+    return bool(environment.image or _CONTAINERS.search(names))

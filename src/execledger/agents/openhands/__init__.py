@@ -1,0 +1,1 @@
+"""OpenHands: its recorded runs."""

@@ -1,0 +1,1 @@
+"""Runs of coding agents in one shape: finding, reading, replaying and counting them."""

@@ -1,0 +1,136 @@
+"""Ledger's own journals as recorded runs, so that they can be replayed like any other.
+
+A run that Ledger took part in does not hold every true output any more. What is shown in full is known. An output that
+was elided after running is known by its fingerprint: where the results that the reference points at hold text with that
+very fingerprint, that is the output; otherwise nothing is claimed. What a suppressed call would have returned nobody
+knows: nothing is claimed. The same goes for a text that is not what its fingerprint says, because it was redacted.
+Nothing claimed means an observation that is marked as truncated, in an unknown place.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+
+from msgspec.structs import replace
+
+from execledger.core.fingerprint import fingerprint
+from execledger.journal.events import Ended
+from execledger.journal.reader import JournalRun, read_journal
+from execledger.runs.decoding import fields_of
+from execledger.runs.instances import instance_of
+from execledger.runs.recording import Governed, ModelCall, Recorded, Run
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Fingerprint, Step
+
+FORMAT = "execledger-journal"
+"""The name of the format."""
+
+
+def is_journal(data: bytes) -> bool:
+    """The first line is the start of a journal."""
+    line = data[: data.find(b"\n") + 1] or data
+    if b'"event"' not in line or b'"start"' not in line:
+        return False
+    return bytes(fields_of(line).get("event", b"")) == b'"start"'
+
+
+def read_as_run(name: str, data: bytes) -> Run:
+    """The recorded run that a journal holds; steps behind a gap are left out: the state before them is unknown."""
+    journal = read_journal(name, data)
+    results: list[Observation] = []
+    for event in journal.steps:
+        results.append(_result(event.step, results))
+    start, steps = journal.start, journal.steps
+    ended = journal.ended
+    told = ended.model_calls if ended is not None else None
+    return Run(
+        name=name,
+        format=FORMAT,
+        agent=start.agent,
+        model=start.model,
+        task=start.task,
+        container=all(event.sealed for event in steps) if steps else start.sealed,
+        turns=max((event.turn + 1 for event in steps), default=0) if told is None else told,
+        steps=tuple(
+            Recorded(
+                event.step.action,
+                result,
+                event.turn,
+                Governed(event.step, event.sealed, event.since, view),
+                event.step.inherits,
+            )
+            for event, result, view in zip(steps, results, _views(journal), strict=True)
+        ),
+        compactions=_compactions(journal),
+        totals=_totals(ended) if ended is not None else None,
+        instance=instance_of(f"{name}/{start.run}"),
+        ended=ended.reason if ended is not None else "",
+        trouble=journal.trouble.sentences(),
+        policy=start.known_policy(),
+    )
+
+
+def _totals(ended: Ended) -> ModelCall | None:
+    """What all calls of the model took together, as far as the end tells."""
+    whole = ModelCall(ended.input_tokens, ended.cached_tokens, None, ended.output_tokens, ended.cost)
+    return whole if whole != ModelCall() else None
+
+
+def _views(journal: JournalRun) -> Iterator[str]:
+    """The view that the model read before each step: the last one of its conversation, if it belongs to that turn."""
+    latest: dict[str, tuple[int | None, str]] = {}
+    views = deque(journal.views)
+    for event in journal.steps:
+        while views and views[0].index <= event.index:
+            view = views.popleft()
+            latest[view.thread] = (None, view.text)
+        thread = event.step.action.thread
+        turn, text = latest.get(thread, (None, ""))
+        # A view is read in one turn; the first step behind it tells which.
+        if turn is None:
+            latest[thread] = (event.turn, text)
+        yield text if turn in (None, event.turn) else ""
+
+
+def _compactions(journal: JournalRun) -> tuple[int, ...]:
+    """The steps before which earlier results went out of view; a replay then takes it that all of them did."""
+    since = [0, *(event.since for event in journal.steps)]
+    return tuple(index for index, (before, now) in enumerate(pairwise(since)) if now > before)
+
+
+def _result(step: Step, earlier: list[Observation]) -> Observation:
+    """What is known of the true result."""
+    mark, shown = step.shown.result, step.observation
+    if step.shown.kind != "reference":
+        altered = mark is not None and fingerprint(shown, steady=False).digest != mark.digest
+        return replace(shown, truncated=True, cut=None) if altered else shown
+    holders = [earlier[at] for at in step.shown.refers_to if at < len(earlier)]
+    found = _standing(mark, holders, shown.exit_status) if mark is not None else None
+    return found or Observation(exit_status=shown.exit_status, truncated=True)
+
+
+def _standing(mark: Fingerprint, holders: list[Observation], status: int | None) -> Observation | None:
+    """The result with this fingerprint, if one of ``holders`` is it or shows it in one piece."""
+    for holder in holders:
+        if fingerprint(holder, steady=False).digest == mark.digest:
+            return holder
+        for text in _passages(holder.output, mark):
+            candidate = Observation(text, exit_status=status)
+            if fingerprint(candidate, steady=False).digest == mark.digest:
+                return candidate
+    return None
+
+
+def _passages(output: str, mark: Fingerprint) -> list[str]:
+    """The runs of whole lines in ``output`` that are as long as the fingerprint says, in lines and in bytes."""
+    lines = output.split("\n")
+    ends = list(accumulate((len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines), initial=0))
+    found: list[str] = []
+    for first in range(len(lines) - mark.lines + 1):
+        size = ends[first + mark.lines] - ends[first]
+        if size - mark.size in (0, 1):
+            text = "\n".join(lines[first : first + mark.lines])
+            found.append(text if size > mark.size else text + "\n")
+    return found

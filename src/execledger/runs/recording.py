@@ -1,0 +1,97 @@
+"""A recorded run, in the same shape for every agent: what was proposed and what came back, in order."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from execledger.core.policy import Policy
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Step
+
+
+class Governed(Struct, frozen=True):
+    """What Ledger made of a call while the run was live."""
+
+    step: Step
+    """The completed step: the decision with its proof, and what was shown."""
+    sealed: bool
+    """Nothing but the agent's own commands could write when it was decided."""
+    since: int
+    """The first step whose result was still visible when it was decided."""
+    view: str | None
+    """The state view that the model read before it; "" if there was none, None where it was not kept."""
+
+
+class Recorded(Struct, frozen=True):
+    """One tool call that has a recorded result."""
+
+    action: Action
+    """What was proposed."""
+    observation: Observation
+    """What came back, as the model was shown it."""
+    turn: int
+    """Which model call proposed it, from 0: the model calls after it read its result again."""
+    governed: Governed | None = None
+    """What Ledger made of it; None where it took no part in the run, or did not record it."""
+    inherits: int | None = None
+    """The call of another thread that this thread was born with: it was made once, and is only seen here."""
+
+
+class ModelCall(Struct, frozen=True):
+    """What one call of the model took, as the provider said; None where it did not say."""
+
+    input: int | None = None
+    """Tokens of input, cached and written ones included."""
+    cached: int | None = None
+    """Tokens of input that were read from a cache."""
+    written: int | None = None
+    """Tokens of input that were written to a cache at a price of its own."""
+    output: int | None = None
+    """Tokens of output, reasoning included."""
+    cost: float | None = None
+    """Dollars, as the agent recorded them."""
+
+
+class Run(Struct, frozen=True):
+    """One agent's work on one task."""
+
+    name: str
+    """Where it was found: the file's path as given, or ``archive.tar.xz!member``."""
+    format: str
+    """The format that it is kept in, such as ``mini-swe-agent-1.1``."""
+    agent: str
+    """The agent, with its version where that is recorded."""
+    model: str
+    """The model; empty where it is not recorded."""
+    task: str
+    """The text of the first task message; empty where there is none."""
+    container: bool
+    """The commands ran in a container of the agent's own; False where that is not known."""
+    turns: int
+    """How many calls of the model the run made."""
+    steps: tuple[Recorded, ...]
+    """The calls that have a recorded result, in order."""
+    compactions: tuple[int, ...] = ()
+    """The steps before which the context was compacted: earlier results were no longer visible from there on."""
+    model_calls: tuple[ModelCall, ...] = ()
+    """What each call of the model took, in order; empty where the run does not tell."""
+    totals: ModelCall | None = None
+    """What all calls of the model took together, as the agent added it up; None where it did not."""
+    instance: str = ""
+    """The task's name, such as an instance of SWE-bench, where the run tells."""
+    ended: str = ""
+    """How the run ended, in the agent's own word, where the run tells."""
+    parallel: bool = False
+    """The calls of one turn may have run side by side."""
+    trouble: tuple[str, ...] = ()
+    """What was not as it should be in its file, though the run could be read."""
+    policy: Policy | None = None
+    """The policy that Ledger followed; None where it took no part in the run, or did not record it."""
+
+
+def windowed(size: int, steps: int) -> tuple[int, ...]:
+    """The compactions that stand for a context in which only the last ``size`` results are kept.
+
+    Every ``size`` steps all is forgotten: what is called visible then always is, though not all that is.
+    """
+    return tuple(range(size, steps, size))

@@ -1,0 +1,160 @@
+"""Replay of a recorded run: what Ledger would have decided, and whether it would have been right.
+
+The agent's behaviour is held fixed: each recorded call is judged in order, and its recorded output, which the
+decision never sees, tells what a real run would have returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from execledger.core.batch import Batch
+from execledger.core.inform import StateView
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy
+from execledger.core.rereads import Reread, Rereads
+from execledger.core.step import complete
+from execledger.runs.recording import Recorded, Run
+from execledger.symbols.steps import edited_symbols
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Allow, Compared, Decision, Reuse, Shown, Step
+from execledger.vocabulary.records import CommandRecord
+
+INHERITED = Allow("inherited")
+"""What stands for a decision where a thread was born with a call."""
+RECORDED = Allow("recorded")
+"""Decision of a call in which Ledger took no part."""
+
+
+class Line(Struct, frozen=True):
+    """One line of the decisions file: the contract with programs that read it."""
+
+    trajectory: str
+    """The run."""
+    index: int
+    """The call, counted from 0."""
+    command: str
+    """What was asked for."""
+    category: str
+    """Its category."""
+    effects: str
+    """Its effects."""
+    decision: str
+    """allow, reuse or nudge: made without the call's own output."""
+    rule: str
+    """The rule that decided."""
+    refers_to: tuple[int, ...]
+    """The calls that the decision refers to."""
+    compared: Compared | None
+    """How the recorded output compares with what is visible."""
+    compared_to: tuple[int, ...]
+    """The calls that bear the comparison out."""
+    shown: str
+    """What the model would have been shown: full, reference or remark."""
+
+
+class Replayed(Struct, frozen=True):
+    """One replayed call."""
+
+    index: int
+    """The call, counted from 0."""
+    recorded: Recorded
+    """The call and its recorded result."""
+    record: CommandRecord
+    """What it was understood to do."""
+    decision: Decision
+    """What was decided, without its result."""
+    shown: Shown
+    """What the model would have been shown."""
+    reread: Reread | None
+    """The kind of redundant snippet re-read that it is, by what the run recorded; None if it is none."""
+    view: StateView | None
+    """The state view before it, where it is the first call of a model turn."""
+
+    @property
+    def false(self) -> bool:
+        """A reuse whose recorded output is not what it refers to."""
+        return isinstance(self.decision, Reuse) and self.shown.compared == "different"
+
+    def line(self, run: str) -> Line:
+        """The call as programs read it."""
+        return Line(
+            # A file's name need not be valid text; what programs read has to be.
+            trajectory=run.encode("utf-8", "replace").decode(),
+            index=self.index,
+            command=self.recorded.action.command,
+            category=self.record.category.value,
+            effects=self.record.effects.value,
+            decision=type(self.decision).__name__.lower(),
+            rule=self.decision.rule,
+            refers_to=self.decision.refers_to,
+            compared=self.shown.compared,
+            compared_to=self.shown.compared_to,
+            shown=self.shown.kind,
+        )
+
+
+def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None) -> Iterator[Replayed]:
+    """Replay ``run`` call by call; a ``ledger`` given from outside holds the state afterwards."""
+    ledger = new_ledger(run, policy) if ledger is None else ledger
+    turn = -1
+    since = 0
+    compactions = set(run.compactions)
+    batch = Batch(ledger)
+    rereads = Rereads()
+    for index, recorded in enumerate(run.steps):
+        if index in compactions:
+            since = index
+        visible = range(since, index)
+        again = rereads.take(as_recorded(recorded), ledger.classify(recorded.action))
+        if recorded.inherits is not None:
+            ledger.record(
+                Step(recorded.action, INHERITED, recorded.observation, Shown("full"), inherits=recorded.inherits)
+            )
+            continue
+        view = None
+        if recorded.turn != turn:
+            turn = recorded.turn
+            view = ledger.inform(visible, run.container, recorded.action.thread) if ledger.policy.inform else None
+            batch = Batch(ledger, visible, run.container)
+        # One after the other, each call has seen the results of those before it.
+        batch = batch if run.parallel else Batch(ledger, visible, run.container)
+        yield _call(ledger, index, recorded, visible, batch, view, again)
+
+
+def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
+    """An empty ledger for ``run``, under the policy of its own if it has one and no other is given."""
+    return Ledger(run.task, policy or run.policy, edited_symbols)
+
+
+def _call(
+    ledger: Ledger,
+    index: int,
+    recorded: Recorded,
+    visible: range,
+    batch: Batch,
+    view: StateView | None,
+    again: Reread | None,
+) -> Replayed:
+    action = recorded.action
+    record = ledger.classify(action)
+    concurrent = batch.pending
+    decision = batch.decide(action)
+    step = replace(complete(ledger, action, decision, recorded.observation, visible), concurrent=concurrent)
+    ledger.record(step)
+    return Replayed(index, recorded, record, decision, step.shown, again, view)
+
+
+def as_recorded(recorded: Recorded) -> Step:
+    """The step that a call was when it was recorded: as Ledger completed it, or run and shown as it came."""
+    if recorded.governed is not None:
+        return recorded.governed.step
+    return Step(recorded.action, RECORDED, recorded.observation, Shown("full"), inherits=recorded.inherits)
+
+
+def output_bytes(observation: Observation) -> int:
+    """What an output weighs in the model's input, without the harness's own wrapping."""
+    return len(observation.output.encode("utf-8", "replace")) + len(observation.stderr.encode("utf-8", "replace"))

@@ -1,0 +1,332 @@
+"""Transcripts of Claude Code, older and newer, and the stream of the same messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from execledger.agents.formats import read_run
+from execledger.errors import UnreadableRun
+from execledger.runs.recording import ModelCall, Recorded
+from execledger.runs.recording import Run as RecordedRun
+from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Read, Run, Search, Write
+from tests.runs.samples_agents import PROMPT, TASK, Fields, lines, result, says, uses
+
+TOOK = ModelCall(input=60, cached=50, written=7, output=20)
+REMINDER = "<system-reminder>\nBe careful.\n</system-reminder>"
+
+
+def read(*rows: Fields) -> RecordedRun:
+    """The run that these lines record."""
+    return read_run("r", lines(PROMPT, *rows))
+
+
+def step(tool: str, text: object, kept: object = None, *, error: bool = False, **given: Any) -> Recorded:
+    """The one step of a session that makes one call."""
+    (only,) = read(uses("m", "c", tool, **given), result("c", text, kept, error=error)).steps
+    return only
+
+
+def test_a_session_is_read_message_by_message() -> None:
+    """Lines with one id are one call of the model, and count once; calls are paired with their results by id."""
+    run = read(
+        says("m1", {"type": "text", "text": "I look."}),
+        uses("m1", "a", "Bash", command="ls"),
+        uses("m1", "b", "Read", file_path="/repo/a.py"),
+        result("a", "a.py"),
+        result("b", "1\tx = 1\n2\t"),
+        says("m2", {"type": "text", "text": "Done."}),
+    )
+    first, second = Action("ls", "/repo"), Read("/repo/a.py", 1, 2000, "\t")
+    assert run == RecordedRun(
+        name="r",
+        format="claude-code",
+        agent="claude-code 2.1.9",
+        model="some-model",
+        task=TASK,
+        container=False,
+        turns=2,
+        steps=(
+            Recorded(first, Observation("a.py", exit_status=0), 0),
+            Recorded(Action('Read {"file_path":"/repo/a.py"}', "/repo", second), Observation("1\tx = 1\n"), 0),
+        ),
+        model_calls=(TOOK, TOOK),
+        ended="tool_use",
+        parallel=True,
+    )
+
+
+def test_tokens_of_output_count_when_the_message_has_ended() -> None:
+    """A line that was written while the message still came has no count of its output yet."""
+    early = says("m1", uuid="early")
+    early["message"] |= {"stop_reason": None, "usage": {**early["message"]["usage"], "output_tokens": 1}}
+    assert read(early).model_calls == (ModelCall(input=60, cached=50, written=7),)
+    assert read(early, says("m1")).model_calls == (TOOK,)
+
+
+def test_what_the_client_says_for_the_model_is_no_call() -> None:
+    """A message about an error, made by the client, costs nothing."""
+    made = says("m1")
+    made["message"]["model"] = "<synthetic>"
+    assert (read(made).turns, read(made).model_calls) == (0, ())
+
+
+def test_a_line_that_is_there_twice_counts_once() -> None:
+    """A resumed session repeats lines."""
+    rows = (uses("m", "c", "Bash", command="ls"), result("c", "a.py"))
+    assert read(*rows, *rows) == read(*rows)
+
+
+def test_what_the_client_added_up() -> None:
+    """Totals over all models stand on a line of their own."""
+    usage = {
+        "inputTokens": 1,
+        "cacheReadInputTokens": 2,
+        "cacheCreationInputTokens": 3,
+        "outputTokens": 4,
+        "costUSD": 1,
+    }
+    run = read({"type": "cost-state", "sessionId": "s", "totalCostUSD": 0.5, "modelUsage": {"a": usage, "b": usage}})
+    assert run.totals == ModelCall(input=12, cached=4, written=6, output=8, cost=0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "expected"),
+    [
+        ("     1→x\n     2→y\n     3→", None, Observation("     1→x\n     2→y\n")),
+        ("1\tx\n2\ty", None, Observation("1\tx\n2\ty")),
+        ("1\tx\n2\t\n\n" + REMINDER + "\n", None, Observation("1\tx\n", notice=REMINDER)),
+        (REMINDER, None, Observation("", notice=REMINDER)),
+        (f"1\tx\n2\t{REMINDER}", None, Observation(f"1\tx\n2\t{REMINDER}")),
+        (
+            "File unchanged since last read. Look there.",
+            None,
+            Observation(notice="File unchanged since last read. Look there.", truncated=True),
+        ),
+        (
+            "Wasted call — file unchanged since your last Read.",
+            None,
+            Observation(notice="Wasted call — file unchanged since your last Read.", truncated=True),
+        ),
+        ("See above.", {"type": "file_unchanged"}, Observation(notice="See above.", truncated=True)),
+        ("[a picture]", {"type": "image"}, Observation("[a picture]", truncated=True)),
+        ("1\t" + "x" * 2000, None, Observation("1\t" + "x" * 2000, truncated=True)),
+    ],
+)
+def test_reads(text: str, kept: object, expected: Observation) -> None:
+    """Lines stand behind numbers; reminders are the client's; a stub, a picture and a cut line are no content."""
+    assert step("Read", text, kept, file_path="/repo/a.py").observation == expected
+
+
+@pytest.mark.parametrize(
+    ("total", "shown"),
+    [(3, "2\ty\n"), (4, "2\ty\n3\t")],
+)
+def test_the_number_behind_the_last_line(total: int, shown: str) -> None:
+    """An empty last line is one of the file only if the file goes on behind it."""
+    kept = {"type": "text", "file": {"startLine": 2, "numLines": 2, "totalLines": total}}
+    recorded = step("Read", "2\ty\n3\t", kept, file_path="/repo/a.py", offset=2, limit=2)
+    assert recorded.observation == Observation(shown)
+
+
+@pytest.mark.parametrize(
+    ("given", "call"),
+    [
+        ({}, Read("/a.py", 1, 2000, "→")),
+        ({"offset": 5, "limit": 3}, Read("/a.py", 5, 7, "→")),
+        ({"offset": "5", "limit": "3"}, Read("/a.py", 5, 7, "→")),
+        ({"offset": 0}, Read("/a.py", 1, 2000, "→")),
+        ({"limit": -1}, Run()),
+        ({"offset": [1]}, Run()),
+        ({"pages": "1-2"}, Search()),
+    ],
+)
+def test_what_a_read_asks_for(given: dict[str, Any], call: object) -> None:
+    """The first line and how many, with the numbering of the version; what is not understood may do anything."""
+    assert step("Read", "     5→x", file_path="/a.py", **given).action.call == call
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "kept", "expected"),
+    [
+        ("out", False, None, Observation("out", exit_status=0)),
+        ("Exit code 3\nout", True, None, Observation("out", exit_status=3)),
+        ("Exit code 1", True, None, Observation("", exit_status=1)),
+        ("out", True, "Error: Exit code 2\nout", Observation("out", exit_status=2)),
+        ("no such tool", True, None, Observation("no such tool", failed=True)),
+        ("", False, {"returnCodeInterpretation": "No matches found"}, Observation("")),
+        (
+            "out\nShell cwd was reset to /repo",
+            False,
+            None,
+            Observation("out", notice="Shell cwd was reset to /repo", exit_status=0),
+        ),
+        (
+            "Exit code 143\nCommand timed out after 2m 0s\nout",
+            True,
+            None,
+            Observation("Command timed out after 2m 0s\nout", timed_out=True),
+        ),
+        (
+            "Command running in background with ID: b1",
+            False,
+            None,
+            Observation("Command running in background with ID: b1", timed_out=True),
+        ),
+        ("out", False, {"interrupted": True}, Observation("out", timed_out=True)),
+        (
+            "a\n\n... [9 lines truncated] ...\n\nb",
+            False,
+            None,
+            Observation("a\n\n... [9 lines truncated] ...\n\nb", exit_status=0, truncated=True),
+        ),
+        (
+            "<persisted-output>\nOutput too large",
+            False,
+            None,
+            Observation("<persisted-output>\nOutput too large", exit_status=0, truncated=True),
+        ),
+        (f"out\n\n{REMINDER}", False, None, Observation("out", notice=REMINDER, exit_status=0)),
+        (f"out\n{REMINDER}", False, {"stdout": f"out\n{REMINDER}"}, Observation(f"out\n{REMINDER}", exit_status=0)),
+    ],
+)
+def test_commands(text: str, error: bool, kept: object, expected: Observation) -> None:
+    """Status, time limits, jobs in the background, and what the client left out or added."""
+    assert step("Bash", text, kept, error=error, command="make").observation == expected
+
+
+def test_a_read_by_a_command_may_have_lost_blank_lines() -> None:
+    """The client trims outputs: fewer lines than asked for prove nothing about the end of the file."""
+    asked = "sed -n '1,3p' a.py"
+    assert step("Bash", "x\ny\nz", command=asked).observation == Observation("x\ny\nz", exit_status=0)
+    assert step("Bash", "x\ny", command=asked).observation == Observation("x\ny", exit_status=0, cut=0, truncated=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "call"),
+    [
+        ("Edit", {"file_path": "/a", "old_string": "x", "new_string": "y", "replace_all": False}, Edit("/a", "x", "y")),
+        (
+            "MultiEdit",
+            {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y"}, {"new_string": "z"}]},
+            Edit("/a", "x\n", "y\nz"),
+        ),
+        ("MultiEdit", {"file_path": "/a", "edits": "x"}, Run()),
+        ("Write", {"file_path": "/a", "content": "x"}, Write("/a", "x")),
+        ("NotebookEdit", {"notebook_path": "/a", "new_source": "x"}, Edit("/a", new="x")),
+        ("Grep", {"pattern": "x"}, Search()),
+        ("Glob", {"pattern": "x"}, Search()),
+        ("LS", {"path": "/"}, Search()),
+        ("TodoWrite", {"todos": []}, Aside()),
+        ("WebFetch", {"url": "x"}, Aside()),
+        ("Task", {"prompt": "x"}, Run()),
+        ("Agent", {"prompt": "x"}, Run()),
+        ("mcp__files__write", {"path": "/a"}, Run()),
+    ],
+)
+def test_tools(tool: str, given: dict[str, Any], call: object) -> None:
+    """What every tool would do; one that is not known may do anything."""
+    assert step(tool, "done", **given).action.call == call
+
+
+def test_a_tool_that_failed() -> None:
+    """A result that is marked as an error is a failure of the tool."""
+    assert step("Edit", "Not found.", error=True, file_path="/a").observation == Observation("Not found.", failed=True)
+
+
+def test_the_shell_moves() -> None:
+    """A command starts where the line before it says; its result tells where it ended."""
+    run = read(
+        uses("m1", "a", "Bash", command="cd src"),
+        result("a", "", cwd="/repo/src"),
+        uses("m2", "b", "Bash", "/repo/src", command="ls"),
+        result("b", "a.py", cwd="/repo/src"),
+    )
+    assert [one.action.cwd for one in run.steps] == ["/repo", "/repo/src"]
+
+
+def test_commands_of_one_message_may_move_each_other() -> None:
+    """Where the second of two commands started is not known once the first has moved the shell."""
+    run = read(
+        uses("m1", "a", "Bash", command="cd src"),
+        uses("m1", "b", "Bash", command="ls"),
+        result("a", "", cwd="/repo/src"),
+        result("b", "a.py", cwd="/repo/src"),
+    )
+    assert [one.action.cwd for one in run.steps] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "system", "subtype": "compact_boundary", "uuid": "x", "sessionId": "s"},
+        {"type": "system", "subtype": "microcompact_boundary", "uuid": "x", "sessionId": "s"},
+        {**PROMPT, "uuid": "x", "parentUuid": "result a", "isCompactSummary": True},
+        {**PROMPT, "uuid": "x", "parentUuid": "u0"},
+    ],
+)
+def test_what_takes_results_out_of_sight(row: Fields) -> None:
+    """A compaction, results that were cleared, and a user who goes back to an earlier place."""
+    one = (uses("m1", "a", "Bash", command="ls"), result("a", "a.py"))
+    two = (uses("m2", "b", "Bash", command="ls"), result("b", "a.py"))
+    assert (read(*one, row, *two).compactions, read(*one, *two, row).compactions) == ((1,), ())
+    assert read(*one, {**PROMPT, "uuid": "y", "parentUuid": "result a"}, *two).compactions == ()
+
+
+def test_side_chains_are_threads() -> None:
+    """Sub-agents among the lines of the session: each is known by its agent, or by its first line."""
+    side = {"isSidechain": True}
+    run = read(
+        {**PROMPT, **side, "uuid": "s0", "message": {"role": "user", "content": "Look around."}},
+        {**uses("m1", "a", "Bash", command="ls"), **side, "parentUuid": "s0"},
+        {**result("a", "a.py"), **side, "parentUuid": "use a"},
+        {**uses("m2", "b", "Bash", command="ls"), **side, "agentId": "x"},
+        {**result("b", "a.py"), **side, "agentId": "x"},
+    )
+    assert ([one.action.thread for one in run.steps], run.task) == (["s0", "x"], TASK)
+
+
+def test_a_file_of_a_sub_agent() -> None:
+    """It has no other task than the agent's."""
+    row = {**PROMPT, "isSidechain": True, "agentId": "x"}
+    assert read_run("r", lines(row)).task == TASK
+
+
+def test_what_the_client_says_for_the_user_is_no_task() -> None:
+    """Commands of the client and its notes stand before the task."""
+    notes = [
+        {**PROMPT, "uuid": "1", "message": {"role": "user", "content": "<command-name>/clear</command-name>"}},
+        {**PROMPT, "uuid": "2", "message": {"role": "user", "content": "Caveat: x"}},
+        {**PROMPT, "uuid": "3", "isMeta": True},
+    ]
+    own = {**PROMPT, "message": {"role": "user", "content": [{"type": "text", "text": TASK}]}}
+    assert read_run("r", lines(*notes, own)).task == TASK
+
+
+def test_a_stream() -> None:
+    """What ``claude -p`` prints: where the shell is, only the beginning tells."""
+    start = {"type": "system", "subtype": "init", "cwd": "/repo", "session_id": "s", "claude_code_version": "2.0.1"}
+    calls = []
+    for number, command in enumerate(("ls", "cd src", "ls")):
+        asked, answer = uses(f"m{number}", f"c{number}", "Bash", command=command), result(f"c{number}", "x")
+        calls += [{"type": one["type"], "message": one["message"], "session_id": "s"} for one in (asked, answer)]
+    usage = {"a": {"inputTokens": 1, "outputTokens": 2, "cacheReadInputTokens": 0}}
+    end = {"type": "result", "subtype": "success", "total_cost_usd": 0.25, "modelUsage": usage, "session_id": "s"}
+    run = read_run("r", lines(start, *calls, end))
+    assert (run.format, run.agent, run.ended) == ("claude-code", "claude-code 2.0.1", "success")
+    assert [one.action.cwd for one in run.steps] == ["/repo", "/repo", None]
+    assert (len(run.model_calls), run.totals) == (3, ModelCall(input=1, cached=0, output=2, cost=0.25))
+
+
+def test_a_last_line_that_was_cut_off_is_left_out() -> None:
+    """The client was stopped while it wrote."""
+    whole = lines(PROMPT, uses("m", "c", "Bash", command="ls"), result("c", "a.py"))
+    assert read_run("r", whole + lines(says("m2"))[:-20]) == read_run("r", whole)
+
+
+def test_a_broken_line_is_named() -> None:
+    """The message says which line it is, and what is wrong with it."""
+    with pytest.raises(UnreadableRun) as caught:
+        read_run("r", lines(PROMPT, {"type": "user", "message": 3}, PROMPT))
+    assert str(caught.value) == "r: line 2: expected `object | null`, got `int`, at message"

@@ -1,0 +1,159 @@
+"""Where Codex works on a task: a copy, what was changed in it, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from execledger.agents.codex.place import clear, opened
+from execledger.errors import LedgerError
+from execledger.evaluate.dataset import Instance
+from execledger.evaluate.plan import Agent, Plan
+from execledger.testing.fake_docker import FakeDocker
+from execledger.testing.workshop import make_repository
+
+TASK = Instance(instance_id="ledger__warehouse-1", problem_statement="Repair it.")
+
+
+def git(folder: Path, *words: str) -> str:
+    command = ["git", "-c", "user.name=A", "-c", "user.email=a@localhost", *words]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def changed_in(folder: Path) -> list[str]:
+    entries = git(folder, "-c", "core.excludesFile=", "status", "--porcelain", "-uall", "-z").split("\0")
+    return sorted(entry.lstrip()[2:].lstrip() for entry in entries if entry)
+
+
+def sh(folder: Path, script: str) -> None:
+    subprocess.run(["sh", "-ec", script], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """A plan with one prepared repository."""
+    make_repository(tmp_path / "repos" / TASK.instance_id)
+    return Plan(agent=Agent.CODEX, repos="repos")
+
+
+EDITS = {
+    "nothing": ("", []),
+    "an edit": ("echo more >> README.md", ["README.md"]),
+    "a new file": ("mkdir new && echo a > new/a.py", ["new/a.py"]),
+    "a deletion": ("rm README.md", ["README.md"]),
+    "its own commits": (
+        "echo more >> README.md && git -c user.name=A -c user.email=a@b commit -qam mine && echo a > b.py",
+        ["README.md", "b.py"],
+    ),
+    "another branch": ("git checkout -q -b mine && echo a > b.py && git add b.py", ["b.py"]),
+    "what is ignored": ("echo '*.log' > .gitignore && echo a > a.log", [".gitignore"]),
+    "settings that would change the patch": (
+        "git config diff.noprefix true && git config diff.external false && echo more >> README.md",
+        ["README.md"],
+    ),
+    "a name that needs quotes": ("echo a > 'two words.py'", ["two words.py"]),
+}
+
+
+@pytest.mark.parametrize(("script", "changed"), EDITS.values(), ids=EDITS)
+def test_the_repair_is_whatever_was_changed(plan: Plan, tmp_path: Path, script: str, changed: list[str]) -> None:
+    """Applied to the prepared repository, it gives the files that the agent left; the original stays as it was."""
+    original = tmp_path / "repos" / TASK.instance_id
+    before = git(original, "status", "--porcelain")
+    with opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path) as place:
+        tree = place.snapshot()
+        sh(place.folder, script)
+        patch = place.changes_since(tree)
+        (tmp_path / "patch").write_text(patch)
+        left = {name: (place.folder / name).exists() and (place.folder / name).read_text() for name in changed}
+    assert (git(original, "status", "--porcelain"), list((tmp_path / "scratch").iterdir())) == (before, [])
+    if patch:
+        git(original, "apply", str(tmp_path / "patch"))
+    assert changed_in(original) == changed
+    assert {name: (original / name).exists() and (original / name).read_text() for name in changed} == left
+    assert bool(patch) == bool(changed)
+
+
+def test_what_was_there_uncommitted_is_no_part_of_the_repair(plan: Plan, tmp_path: Path) -> None:
+    """A prepared repository may have been built in."""
+    original = tmp_path / "repos" / TASK.instance_id
+    sh(original, "echo built > built.txt; echo more >> README.md")
+    with opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path) as place:
+        tree = place.snapshot()
+        sh(place.folder, "echo a > b.py")
+        assert [line for line in place.changes_since(tree).splitlines() if line.startswith("+++")] == ["+++ b/b.py"]
+
+
+def test_a_repository_at_another_commit_is_refused(plan: Plan, tmp_path: Path) -> None:
+    """Its own commit, and one that builds on it, are welcome."""
+    original = tmp_path / "repos" / TASK.instance_id
+    base = git(original, "rev-parse", "HEAD")
+    git(original, "commit", "-q", "--allow-empty", "-m", "prepared")
+    for commit in (base, git(original, "rev-parse", "HEAD")):
+        task = Instance(instance_id=TASK.instance_id, problem_statement="", base_commit=commit)
+        with opened(plan, "codex", task, tmp_path / "scratch", tmp_path):
+            pass
+    task = Instance(instance_id=TASK.instance_id, problem_statement="", base_commit="a" * 40)
+    with (
+        pytest.raises(LedgerError, match="expected it to stand at the commit aaaa"),
+        opened(plan, "codex", task, tmp_path / "scratch", tmp_path),
+    ):
+        pass
+
+
+def test_a_missing_repository_is_named(plan: Plan, tmp_path: Path) -> None:
+    """By where it was looked for."""
+    task = Instance(instance_id="other", problem_statement="")
+    with (
+        pytest.raises(LedgerError, match="repos/other: found no repository there"),
+        opened(plan, "codex", task, tmp_path / "scratch", tmp_path),
+    ):
+        pass
+
+
+def test_a_container_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program that is started there runs the agent inside, and the repair is taken from inside; then it is gone."""
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex home"))
+    docker = FakeDocker.install(tmp_path / "docker")
+    make_repository(docker.image / "testbed")
+    program = tmp_path / "agent"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$CODEX_HOME" "$@" > asked.txt\n')
+    program.chmod(0o755)
+    plan = Plan(agent=Agent.CODEX, docker=str(docker.executable))
+    with opened(plan, str(program), TASK, tmp_path / "scratch", tmp_path) as place:
+        tree = place.snapshot()
+        subprocess.run([place.program, "exec", "--json", "two words"], check=True)
+        patch = place.changes_since(tree)
+        assert (Path(place.program).name, place.sealed) == ("codex", True)
+    asked = [line[1:] for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    assert asked == [str(tmp_path / "codex home"), "exec", "--json", "two words"]
+    (container,) = docker.containers.iterdir()
+    assert ((container / "stopped").exists(), (container / "image").read_text()) == (True, TASK.image)
+
+
+def test_an_image_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+    """With what docker said."""
+    broken = tmp_path / "docker"
+    broken.write_text("#!/bin/sh\necho 'no such image' >&2\nexit 125\n")
+    broken.chmod(0o755)
+    plan = Plan(agent=Agent.CODEX, docker=str(broken))
+    with (
+        pytest.raises(LedgerError, match="no container could be started: no such image"),
+        opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path),
+    ):
+        pass
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    """Copies and containers alike."""
+    docker = FakeDocker.install(tmp_path / "docker")
+    make_repository(docker.image / "testbed")
+    plan = Plan(agent=Agent.CODEX, docker=str(docker.executable))
+    left = opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path)
+    left.__enter__()
+    (container,) = docker.containers.iterdir()
+    assert not (container / "stopped").exists()
+    clear(tmp_path / "scratch", plan.docker)
+    assert ((container / "stopped").exists(), (tmp_path / "scratch").exists()) == (True, False)

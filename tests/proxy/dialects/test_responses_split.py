@@ -1,0 +1,91 @@
+"""A long request, split window by window, has the fields and items that the decoder finds in one go."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from execledger.proxy.dialects import responses_split
+from execledger.proxy.dialects.responses import Responses
+from execledger.proxy.dialects.responses_split import split_in_windows
+from execledger.proxy.offload import whole
+
+ODD = ['},{"type":', '{"input":[', "\\", '"', "],", "é\n", "}}}", '\\"},{', "", "x" * 300, "\ud800", "} , {"]
+
+
+@pytest.fixture(autouse=True)
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows so small that every request has many."""
+    monkeypatch.setattr(responses_split, "WINDOW", 200)
+
+
+def value(chance: random.Random, depth: int) -> Any:
+    """Any JSON value."""
+    if depth == 0 or chance.random() < 0.4:
+        return chance.choice([*ODD, 1.5, None, True, -7])
+    if chance.random() < 0.5:
+        return [value(chance, depth - 1) for _ in range(chance.randrange(5))]
+    return {chance.choice(ODD): value(chance, depth - 1) for _ in range(chance.randrange(5))}
+
+
+def at_once(body: bytes) -> tuple[dict[str, bytes], list[bytes]]:
+    """What a decoder finds that is not disturbed by halves of characters."""
+    fields = msgspec.json.decode(body, type=dict[str, Raw])
+    items = msgspec.json.decode(fields["input"], type=list[Raw])
+    return {name: bytes(raw) for name, raw in fields.items() if name != "input"}, [bytes(raw) for raw in items]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_windows_find_what_one_pass_finds(seed: int) -> None:
+    """Whatever stands in the items, around them and between them; also what looks like an end of an item."""
+    chance = random.Random(seed)
+    items = [{"type": "message", **{f"k{at}": value(chance, 3) for at in range(3)}} for _ in range(40)]
+    parts = [("model", "m"), ("odd", value(chance, 2)), ("input", items), ("tools", [{"input": [1]}, {}]), ("z", 1)]
+    chance.shuffle(parts)
+    separators = chance.choice([(",", ":"), (", ", ": "), (" ,\n\t", " : ")])
+    text = json.dumps(dict(parts), separators=separators, ensure_ascii=chance.random() < 0.5)
+    body = text.encode("utf-8", "replace")
+    found = whole(split_in_windows(body))
+    assert found is not None
+    fields, split = found
+    joined = b"".join((*split, *(bytes(raw) for name, raw in fields.items() if name != "input")))
+    assert list(fields) == [name for name, _ in parts]
+    assert [json.loads(item) for item in split] == json.loads(body)["input"]
+    assert {name: json.loads(bytes(raw)) for name, raw in fields.items() if name != "input"} == {
+        name: it for name, it in json.loads(body).items() if name != "input"
+    }
+    if b"\\ud800" not in body:
+        assert ({n: bytes(raw) for n, raw in fields.items() if n != "input"}, split) == at_once(body)
+    else:
+        assert joined.count(b"\\ud800") == body.count(b"\\ud800")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"model":"m"}' + b" " * 900,
+        b'{"input":"text"}' + b" " * 900,
+        b'{"input":[{"a":1},{"a":2}' + b',{"a":3}' * 200,
+        b'{"input":[{"a":1}' + b',{"a":3}' * 200 + b'],"input":[]}',
+        b'[{"input":[{"a":1}' + b',{"a":3}' * 200 + b"]}]",
+        b'{"a":{"input":[{"a":1}' + b',{"a":3}' * 200 + b"]}}",
+    ],
+    ids=["no input", "a text", "cut off", "twice", "a list", "deeper"],
+)
+def test_what_has_another_shape_is_left_to_the_decoder(body: bytes) -> None:
+    """Nothing is guessed at: the request is decoded in one go, or passed on as it came."""
+    assert whole(split_in_windows(body)) is None
+
+
+def test_a_long_request_is_joined_as_it_was_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Byte for byte, where the client puts no spaces between items."""
+    monkeypatch.setattr("execledger.proxy.dialects.responses.WINDOW", 200)
+    items = [{"type": "message", "content": "x" * at} for at in range(100)]
+    body = json.dumps({"model": "m", "input": items, "stream": True}, separators=(",", ":")).encode()
+    request = whole(Responses().split(body))
+    assert request is not None and request.joined(request.items) == body

@@ -1,0 +1,89 @@
+"""Counts over replayed runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from execledger.core.policy import Policy
+from execledger.runs.recording import Run
+from execledger.runs.replay import replay
+from execledger.runs.tally import Tally
+from execledger.vocabulary.actions import Observation
+from tests.core.stories import text
+from tests.runs.test_replay import READ, run
+
+
+def tallied(*runs: Run, policy: Policy | None = None) -> Tally:
+    tally = Tally()
+    for recorded in runs:
+        tally.start(recorded)
+        for call in replay(recorded, policy):
+            tally.add(recorded, call)
+    return tally
+
+
+def test_calls_are_counted_by_what_they_are() -> None:
+    """Opaque calls by reason, unknown ones beside them, programs one by one."""
+    tally = tallied(run(("cat a.py | head", "x\n"), ("eval $X", ""), ("frobnicate", ""), ("frobnicate; ls", "")))
+    assert (tally.runs, tally.calls, tally.turns) == (1, 4, 5)
+    assert tally.categories == Counter({"inspect": 1, "other": 3})
+    assert (tally.opaque, tally.unknown) == (Counter({"eval": 1}), 2)
+    assert tally.unknown_programs == Counter({"frobnicate": 2})
+
+
+def test_decisions_are_counted_by_rule() -> None:
+    """Reuses, references after running, nudges and remarks each in their place."""
+    test = ("python -m pytest", "1 failed\n")
+    tally = tallied(run(READ, READ, test, test, ("git show HEAD:a.py", text(20))))
+    assert (tally.reuses, tally.elided) == (Counter({"whole-read": 1}), Counter({"same": 1}))
+    assert (tally.nudges, tally.remarks) == (Counter({"repeated-test": 1}), 1)
+    assert (tally.rereads, tally.exact_rereads, tally.search_rereads) == (2, 1, 1)
+
+
+def test_a_nudge_with_another_result_is_no_remark() -> None:
+    """It is counted as a nudge all the same."""
+    tally = tallied(run(("python -m pytest", "1 failed\n"), ("python -m pytest", "1 passed\n")))
+    assert (tally.nudges, tally.remarks) == (Counter({"repeated-test": 1}), 0)
+
+
+def test_false_reuses_are_listed() -> None:
+    """By run, index and command."""
+    assert tallied(run(READ, ("cat a.py", text(20, 2)))).false == ["run.json 1: 'cat a.py'"]
+
+
+def test_bytes_count_once_for_every_later_model_call() -> None:
+    """An output is read again by each call after it; the view is charged once per call."""
+    recorded = run(READ, READ, ("ls", "a\n"))
+    calls = list(replay(recorded))
+    size = len(text(20))
+    reference = len(calls[1].shown.text)
+    tally = tallied(recorded)
+    assert recorded.turns == 4
+    assert tally.read_bytes == size * 3 + size * 2 + 2
+    assert tally.saved_bytes == (size - reference) * 2
+    assert tally.view_bytes == sum(len(call.view.text.encode()) for call in calls if call.view)
+
+
+def test_a_remark_costs_what_it_weighs() -> None:
+    """It is charged to us."""
+    test = ("python -m pytest", "1 failed\n")
+    recorded = run(test, test, ("ls", "a\n"))
+    remark = list(replay(recorded))[1].shown.text
+    assert tallied(recorded).saved_bytes == -2 * len(remark)
+
+
+def test_runs_add_up() -> None:
+    """Each run has a ledger of its own: what one has seen another has not."""
+    tally = tallied(run(READ), run(READ))
+    assert (tally.runs, tally.calls, tally.reuses.total(), tally.elided.total()) == (2, 2, 0, 0)
+
+
+def test_an_output_that_is_not_known_is_left_out() -> None:
+    """Its reference saves nothing that could be measured, and costs nothing either."""
+    known = run(READ, READ, ("ls", "a\n"))
+    unknown = replace(known.steps[1], observation=Observation(exit_status=0, truncated=True))
+    tally = tallied(replace(known, steps=(known.steps[0], unknown, known.steps[2])))
+    assert (tally.reuses.total(), tally.untold, tally.false) == (1, 1, [])
+    assert (tally.read_bytes, tally.saved_bytes) == (len(text(20)) * 3 + 2, 0)
