@@ -15,11 +15,25 @@ from execledger.core.policy import Policy, Preset
 from execledger.core.step import complete, take
 from execledger.core.understand import classify
 from execledger.errors import LedgerError
-from execledger.vocabulary.actions import Action, Aside, Command, Edit, Observation, Patch, Read, Run, Search, Write
+from execledger.vocabulary.actions import (
+    Action,
+    Aside,
+    Command,
+    Edit,
+    Observation,
+    OtherTool,
+    Patch,
+    Read,
+    Search,
+    Write,
+)
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
 from execledger.vocabulary.records import Category, CommandRecord, Effects
 
 __version__ = "0.1.0"
+
+Run = OtherTool
+"""The name of ``OtherTool`` in version 0.1, kept for adapters that import it."""
 
 __all__ = [
     "Action",
@@ -35,6 +49,7 @@ __all__ = [
     "LedgerError",
     "Nudge",
     "Observation",
+    "OtherTool",
     "Patch",
     "Policy",
     "Preset",

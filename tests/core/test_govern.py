@@ -6,7 +6,7 @@ import pytest
 
 from execledger.core.policy import Policy
 from execledger.vocabulary.actions import Observation, Read
-from execledger.vocabulary.decisions import Allow, Nudge, Reuse, Told
+from execledger.vocabulary.decisions import Allow, CoveredLines, Nudge, Reuse
 from tests.core.stories import Story, numbered, source, text
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "/repo/a.py", line 3, in run\nValueError: no\n'
@@ -30,7 +30,7 @@ def test_a_whole_read_of_an_unchanged_file_is_reused() -> None:
         "whole-read",
         ("file: /repo/a.py", "sealed; commands that may write, then and now: 0"),
         (0,),
-        (Told(1, 20, 0),),
+        (CoveredLines(1, 20, 0),),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.policy import Policy, Preset
-from execledger.vocabulary.decisions import Allow, Reuse, Told
+from execledger.vocabulary.decisions import Allow, CoveredLines, Reuse
 from tests.core.stories import Story, text
 
 PAPER = Policy(preset=Preset.PAPER)
@@ -18,7 +18,10 @@ def test_a_read_is_judged_by_the_counter_of_its_file() -> None:
     story.do("cat a.py", text(20))
     story.do("echo x >> b.py")
     assert story.ask("sed -n '2,9p' a.py") == Reuse(
-        "covered-read", ("file: /repo/a.py", "change counter of the file: 0, then and now"), (0,), (Told(2, 9, 0),)
+        "covered-read",
+        ("file: /repo/a.py", "change counter of the file: 0, then and now"),
+        (0,),
+        (CoveredLines(2, 9, 0),),
     )
 
 

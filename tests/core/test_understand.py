@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from execledger.core.understand import classify
 from execledger.shell.parts import Knowledge
-from execledger.vocabulary.actions import Action, Aside, Call, Command, Edit, Patch, Read, Run, Search, Write
+from execledger.vocabulary.actions import Action, Aside, Call, Command, Edit, OtherTool, Patch, Read, Search, Write
 from execledger.vocabulary.records import Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 
 UNIFIED = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
@@ -130,4 +130,4 @@ def test_what_is_not_shown_as_it_came_holds_no_lines() -> None:
 
 def test_any_other_tool_has_unknown_effects() -> None:
     """Known to exist, and no more."""
-    assert record(Run()) == expected(Category.OTHER, effects=Effects.UNKNOWN)
+    assert record(OtherTool()) == expected(Category.OTHER, effects=Effects.UNKNOWN)

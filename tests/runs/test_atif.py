@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import ModelCall, Recorded
-from execledger.runs.recording import Run as RecordedRun
-from execledger.vocabulary.actions import Action, Observation, Read, Run
+from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.vocabulary.actions import Action, Observation, OtherTool, Read
 from tests.runs.samples import encoded
 from tests.runs.samples_agents import TASK, Fields, interchange
 
@@ -37,7 +36,7 @@ def test_a_run() -> None:
     )
     took = ModelCall(input=9, cached=5, output=2, cost=0.5)
     shown = Observation("a.py", truncated=True)
-    assert run == RecordedRun(
+    assert run == Run(
         name="x/some__repo-1/trajectory.json",
         format="atif",
         agent="some-agent 1.2",
@@ -45,7 +44,7 @@ def test_a_run() -> None:
         task=TASK,
         container=False,
         turns=2,
-        steps=(Recorded(Action("ls"), shown, 0), Recorded(Action("terminate {}", call=Run()), shown, 0)),
+        steps=(Recorded(Action("ls"), shown, 0), Recorded(Action("terminate {}", call=OtherTool()), shown, 0)),
         model_calls=(took, took),
         totals=ModelCall(input=18, cached=10, output=4, cost=1.0),
         instance="some__repo-1",

@@ -116,15 +116,15 @@ def test_read_results(result: str, observation: Observation) -> None:
             'edit_file {"filePath":"/a","new_string":"y","old_string":"x"}',
             Edit("/a", "x", "y"),
         ),
-        ("list-git-repositories", {}, "list-git-repositories {}", actions.Run()),
-        ("read_text_file", {"filePath": 3}, 'read_text_file {"filePath":3}', actions.Run()),
+        ("list-git-repositories", {}, "list-git-repositories {}", actions.OtherTool()),
+        ("read_text_file", {"filePath": 3}, 'read_text_file {"filePath":3}', actions.OtherTool()),
         (
             "read_text_file",
             {"filePath": "/a", "offset": -3},
             'read_text_file {"filePath":"/a","offset":-3}',
-            actions.Run(),
+            actions.OtherTool(),
         ),
-        ("bash_execute", {"cmd": "ls"}, 'bash_execute {"cmd":"ls"}', actions.Run()),
+        ("bash_execute", {"cmd": "ls"}, 'bash_execute {"cmd":"ls"}', actions.OtherTool()),
     ],
 )
 def test_structured_calls(name: str, arguments: dict[str, object], command: str, call: Call) -> None:

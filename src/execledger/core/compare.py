@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from execledger.core import references
-from execledger.core.coverage import Held, cut, told
+from execledger.core.coverage import Held, covered_lines, cut
 from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, followed_error
 from execledger.core.policy import Preset
@@ -121,14 +121,14 @@ def _evidence(
     for step in equal:
         if _newest(ledger, action, record, observation, mark, visible, step):
             runs = _runs(ledger, action, record, observation, visible, frozenset((step,)))
-            return Shown("full", "", (step,), "same", (step,), mark, lines=told(runs or [], (step,)), end=end)
+            return Shown("full", "", (step,), "same", (step,), mark, lines=covered_lines(runs or [], (step,)), end=end)
     runs = _runs(ledger, action, record, observation, visible)
     if runs is None:
         # An equal result that a newer one supersedes is no place to refer to, but equal it is.
         compared: Compared = "same" if equal else "different"
         return Shown("full", compared=compared, compared_to=tuple(equal[:1]), result=mark)
     steps = _steps(runs)
-    return Shown("full", "", steps, "covered", steps, mark, lines=told(runs, steps), end=end)
+    return Shown("full", "", steps, "covered", steps, mark, lines=covered_lines(runs, steps), end=end)
 
 
 def _newest(

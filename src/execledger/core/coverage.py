@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from execledger.core.policy import Policy
 from execledger.shell.ranges import covers, union
-from execledger.vocabulary.decisions import Told
+from execledger.vocabulary.decisions import CoveredLines
 from execledger.vocabulary.records import Lines, View
 
 if TYPE_CHECKING:
@@ -119,6 +119,6 @@ def cut(asked: Lines, held: Held, min_run: int, *, alone: bool) -> Held | None:
     return runs
 
 
-def told(runs: Held, steps: tuple[int, ...]) -> tuple[Told, ...]:
+def covered_lines(runs: Held, steps: tuple[int, ...]) -> tuple[CoveredLines, ...]:
     """Runs of lines, each with its place among the ``steps`` that are referred to."""
-    return tuple(Told(lines.first, lines.last or lines.first, steps.index(step)) for lines, step in runs)
+    return tuple(CoveredLines(lines.first, lines.last or lines.first, steps.index(step)) for lines, step in runs)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.coverage import Held, cover, cover_by_one, told
+from execledger.core.coverage import Held, cover, cover_by_one, covered_lines
 from execledger.core.fingerprint import alike
 from execledger.core.policy import Preset
 from execledger.core.reported_errors import names
@@ -169,7 +169,7 @@ def seen_content(case: Case) -> Decision | None:
     steps = tuple(sorted({step for _, step in runs}))
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
     rule, proof = "whole-read" if whole else "covered-read", (f"file: {view.path}", reason)
-    return Reuse(rule, proof, steps, told(runs, steps))
+    return Reuse(rule, proof, steps, covered_lines(runs, steps))
 
 
 def _believable(case: Case, view: View, runs: Held) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from execledger.core.plain import clip, printable
 from execledger.core.policy import Preset
 from execledger.shell.ranges import union
-from execledger.vocabulary.decisions import Reuse, Told
+from execledger.vocabulary.decisions import CoveredLines, Reuse
 from execledger.vocabulary.records import CommandRecord, Lines
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _named(ledger: Ledger, path: str) -> str:
     return f'"{name}"' if " " in name else name
 
 
-def _shown_by(ledger: Ledger, path: str, lines: tuple[Told, ...], steps: tuple[int, ...]) -> str:
+def _shown_by(ledger: Ledger, path: str, lines: tuple[CoveredLines, ...], steps: tuple[int, ...]) -> str:
     """Which lines of a file are as which results showed them."""
     runs: dict[int, list[Lines]] = {}
     for one in lines:
@@ -94,7 +94,7 @@ def same(ledger: Ledger, step: int) -> str:
     return f"{MARK}output omitted. It is the same as that of {_target(ledger, step, 60)}.]"
 
 
-def covered(ledger: Ledger, record: CommandRecord, lines: tuple[Told, ...], steps: tuple[int, ...]) -> str:
+def covered(ledger: Ledger, record: CommandRecord, lines: tuple[CoveredLines, ...], steps: tuple[int, ...]) -> str:
     """The reference for lines of a file that visible reads of it show at the same places."""
     assert record.view is not None, "only lines of one file are covered"
     return f"{MARK}output omitted. {_shown_by(ledger, record.view.path, lines, steps)}.]"

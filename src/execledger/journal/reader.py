@@ -112,7 +112,7 @@ def read_events(name: str, data: bytes, trouble: Trouble) -> Iterator[Event]:
         event = decoded.event
         if event is None:
             trouble.unknown_events += 1
-        elif isinstance(event, StepRecorded) and not event.step.stands_at(event.index):
+        elif isinstance(event, StepRecorded) and not event.step.valid_at(event.index):
             trouble.damaged += 1
         else:
             yield event

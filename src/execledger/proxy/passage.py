@@ -23,7 +23,7 @@ from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
 from execledger.proxy.offload import LIGHTER, PORTION, Inline, Runner, Work
 from execledger.session.adapter import Adapter, Asked
-from execledger.session.session import told
+from execledger.session.session import error_text
 
 OPENING = 3
 """Items at the beginning of a conversation by which it is known, where it has no name."""
@@ -238,7 +238,7 @@ class Passage:
     def _fault(self, where: str, error: Exception) -> None:
         self.faults += 1
         with suppress(Exception):
-            self._tell(f"Ledger left {where} alone, after a fault of its own: {told(error)}")
+            self._tell(f"Ledger left {where} alone, after a fault of its own: {error_text(error)}")
 
 
 def _joined(request: Request, items: Sequence[bytes]) -> Work[bytes]:

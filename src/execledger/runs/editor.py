@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.core.lines import split_lines
-from execledger.vocabulary.actions import Call, Edit, Observation, Read, Run, Write
+from execledger.vocabulary.actions import Call, Edit, Observation, OtherTool, Read, Write
 
 _HEADER = re.compile(r"Here's the result of running `cat -n` on [^\n]*:\n")
 _CLIPPED = re.compile(r"<response clipped>(?:<NOTE>.*?</NOTE>)?", re.DOTALL)
@@ -42,13 +42,13 @@ def editor_call(given: EditorCall) -> Call:
     if given.command == "view":
         first, last = given.view_range if given.view_range and len(given.view_range) == 2 else (1, -1)
         if first < 1 or last < -1:
-            return Run()
+            return OtherTool()
         return Read(given.path, first, None if last == -1 else last, numbering="\t")
     if given.command == "create":
         return Write(given.path, given.file_text or "")
     if given.command in ("str_replace", "insert", "undo_edit"):
         return Edit(given.path, given.old_str or "", given.new_str or "")
-    return Run()
+    return OtherTool()
 
 
 def viewed(read: Read, text: str) -> Observation:

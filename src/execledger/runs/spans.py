@@ -126,7 +126,7 @@ def _action(span: _Span) -> Action:
             return Action(bash.command, cwd=bash.working_dir if (bash.working_dir or "").startswith("/") else None)
         call = _call(span)
     except msgspec.ValidationError:
-        call = actions.Run()
+        call = actions.OtherTool()
     return Action(f"{span.tool} {spelled(span.arguments)}", call=call)
 
 
@@ -137,7 +137,7 @@ def _call(span: _Span) -> Call:
             read = msgspec.convert(span.arguments, _ReadArguments)
             limit = _LIMIT if read.limit is None else read.limit
             if read.offset < 0 or limit < 1:
-                return actions.Run()
+                return actions.OtherTool()
             # The offset counts the lines skipped, so the first line shown is the next one.
             return Read(read.file_path, first=read.offset + 1, last=read.offset + limit, numbering="→")
         case "grep_search" | "search_files":
@@ -148,7 +148,7 @@ def _call(span: _Span) -> Call:
         case "write_file":
             write = msgspec.convert(span.arguments, _WriteArguments)
             return Write(write.file_path, write.content)
-    return actions.Run()
+    return actions.OtherTool()
 
 
 def _observation(action: Action, span: _Span) -> Observation:

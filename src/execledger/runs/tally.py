@@ -82,8 +82,8 @@ class Tally(RereadCounts):
         later = max(run.turns - call.recorded.turn - 1, 0)
         size = output_bytes(call.recorded.observation)
         self.read_bytes += size * later
-        self.untold += call.recorded.observation.untold
-        if call.shown.kind == "reference" and not call.recorded.observation.untold:
+        self.untold += call.recorded.observation.output_unknown
+        if call.shown.kind == "reference" and not call.recorded.observation.output_unknown:
             self.saved_bytes += (size - len(call.shown.text.encode())) * later
         elif call.shown.kind == "remark":
             self.saved_bytes -= len(call.shown.text.encode()) * later

@@ -115,9 +115,9 @@ def _tell_fault(chronicle: Chronicle, tell: Callable[[str], None], where: str, e
     except Exception:
         chronicle.summary.counts.faults += 1
     now = "is off for the rest of this run" if off else "goes on"
-    tell(f"Ledger {now}, after a fault of its own in {where}: {told(error)}")
+    tell(f"Ledger {now}, after a fault of its own in {where}: {error_text(error)}")
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """An error for a user's eyes: its kind and its words, without what it may quote."""
     return f"{type(error).__name__}: {redact(str(error))[:200]}"

@@ -77,7 +77,7 @@ class JournalLines:
         trouble.unknown_events += event is None
         if not isinstance(event, StepRecorded):
             return event
-        if not event.step.stands_at(event.index):
+        if not event.step.valid_at(event.index):
             trouble.damaged += 1
             return None
         if event.index != self._steps:

@@ -76,11 +76,11 @@ class Aside(Struct, frozen=True, tag="aside"):
     """A tool that changes no file, and whose answer is no file's content: a plan, a question to the user, an image."""
 
 
-class Run(Struct, frozen=True, tag="run"):
+class OtherTool(Struct, frozen=True, tag="run"):
     """Any other tool: known to exist, unknown in its effects."""
 
 
-Call: TypeAlias = Read | Search | Edit | Write | Patch | Command | Aside | Run
+Call: TypeAlias = Read | Search | Edit | Write | Patch | Command | Aside | OtherTool
 
 
 class Action(Struct, frozen=True):
@@ -122,7 +122,7 @@ class Observation(Struct, frozen=True):
         return not (self.failed or self.timed_out) and self.exit_status in (0, None)
 
     @property
-    def untold(self) -> bool:
+    def output_unknown(self) -> bool:
         """Nothing is known of the output: a recorded run does not hold it."""
         return self.truncated and not self.output
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from execledger.vocabulary.actions import Action, Observation
 
 
-class Told(Struct, frozen=True, array_like=True):
+class CoveredLines(Struct, frozen=True, array_like=True):
     """Lines of a file, and the earlier result that shows them at that place."""
 
     first: int
@@ -40,7 +40,7 @@ class Reuse(Struct, frozen=True, tag="reuse"):
     """What was found, as short facts."""
     refers_to: tuple[int, ...]
     """The steps whose results hold what the action would print."""
-    lines: tuple[Told, ...] = ()
+    lines: tuple[CoveredLines, ...] = ()
     """The lines of the file that it asks for, and which of these steps shows each; none where it is no read."""
 
 
@@ -92,7 +92,7 @@ class Shown(Struct, frozen=True):
     """The true result; None if the action did not run."""
     instead: Literal["reference", "remark"] | None = None
     """In shadow mode: what would have been shown in place of the plain output; None if nothing else would have."""
-    lines: tuple[Told, ...] = ()
+    lines: tuple[CoveredLines, ...] = ()
     """The lines of the file that a reference replaces, and which of ``refers_to`` shows each at that place."""
     end: int | None = None
     """The last line of that file, if the result tells it."""
@@ -117,7 +117,7 @@ class Step(Struct, frozen=True, omit_defaults=True):
     """Lines of the file that ``observation`` does not hold as they were shown, because a journal keeps no secrets:
     their places among all that it holds, and their digests."""
 
-    def stands_at(self, index: int) -> bool:
+    def valid_at(self, index: int) -> bool:
         """It may be step ``index`` of a run: whatever it refers to lies before that."""
         inherited = () if self.inherits is None else (self.inherits,)
         referred = (*self.decision.refers_to, *self.shown.refers_to, *self.shown.compared_to, *inherited)

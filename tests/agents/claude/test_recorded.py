@@ -8,16 +8,15 @@ import pytest
 
 from execledger.agents.formats import read_run
 from execledger.errors import UnreadableRun
-from execledger.runs.recording import ModelCall, Recorded
-from execledger.runs.recording import Run as RecordedRun
-from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Read, Run, Search, Write
+from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.vocabulary.actions import Action, Aside, Edit, Observation, OtherTool, Read, Search, Write
 from tests.runs.samples_agents import PROMPT, TASK, Fields, lines, result, says, uses
 
 TOOK = ModelCall(input=60, cached=50, written=7, output=20)
 REMINDER = "<system-reminder>\nBe careful.\n</system-reminder>"
 
 
-def read(*rows: Fields) -> RecordedRun:
+def read(*rows: Fields) -> Run:
     """The run that these lines record."""
     return read_run("r", lines(PROMPT, *rows))
 
@@ -39,7 +38,7 @@ def test_a_session_is_read_message_by_message() -> None:
         says("m2", {"type": "text", "text": "Done."}),
     )
     first, second = Action("ls", "/repo"), Read("/repo/a.py", 1, 2000, "\t")
-    assert run == RecordedRun(
+    assert run == Run(
         name="r",
         format="claude-code",
         agent="claude-code 2.1.9",
@@ -137,8 +136,8 @@ def test_the_number_behind_the_last_line(total: int, shown: str) -> None:
         ({"offset": 5, "limit": 3}, Read("/a.py", 5, 7, "→")),
         ({"offset": "5", "limit": "3"}, Read("/a.py", 5, 7, "→")),
         ({"offset": 0}, Read("/a.py", 1, 2000, "→")),
-        ({"limit": -1}, Run()),
-        ({"offset": [1]}, Run()),
+        ({"limit": -1}, OtherTool()),
+        ({"offset": [1]}, OtherTool()),
         ({"pages": "1-2"}, Search()),
     ],
 )
@@ -212,7 +211,7 @@ def test_a_read_by_a_command_may_have_lost_blank_lines() -> None:
             {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y"}, {"new_string": "z"}]},
             Edit("/a", "x\n", "y\nz"),
         ),
-        ("MultiEdit", {"file_path": "/a", "edits": "x"}, Run()),
+        ("MultiEdit", {"file_path": "/a", "edits": "x"}, OtherTool()),
         ("Write", {"file_path": "/a", "content": "x"}, Write("/a", "x")),
         ("NotebookEdit", {"notebook_path": "/a", "new_source": "x"}, Edit("/a", new="x")),
         ("Grep", {"pattern": "x"}, Search()),
@@ -220,9 +219,9 @@ def test_a_read_by_a_command_may_have_lost_blank_lines() -> None:
         ("LS", {"path": "/"}, Search()),
         ("TodoWrite", {"todos": []}, Aside()),
         ("WebFetch", {"url": "x"}, Aside()),
-        ("Task", {"prompt": "x"}, Run()),
-        ("Agent", {"prompt": "x"}, Run()),
-        ("mcp__files__write", {"path": "/a"}, Run()),
+        ("Task", {"prompt": "x"}, OtherTool()),
+        ("Agent", {"prompt": "x"}, OtherTool()),
+        ("mcp__files__write", {"path": "/a"}, OtherTool()),
     ],
 )
 def test_tools(tool: str, given: dict[str, Any], call: object) -> None:

@@ -14,7 +14,7 @@ from execledger.core.understand import classify
 from execledger.session.adapter import Adapter
 from execledger.session.tool_calls import ToolCall
 from execledger.symbols.steps import edited_symbols
-from execledger.vocabulary.actions import Action, Aside, Call, Command, Patch, Run
+from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch
 from execledger.vocabulary.records import Category, Effects
 
 PATCH = (
@@ -85,23 +85,23 @@ def test_options_that_change_the_result(options: dict[str, object], manner: Call
 @pytest.mark.parametrize(
     ("call", "structured"),
     [
-        (function("exec_command", cmd="ls", environment_id="remote"), Run()),
-        (function("exec_command", cmd="Get-Item x", shell="pwsh"), Run()),
-        (function("exec_command", command="ls"), Run()),
-        (function("exec_command", cmd=3), Run()),
-        (ToolCall("exec_command", "{not json"), Run()),
-        (ToolCall("exec_command", '{"cmd": "\ud800"}'), Run()),
-        (function("shell", command=[]), Run()),
-        (function("shell", command="ls"), Run()),
-        (function("local_shell", command=["ls"], env={"PATH": "/x"}), Run()),
-        (function("write_stdin", session_id=1, chars="y\n"), Run()),
-        (function("mcp__files__write", path="a"), Run()),
-        (function("collaboration.spawn_agent", message="x"), Run()),
-        (function("wait", cell_id="1"), Run()),
-        (script("while (true) {}"), Run()),
-        (ToolCall("exec_command", "ls", custom=True), Run()),
-        (function("exec", cmd="ls"), Run()),
-        (function("apply_patch", patch="x"), Run()),
+        (function("exec_command", cmd="ls", environment_id="remote"), OtherTool()),
+        (function("exec_command", cmd="Get-Item x", shell="pwsh"), OtherTool()),
+        (function("exec_command", command="ls"), OtherTool()),
+        (function("exec_command", cmd=3), OtherTool()),
+        (ToolCall("exec_command", "{not json"), OtherTool()),
+        (ToolCall("exec_command", '{"cmd": "\ud800"}'), OtherTool()),
+        (function("shell", command=[]), OtherTool()),
+        (function("shell", command="ls"), OtherTool()),
+        (function("local_shell", command=["ls"], env={"PATH": "/x"}), OtherTool()),
+        (function("write_stdin", session_id=1, chars="y\n"), OtherTool()),
+        (function("mcp__files__write", path="a"), OtherTool()),
+        (function("collaboration.spawn_agent", message="x"), OtherTool()),
+        (function("wait", cell_id="1"), OtherTool()),
+        (script("while (true) {}"), OtherTool()),
+        (ToolCall("exec_command", "ls", custom=True), OtherTool()),
+        (function("exec", cmd="ls"), OtherTool()),
+        (function("apply_patch", patch="x"), OtherTool()),
         (function("apply_patch", input=PATCH), Patch(PATCH)),
         (ToolCall("apply_patch", PATCH, custom=True), Patch(PATCH)),
         (function("view_image", path="a.png"), Aside()),

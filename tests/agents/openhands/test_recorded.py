@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import ModelCall, Recorded
-from execledger.runs.recording import Run as RecordedRun
-from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Patch, Read, Run, Search, Write
+from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, OtherTool, Patch, Read, Search, Write
 from tests.runs.samples import encoded
 from tests.runs.samples_agents import (
     ASKED,
@@ -29,7 +28,7 @@ VIEW = "Here's the result of running `cat -n` on /repo/a.py:\n"
 TOOK = ModelCall(input=9, output=2)
 
 
-def read(*events: Fields) -> RecordedRun:
+def read(*events: Fields) -> Run:
     """The run that these events record."""
     return read_run("r", encoded([ASKED, *events]))
 
@@ -49,7 +48,7 @@ def test_events_of_the_older_generation() -> None:
         act(5, "finish"),
     )
     command = Observation("a.py", notice="[Ended with 0.]", exit_status=0)
-    assert run == RecordedRun(
+    assert run == Run(
         name="r",
         format="openhands",
         agent="openhands",
@@ -154,14 +153,14 @@ def test_views_that_were_cut(text: str, expected: Observation) -> None:
         ("edit", {"path": "/a", "command": "str_replace", "old_str": "x", "new_str": "y"}, Edit("/a", "x", "y")),
         ("edit", {"path": "/a", "command": "", "content": "x"}, Edit("/a", new="x")),
         ("write", {"path": "/a", "content": "x"}, Write("/a", "x")),
-        ("write", {"content": "x"}, Run()),
+        ("write", {"content": "x"}, OtherTool()),
         ("think", {"thought": "x"}, Aside()),
         ("browse", {"url": "x"}, Aside()),
-        ("run", {"command": "C-c", "is_input": True}, Run()),
-        ("run", {"command": ""}, Run()),
-        ("run", {}, Run()),
-        ("run_ipython", {"code": "x"}, Run()),
-        ("call_tool_mcp", {"name": "x"}, Run()),
+        ("run", {"command": "C-c", "is_input": True}, OtherTool()),
+        ("run", {"command": ""}, OtherTool()),
+        ("run", {}, OtherTool()),
+        ("run_ipython", {"code": "x"}, OtherTool()),
+        ("call_tool_mcp", {"name": "x"}, OtherTool()),
     ],
 )
 def test_actions_of_the_older_generation(name: str, given: dict[str, Any], call: Call) -> None:
@@ -179,8 +178,8 @@ def test_actions_of_the_older_generation(name: str, given: dict[str, Any], call:
         ("apply_patch", {"patch": "x"}, Patch("x")),
         ("write_file", {"file_path": "/a", "content": "x"}, Write("/a", "x")),
         ("edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}, Edit("/a", "x", "y")),
-        ("terminal", {"command": "ls", "reset": True}, Run()),
-        ("delegate", {"command": "spawn"}, Run()),
+        ("terminal", {"command": "ls", "reset": True}, OtherTool()),
+        ("delegate", {"command": "spawn"}, OtherTool()),
     ],
 )
 def test_tools_of_the_sdk(tool: str, given: dict[str, Any], call: Call) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import ModelCall, Recorded
-from execledger.runs.recording import Run as RecordedRun
-from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Read, Run, Search, Write
+from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, OtherTool, Read, Search, Write
 from tests.runs.samples import encoded
 from tests.runs.samples_agents import TASK, Fields, entry, traj
 
@@ -18,7 +17,7 @@ HERE = {"working_dir": "/repo", "open_file": "/repo/a.py"}
 ALL = {"agent": {"model": {"name": "some-model"}, "history_processors": [{"type": "cache_control"}]}}
 
 
-def read(*entries: Fields, **more: object) -> RecordedRun:
+def read(*entries: Fields, **more: object) -> Run:
     """The run that these steps record."""
     return read_run("r", encoded(traj(*entries, **more)))
 
@@ -40,7 +39,7 @@ def test_a_run_of_version_1() -> None:
     )
     text, header = "     1\tx = 1\n", view.partition("\n")[0] + "\n"
     shown = Action("str_replace_editor view /repo/a.py", "/repo", Read("/repo/a.py", numbering="\t"))
-    assert run == RecordedRun(
+    assert run == Run(
         name="r",
         format="swe-agent",
         agent="swe-agent 1.9",
@@ -79,21 +78,21 @@ def test_before_version_1_the_state_is_that_before_the_step() -> None:
         ("edit 1:2\ncat b.py\nend_of_edit", Edit("/repo/a.py", new="cat b.py")),
         ("edit 'x' 'y'", Edit("/repo/a.py")),
         ("insert 'it's", Edit("/repo/a.py")),
-        ("submit", Run()),
+        ("submit", OtherTool()),
         ("cat a.py", None),
         ("cd src && open a.py", None),
         ("str_replace_editor view /a", Read("/a", numbering="\t")),
         ("str_replace_editor view /a --view_range 3 9", Read("/a", 3, 9, "\t")),
         ("str_replace_editor view /a --view_range 3 -1", Read("/a", 3, None, "\t")),
-        ("str_replace_editor view /a --view_range x y", Run()),
-        ("str_replace_editor view /a --view_range 0 4", Run()),
+        ("str_replace_editor view /a --view_range x y", OtherTool()),
+        ("str_replace_editor view /a --view_range 0 4", OtherTool()),
         ("str_replace_editor create /a --file_text 'x\ny'", Write("/a", "x\ny")),
         ("str_replace_editor str_replace /a --old_str 'x y' --new_str ''", Edit("/a", "x y", "")),
         ("str_replace_editor insert /a --insert_line 3 --new_str z", Edit("/a", "", "z")),
         ("str_replace_editor undo_edit /a", Edit("/a")),
-        ("str_replace_editor view", Run()),
-        ("str_replace_editor dance /a", Run()),
-        ("str_replace_editor view 'a", Run()),
+        ("str_replace_editor view", OtherTool()),
+        ("str_replace_editor dance /a", OtherTool()),
+        ("str_replace_editor view 'a", OtherTool()),
     ],
 )
 def test_commands(action: str, call: Call | None) -> None:
@@ -103,8 +102,8 @@ def test_commands(action: str, call: Call | None) -> None:
 
 def test_an_edit_without_an_open_file_may_do_anything() -> None:
     """Which file it changes is in the state, or nowhere."""
-    assert read(entry("edit 1:1\nx\nend_of_edit", "x", '{"open_file": "n/a"}')).steps[0].action.call == Run()
-    assert read(entry("edit 1:1\nx\nend_of_edit", "x", "no JSON")).steps[0].action.call == Run()
+    assert read(entry("edit 1:1\nx\nend_of_edit", "x", '{"open_file": "n/a"}')).steps[0].action.call == OtherTool()
+    assert read(entry("edit 1:1\nx\nend_of_edit", "x", "no JSON")).steps[0].action.call == OtherTool()
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def action_of(name: str, given: object, cwd: str | None, thread: str = "", *, ma
             return Action(msgspec.convert(given, _Bash).command, place, thread=thread)
         call = _reading(msgspec.convert(given, _Read, strict=False), mark) if name == "Read" else _call(name, given)
     except msgspec.ValidationError:
-        call = actions.Run()
+        call = actions.OtherTool()
     return Action(f"{name} {spelled(given)}", place, call, thread)
 
 
@@ -121,7 +121,7 @@ def _call(name: str, given: object) -> Call:
         case "NotebookEdit":
             notebook = msgspec.convert(given, _Notebook)
             return Edit(notebook.notebook_path, new=notebook.new_source)
-    return Search() if name in SEARCHES else Aside() if name in ASIDES else actions.Run()
+    return Search() if name in SEARCHES else Aside() if name in ASIDES else actions.OtherTool()
 
 
 def _reading(read: _Read, mark: str) -> Call:
@@ -129,7 +129,7 @@ def _reading(read: _Read, mark: str) -> Call:
         return Search()
     first = max(read.offset or 1, 1)
     count = read.limit or MAX_LINES
-    return Read(read.file_path, first, first + count - 1, mark) if count > 0 else actions.Run()
+    return Read(read.file_path, first, first + count - 1, mark) if count > 0 else actions.OtherTool()
 
 
 def mark_of(text: str) -> str:

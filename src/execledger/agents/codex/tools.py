@@ -18,7 +18,7 @@ from execledger.agents.codex.outputs import observation_of, referenced, remarked
 from execledger.agents.codex.requests import asked, cwd_of, task_of
 from execledger.agents.codex.scripts import SCRIPT_TOOL, Script, Shows, read_script
 from execledger.session.tool_calls import ToolCall
-from execledger.vocabulary.actions import Action, Aside, Call, Command, Patch, Run
+from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch
 
 __all__ = [
     "action_of",
@@ -89,11 +89,11 @@ def _spelled(call: ToolCall) -> str:
 def _structured(call: ToolCall) -> Call:
     if call.name == PATCH_TOOL:
         given = _Patch(call.text) if call.custom else arguments(call.text, _Patch)
-        return Run() if given is None else Patch(given.input)
+        return OtherTool() if given is None else Patch(given.input)
     if call.name in LOOKS and not call.custom:
         return look_of(call)
     name = call.name.removeprefix("multi_agent_v1.").removeprefix("collaboration.")
-    return Aside() if name in ASIDES or shim_mark(call) is not None else Run()
+    return Aside() if name in ASIDES or shim_mark(call) is not None else OtherTool()
 
 
 def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:

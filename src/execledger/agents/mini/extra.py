@@ -57,7 +57,7 @@ class Answer(Struct, frozen=True):
         """What Ledger made of the call; None if it counted otherwise than the reader, whose ``index`` this is."""
         # The adapter leaves what the agent says about a failure to the agent.
         step = self.completed(action, replace(observation, notice=""))
-        return Governed(step, self.sealed, 0, None) if self.step == index and step.stands_at(index) else None
+        return Governed(step, self.sealed, 0, None) if self.step == index and step.valid_at(index) else None
 
 
 def answer_of(note: object) -> Answer | None:

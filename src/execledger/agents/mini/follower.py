@@ -34,7 +34,7 @@ def step_of(action: Action, message: Message, answer: Answer | None, index: int)
     bare = {**message, "content": answer.bare(text_of(message))}
     bare.pop("output", None)
     step = answer.completed(action, observation_of(bare))
-    if answer.step == index and step.stands_at(index) and _as_shown(step):
+    if answer.step == index and step.valid_at(index) and _as_shown(step):
         return step
     # Messages before it are missing, or it was changed itself: what was noted beside it holds no longer.
     kept = replace(step.observation, truncated=True, cut=None)

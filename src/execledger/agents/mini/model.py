@@ -45,7 +45,7 @@ from execledger.journal.events import Counts, Started, policy_fields
 from execledger.journal.summary import RunSummary
 from execledger.off import is_off
 from execledger.session.chronicle import Chronicle
-from execledger.session.session import Session, told
+from execledger.session.session import Session, error_text
 from execledger.vocabulary.actions import Action
 from execledger.vocabulary.decisions import Decision, Step
 
@@ -207,7 +207,7 @@ class LedgerModel:
         except Exception:
             # There is no run to tell, or not even that is possible.
             self._on = False
-            logger.warning(f"Ledger is off, after a fault of its own in {where}: {told(error)}")
+            logger.warning(f"Ledger is off, after a fault of its own in {where}: {error_text(error)}")
             self._summary = RunSummary(counts=Counts(faults=1))
             RUNS.append(self._summary)
         if not isinstance(error, Exception):

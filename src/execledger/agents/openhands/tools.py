@@ -88,7 +88,7 @@ def action_of(name: str, given: object, cwd: str | None) -> Action:
                 return Action(shell.command, shell.cwd or cwd)
         call = _call(name, given)
     except msgspec.ValidationError:
-        call = actions.Run()
+        call = actions.OtherTool()
     if isinstance(given, dict):
         given = {key: value for key, value in given.items() if key not in _BESIDE and value is not None}
     return Action(f"{name} {spelled(given)}", cwd, call)
@@ -106,13 +106,13 @@ def _call(name: str, given: object) -> Call:
         edit = msgspec.convert(given, _Edited)
         path = edit.path or edit.file_path
         if not path:
-            return actions.Run()
+            return actions.OtherTool()
         new = edit.content or edit.new_string or ""
         return Edit(path, edit.old_string or "", new) if name == "edit" else Write(path, new)
     if name == "apply_patch":
         return Patch(msgspec.convert(given, _Patched).patch)
     browses = name.startswith("browser_") or name in ASIDES
-    return Search() if name in SEARCHES else Aside() if browses else actions.Run()
+    return Search() if name in SEARCHES else Aside() if browses else actions.OtherTool()
 
 
 def observed(action: Action, event: Event) -> Observation:

@@ -154,15 +154,15 @@ def _own(command: str, text: str, here: _State) -> Call:
         # Its text need not be of the shell's form; which file it changes is in the state.
         replaced = _EDIT_TEXT.match(text)
         is_open = (here.open_file or "").startswith("/")
-        return Edit(here.open_file or "", new=replaced[1] if replaced else "") if is_open else actions.Run()
+        return Edit(here.open_file or "", new=replaced[1] if replaced else "") if is_open else actions.OtherTool()
     if words is None or len(words) < 2:
-        return Aside() if command in VIEWERS else actions.Run()
+        return Aside() if command in VIEWERS else actions.OtherTool()
     if command == EDITOR:
         given = _editor_call(words[1:])
-        return actions.Run() if given is None else editor_call(given)
+        return actions.OtherTool() if given is None else editor_call(given)
     if command in VIEWERS or (command == "search_file" and len(words) < 3):
         return Aside()
-    return Write(words[1]) if command == "create" else Search() if command in SEARCHES else actions.Run()
+    return Write(words[1]) if command == "create" else Search() if command in SEARCHES else actions.OtherTool()
 
 
 def _words(text: str) -> list[str] | None:
