@@ -9,8 +9,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.shell.transient import Scratch, transient
 from execledger.vocabulary.records import CommandRecord, Scope
-from execledger.vocabulary.transient import Scratch, transient
 
 MAX_SYMBOLS = 12
 """Symbols kept per file, newest last."""

@@ -7,8 +7,8 @@ import re
 from msgspec import Struct, field
 
 from execledger.shell.parts import Part
+from execledger.shell.transient import scratch_name, transient
 from execledger.vocabulary.records import STRENGTH, WHOLE, Category, CommandRecord, Effects, FileRange, Scope, View
-from execledger.vocabulary.transient import scratch_name, transient
 
 BACKGROUND = re.compile(r"(?<![&<>])&(?![&>\d])")
 """What may be the mark of a background job, in text that is not understood."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from execledger.shell.patches import looks_like_patch
 from execledger.shell.paths import spell
+from execledger.shell.transient import transient
 from execledger.symbols.outline import edited, outline
 from execledger.symbols.patched import patched
 from execledger.vocabulary.actions import Action, Edit, Observation
 from execledger.vocabulary.records import CommandRecord
-from execledger.vocabulary.transient import transient
 
 
 def edited_symbols(record: CommandRecord, action: Action, observation: Observation) -> dict[str, tuple[str, ...]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execledger.vocabulary.transient import (
+from execledger.shell.transient import (
     MAX_MENTIONED,
     MAX_TEXT,
     NAMES,
