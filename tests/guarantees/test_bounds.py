@@ -17,7 +17,7 @@ from aiohttp import ClientSession, web
 
 from execledger.agents.codex import tools as codex
 from execledger.proxy import limits
-from execledger.proxy.coding import portions, unpacker
+from execledger.proxy.content_encoding import decoder, portions
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.dialects.responses_stream import ResponsesStream
 from execledger.proxy.edits import EditStore
@@ -184,7 +184,7 @@ def test_a_packed_answer_is_unpacked_in_small_pieces(coding: str) -> None:
     """A chunk of a few kilobytes that stands for a hundred megabytes never does so at once."""
     plain = b"\n" * 100_000_000
     packed = gzip.compress(plain, 1) if coding == "gzip" else zstandard.compress(plain)
-    unpack = unpacker(coding)
+    unpack = decoder(coding)
     assert unpack is not None
     sizes = [len(unpack.decompress(piece)) for piece in portions(packed)]
     assert sum(sizes) == len(plain)

@@ -176,7 +176,7 @@ def test_the_viewer_serves_only_what_it_was_given(shelf: tuple[Viewer, Path]) ->
         assert status in (400, 404) or path.startswith("/api/runs?"), (path, status)
 
 
-def listening(process: int) -> list[tuple[str, int]]:
+def loopback_socket(process: int) -> list[tuple[str, int]]:
     """Every address that a process, or one that it started, listens at, as the kernel tells."""
     found = []
     for one in (process, *_children(process)):
@@ -222,7 +222,7 @@ def test_a_server_listens_on_loopback_alone(tmp_path: Path, verb: tuple[str, ...
             port = int(re.search(r":(\d+)", url)[1])  # type: ignore[index]
             if verb[0] == "view":
                 _wait_for(lambda: b'"listed":true' in asked(port, "GET /api/runs")[1].replace(b" ", b""))
-            assert listening(one.pid) == [("0100007F", port)]
+            assert loopback_socket(one.pid) == [("0100007F", port)]
         finally:
             one.terminate()
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
-from execledger.serving import Serving
+from execledger.local_server.server import LocalServer
 from execledger.testing.long_run import write_long_run
 from execledger.viewer.alignment import common, pairs
 from execledger.viewer.counting import run_id
@@ -173,7 +173,7 @@ def test_a_fault_of_the_server_is_told(caplog: pytest.LogCaptureFixture) -> None
         made.router.add_get("/", broken)
         return made
 
-    with Serving(0, application) as serving:
+    with LocalServer(0, application) as serving:
         assert Page(serving.port).ask("/")[0] == 500
     assert [record.exc_info and record.exc_info[0] for record in caplog.records] == [ZeroDivisionError]
 

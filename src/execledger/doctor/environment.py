@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from execledger.doctor.findings import Finding
-from execledger.loopback import HOST
+from execledger.local_server.loopback import HOST
 from execledger.off import explained, is_off, unknown_word
 from execledger.redact import redact
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from execledger.doctor.environment import passes_by
 from execledger.doctor.findings import Finding
 from execledger.extras import install_command, missing
-from execledger.loopback import HOST
+from execledger.local_server.loopback import HOST
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -36,10 +36,10 @@ def proxy() -> Iterator[Finding]:
         # The proxy would ask the same web proxy for the upstream that we are about to start.
         yield Finding("proxy", "note", "not tried, since a web proxy is asked for addresses on this machine")
         return
+    from execledger.local_server.server import LocalServer
     from execledger.proxy.serve import Proxy, Settings
-    from execledger.serving import Serving
 
-    with Serving(0, _upstream) as upstream, Proxy(Settings(upstream=upstream.url.rstrip("/") + "/v1")) as relay:
+    with LocalServer(0, _upstream) as upstream, Proxy(Settings(upstream=upstream.url.rstrip("/") + "/v1")) as relay:
         status, body = _asked(relay.port, "POST", "/v1/responses", REQUEST)
     if (status, body) == (200, b"".join(EVENTS)):
         yield Finding("proxy", "ok", f"a streamed request came back whole through {HOST}, {len(body)} bytes")

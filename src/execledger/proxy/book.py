@@ -19,11 +19,11 @@ from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
 from execledger.journal.summary import RunSummary
 from execledger.proxy.conversation import Conversation
+from execledger.proxy.deferred_journal import DeferredJournal, Schedule
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
-from execledger.proxy.later import LateChronicle, Later, at_once
 from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
-from execledger.proxy.offload import Work
+from execledger.proxy.worker import Work, run_to_end
 from execledger.proxy.workspace import Workspace
 from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import Session
@@ -82,7 +82,7 @@ class Book:
     """The sessions, the one used last at the end."""
 
     def __init__(
-        self, rules: Rules, dialect: Dialect, adapter: Adapter, store: EditStore, later: Later = at_once
+        self, rules: Rules, dialect: Dialect, adapter: Adapter, store: EditStore, later: Schedule = run_to_end
     ) -> None:
         """No session yet; journals are written when ``later`` says."""
         self.summaries: deque[RunSummary] = deque(maxlen=MAX_SUMMARIES)
@@ -173,8 +173,8 @@ class Book:
     def _ended(self, opened: OpenSession) -> Work[None]:
         """Close a session's journal when everything that waits for it is written."""
         chronicle = opened.workspace.session.chronicle
-        if isinstance(chronicle, LateChronicle):
-            yield from chronicle.catch_up()
+        if isinstance(chronicle, DeferredJournal):
+            yield from chronicle.flush()
         _end(opened)
         self._ending.pop(id(opened), None)
 
@@ -203,7 +203,7 @@ class Book:
         agent = asked.agent.partition(" ")[0] or "agent"
         name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
         rules = self._rules
-        chronicle = LateChronicle(rules.journals, name, self._tell_once, self._later)
+        chronicle = DeferredJournal(rules.journals, name, self._tell_once, self._later)
         session = Session(rules.policy, task, chronicle, rules.tell)
         self.summaries.append(chronicle.summary)
         chronicle.note(

@@ -16,13 +16,13 @@ from execledger.core.batch import UNFINISHED, Batch
 from execledger.core.fingerprint import digest
 from execledger.core.govern import FAULT
 from execledger.core.policy import Preset
-from execledger.proxy.answer import Answer
-from execledger.proxy.coding import Unpacker
+from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import Answered, History, Watched
 from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT
-from execledger.proxy.offload import Work
+from execledger.proxy.response_editor import ResponseEditor
+from execledger.proxy.worker import Work
 from execledger.proxy.workspace import Workspace
 from execledger.redact import redact
 from execledger.session.adapter import Adapter
@@ -232,7 +232,7 @@ class Conversation:
 
     # Govern
 
-    def answer(self, turn: Turn, unpack: Unpacker | None = None) -> Answer:
+    def answer(self, turn: Turn, unpack: Decoder | None = None) -> ResponseEditor:
         """An editor for the answer to a request."""
         workspace = self._workspace
         batch = Batch(workspace.session.ledger, turn.visible)
@@ -247,7 +247,7 @@ class Conversation:
                 return None
             return judged.shim
 
-        return Answer(self._dialect.stream(propose), workspace.session, self.lock, self.overlook, unpack)
+        return ResponseEditor(self._dialect.stream(propose), workspace.session, self.lock, self.overlook, unpack)
 
     def overlook(self) -> None:
         """What the model calls next is not told here: it may be writing until the next turn, and may be lost then."""

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from execledger.proxy.offload import Work
+from execledger.proxy.worker import Work
 from execledger.session.tool_calls import ToolCall
 
 Kind: TypeAlias = Literal["call", "result", "model", "user", "context"]

@@ -17,7 +17,7 @@ from execledger.core.fingerprint import digest
 from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.dialect import Dialect, Item
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
-from execledger.proxy.offload import LIGHTER, Work, whole
+from execledger.proxy.worker import LIGHTER, Work, run_to_end
 from execledger.session.adapter import Adapter
 from execledger.session.tool_calls import ToolCall
 
@@ -131,7 +131,7 @@ class History:
 
     def follow(self, items: Sequence[bytes]) -> list[bytes]:
         """The items as the model is to be shown them, all at once."""
-        return whole(self.following(items, marks_of(items)))
+        return run_to_end(self.following(items, marks_of(items)))
 
     def following(
         self, items: Sequence[bytes], marks: Sequence[int], watch: Watch | None = None, *, turn: bool = True

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 
 from execledger.core.fingerprint import digest
 from execledger.core.inform import OPENING as OPENING_OF_A_VIEW
-from execledger.proxy.answer import Answer
 from execledger.proxy.book import Book, OpenSession
-from execledger.proxy.coding import unpacked, unpacker
+from execledger.proxy.content_encoding import decoded, decoder
 from execledger.proxy.conversation import Conversation, Turn
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
-from execledger.proxy.offload import LIGHTER, PORTION, Inline, Runner, Work
+from execledger.proxy.response_editor import ResponseEditor
+from execledger.proxy.worker import LIGHTER, PORTION, InlineRunner, Runner, Work
 from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import error_text
 
@@ -96,7 +96,7 @@ class Passage:
         self._store = store
         self._pass_through = pass_through
         self._tell = tell
-        self._runner = runner or Inline()
+        self._runner = runner or InlineRunner()
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
         """As ``sent``, all at once: for a passage whose work is done inline."""
@@ -142,14 +142,14 @@ class Passage:
                 async with opened.workspace.lock:
                     opened.workspace.unseen = True
 
-    def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> Answer | None:
+    def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> ResponseEditor | None:
         """What edits the answer to a request; None if it passes as it is. To be called with ``sent.lock`` held."""
         if sent.followed is None or status != 200:
             return None
         conversation, turn = sent.followed
         try:
             coding = headers.get("content-encoding", "")
-            unpack = unpacker(coding) if coding else None
+            unpack = decoder(coding) if coding else None
             streams = headers.get("content-type", "").startswith("text/event-stream")
             if streams and (unpack is not None or not coding):
                 return conversation.answer(turn, unpack)
@@ -227,7 +227,7 @@ class Passage:
     def _split(self, headers: Mapping[str, str], body: bytes) -> Work[Request | None]:
         coding = headers.get("content-encoding", "")
         yield len(body) if coding else 0
-        text = unpacked(body, coding)
+        text = decoded(body, coding)
         return (yield from self._dialect.split(text)) if text is not None else None
 
     async def close(self) -> None:

@@ -30,12 +30,12 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from execledger import __version__
-from execledger.proxy.answer import Answer
-from execledger.proxy.coding import portions
+from execledger.local_server.loopback import foreign_origin
+from execledger.proxy.content_encoding import portions
 from execledger.proxy.limits import MAX_BODY
 from execledger.proxy.passage import Passage, Sent
+from execledger.proxy.response_editor import ResponseEditor
 from execledger.redact import redact
-from execledger.strangers import stranger
 
 PREFIX = "/v1"
 """What stands for the upstream's base address in the addresses that agents ask for."""
@@ -100,7 +100,7 @@ class Relay:
 
     async def _health(self, request: web.Request) -> web.Response:
         """What a script asks to know that we are here."""
-        if reason := stranger(request.host, request.headers):
+        if reason := foreign_origin(request.host, request.headers):
             return _error(403, reason)
         return web.json_response(
             {
@@ -114,7 +114,7 @@ class Relay:
 
     async def _relay(self, request: web.Request) -> web.StreamResponse:
         """Pass one request on, and its answer back."""
-        if reason := stranger(request.host, request.headers):
+        if reason := foreign_origin(request.host, request.headers):
             return _error(403, reason)
         if request.method not in METHODS:
             return _error(405, f"found the method {request.method[:20]}, expected one of an API")
@@ -208,7 +208,7 @@ class Relay:
         return response
 
 
-async def _fed(editor: Answer, piece: bytes | None = None) -> bytes:
+async def _fed(editor: ResponseEditor, piece: bytes | None = None) -> bytes:
     """What may be sent on for a piece of an answer, or at its end."""
     async with editor.lock:
         return editor.end() if piece is None else editor.feed(piece)

@@ -21,13 +21,13 @@ from execledger.agents.codex import tools as codex
 from execledger.errors import LedgerError, reason
 from execledger.journal.folder import private_folder
 from execledger.journal.summary import RunSummary
+from execledger.local_server.server import LocalServer
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
-from execledger.proxy.offload import Work, Worker
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
-from execledger.serving import Serving
+from execledger.proxy.worker import Work, Worker
 
 READ_BYTES = 1_048_576
 """How much of a request is taken at a time: most histories in one piece."""
@@ -62,7 +62,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Change nothing, not a byte."""
 
 
-class Proxy(Serving):
+class Proxy(LocalServer):
     """Serves while it is entered; its port is taken before, so that an agent can be told of it."""
 
     def __init__(self, settings: Settings) -> None:

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from execledger.journal.folder import private_folder
-from execledger.loopback import HOST, listening
+from execledger.local_server.loopback import HOST, loopback_socket
 
 LOOK_SECONDS = 0.3
 """How often the parent is looked for, and then whoever looks."""
@@ -35,7 +35,7 @@ COMING = "#/coming"
 def start(folder: Path, *, browser: bool) -> str:
     """Start a viewer on the runs that begin in ``folder`` from now on; the address at which the run will be shown."""
     private_folder(folder)
-    with listening(0) as taken:
+    with loopback_socket(0) as taken:
         # Some file systems tell times in whole seconds.
         told = (os.getpid(), taken.fileno(), folder, time.time() - 1, int(browser))
         subprocess.Popen(

@@ -6,7 +6,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from execledger.errors import LedgerError
-from execledger.strangers import stranger
+from execledger.local_server.loopback import foreign_origin
 from execledger.viewer.encoding import encoded
 from execledger.viewer.pages import LOCKED
 
@@ -67,7 +67,7 @@ async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 def _check(request: web.Request) -> None:
     """A foreign page is turned away, whichever way it came."""
-    if reason := stranger(request.host, request.headers, linked=request.path == "/"):
+    if reason := foreign_origin(request.host, request.headers, linked=request.path == "/"):
         raise Refused(403, reason)
     if request.method not in ("GET", "HEAD"):
         raise Refused(405, "there is nothing here but to look at")

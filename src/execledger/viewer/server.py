@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from execledger.agents.codex.recorded import Resolve
 from execledger.core.policy import Policy
-from execledger.serving import Serving
+from execledger.local_server.server import LocalServer
 from execledger.viewer.alignment import compare
 from execledger.viewer.filters import CHOICES, Filter
 from execledger.viewer.guard import Refused, add_headers, answered, guarded, packed
@@ -62,7 +62,7 @@ STOP_SECONDS = 0.2
 """How long answers may go on when the server is told to stop: those that follow a run would never end."""
 
 
-class Viewer(Serving):
+class Viewer(LocalServer):
     """Serves runs while it is entered."""
 
     def __init__(self, settings: Settings) -> None:

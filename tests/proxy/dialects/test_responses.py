@@ -7,7 +7,7 @@ from typing import Any
 
 from execledger.proxy.dialect import Item, Tokens
 from execledger.proxy.dialects.responses import Responses
-from execledger.proxy.offload import whole
+from execledger.proxy.worker import run_to_end
 from execledger.session.tool_calls import ToolCall
 
 DIALECT = Responses()
@@ -25,7 +25,7 @@ def event(kind: str, **fields: Any) -> bytes:
 def test_a_request_is_joined_as_it_was_split() -> None:
     """Every field keeps its place and its bytes, unknown ones included."""
     body = b'{"model":"m","input":[{"type":"message"},{"a":1.50}],"odd":{"b" : "\\u00e9"},"stream":true}'
-    request = whole(DIALECT.split(body))
+    request = run_to_end(DIALECT.split(body))
     assert request is not None
     assert request.field("model") == "m"
     assert (request.field("odd"), request.field("missing")) == ("", "")
@@ -41,7 +41,7 @@ def test_a_request_is_joined_as_it_was_split() -> None:
 def test_what_is_no_conversation_is_left_alone() -> None:
     """A body of another shape is no request of this dialect."""
     for body in (b"", b"[]", b'{"input":"text"}', b'{"model":"m"}', b"\xff", b'{"input":[}'):
-        assert whole(DIALECT.split(body)) is None
+        assert run_to_end(DIALECT.split(body)) is None
 
 
 def test_items_are_read_for_what_they_are() -> None:

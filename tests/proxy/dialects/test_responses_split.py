@@ -13,7 +13,7 @@ from msgspec import Raw
 from execledger.proxy.dialects import responses_split
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.dialects.responses_split import split_in_windows
-from execledger.proxy.offload import whole
+from execledger.proxy.worker import run_to_end
 
 ODD = ['},{"type":', '{"input":[', "\\", '"', "],", "é\n", "}}}", '\\"},{', "", "x" * 300, "\ud800", "} , {"]
 
@@ -50,7 +50,7 @@ def test_windows_find_what_one_pass_finds(seed: int) -> None:
     separators = chance.choice([(",", ":"), (", ", ": "), (" ,\n\t", " : ")])
     text = json.dumps(dict(parts), separators=separators, ensure_ascii=chance.random() < 0.5)
     body = text.encode("utf-8", "replace")
-    found = whole(split_in_windows(body))
+    found = run_to_end(split_in_windows(body))
     assert found is not None
     fields, split = found
     joined = b"".join((*split, *(bytes(raw) for name, raw in fields.items() if name != "input")))
@@ -79,7 +79,7 @@ def test_windows_find_what_one_pass_finds(seed: int) -> None:
 )
 def test_what_has_another_shape_is_left_to_the_decoder(body: bytes) -> None:
     """Nothing is guessed at: the request is decoded in one go, or passed on as it came."""
-    assert whole(split_in_windows(body)) is None
+    assert run_to_end(split_in_windows(body)) is None
 
 
 def test_a_long_request_is_joined_as_it_was_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,5 +87,5 @@ def test_a_long_request_is_joined_as_it_was_split(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("execledger.proxy.dialects.responses.WINDOW", 200)
     items = [{"type": "message", "content": "x" * at} for at in range(100)]
     body = json.dumps({"model": "m", "input": items, "stream": True}, separators=(",", ":")).encode()
-    request = whole(Responses().split(body))
+    request = run_to_end(Responses().split(body))
     assert request is not None and request.joined(request.items) == body

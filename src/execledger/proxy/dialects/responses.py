@@ -12,10 +12,10 @@ from execledger.proxy.dialect import Item, Propose
 from execledger.proxy.dialects.responses_calls import ASKED, WireCall, call_of
 from execledger.proxy.dialects.responses_split import WINDOW, split_in_windows
 from execledger.proxy.dialects.responses_stream import ResponsesStream
-from execledger.proxy.halves import Halves, without_halves
 from execledger.proxy.history import marks_of
+from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
-from execledger.proxy.offload import LIGHTER, Work
+from execledger.proxy.worker import LIGHTER, Work
 from execledger.session.tool_calls import ToolCall
 
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
@@ -153,25 +153,25 @@ def _split(body: bytes) -> ResponsesRequest | None:
 
 
 def _split_with_halves(body: bytes) -> ResponsesRequest | None:
-    """A request in which halves of characters stand, split into its own bytes; None if that is not what is wrong."""
-    halves = Halves(body)
+    """A request in which escapes of characters stand, split into its own bytes; None if that is not what is wrong."""
+    escapes = SurrogateEscapes(body)
     try:
-        fields = _FIELDS.decode(halves.text)
+        fields = _FIELDS.decode(escapes.text)
         items: list[bytes] = []
         for name, value in fields.items():
             if name == "input":
-                items = [halves.back(item) for item in _ITEMS.decode(value)]
+                items = [escapes.restored(item) for item in _ITEMS.decode(value)]
             else:
-                fields[name] = Raw(halves.back(value))
+                fields[name] = Raw(escapes.restored(value))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return ResponsesRequest(body, fields, items) if "input" in fields and halves.all_back else None
+    return ResponsesRequest(body, fields, items) if "input" in fields and escapes.all_restored else None
 
 
 def _with_halves(raw: bytes) -> Item:
     """An item that can't be read as it is: what it is may be told, and its text is nobody's to judge or to edit."""
     try:
-        wire = _WIRE.decode(without_halves(_text(raw)))
+        wire = _WIRE.decode(replace_surrogates(_text(raw)))
     except (msgspec.MsgspecError, RecursionError):
         return Item("context")
     if wire.type.endswith("_output"):
@@ -182,14 +182,14 @@ def _with_halves(raw: bytes) -> Item:
 
 
 def _fields(raw: bytes) -> dict[str, Raw]:
-    """The fields of an item, with the halves of characters that stand in their values; in names, nobody needs them."""
+    """The fields of an item, with the escapes of characters that stand in their values; in names, nobody needs them."""
     text = _text(raw)
     try:
         return _FIELDS.decode(text)
     except msgspec.MsgspecError:
-        halves = Halves(text)
-        fields = {name: Raw(halves.back(value)) for name, value in _FIELDS.decode(halves.text).items()}
-        return fields if halves.all_back else _FIELDS.decode(without_halves(text))
+        escapes = SurrogateEscapes(text)
+        fields = {name: Raw(escapes.restored(value)) for name, value in _FIELDS.decode(escapes.text).items()}
+        return fields if escapes.all_restored else _FIELDS.decode(replace_surrogates(text))
 
 
 def _with(fields: dict[str, Raw], name: str, value: object) -> bytes:

@@ -13,8 +13,8 @@ from itertools import islice
 import msgspec
 from msgspec import Raw
 
-from execledger.proxy.halves import Halves
-from execledger.proxy.offload import LIGHTER, Work
+from execledger.proxy.json_surrogates import SurrogateEscapes
+from execledger.proxy.worker import LIGHTER, Work
 
 WINDOW = 1_000_000
 """Bytes that are decoded at once, or more where an item is longer."""
@@ -97,9 +97,9 @@ def _fields(text: bytes) -> dict[str, Raw] | None:
     try:
         return _FIELDS.decode(text)
     except _NO_JSON:
-        halves = Halves(text)
+        escapes = SurrogateEscapes(text)
     try:
-        return {name: Raw(halves.back(value)) for name, value in _FIELDS.decode(halves.text).items()}
+        return {name: Raw(escapes.restored(value)) for name, value in _FIELDS.decode(escapes.text).items()}
     except _NO_JSON:
         return None
 
@@ -109,8 +109,8 @@ def _items(text: bytes) -> list[bytes] | None:
     try:
         return [bytes(raw) for raw in _ITEMS.decode(text)]
     except _NO_JSON:
-        halves = Halves(text)
+        escapes = SurrogateEscapes(text)
     try:
-        return [halves.back(raw) for raw in _ITEMS.decode(halves.text)]
+        return [escapes.restored(raw) for raw in _ITEMS.decode(escapes.text)]
     except _NO_JSON:
         return None

@@ -1,4 +1,4 @@
-"""Content codings of HTTP bodies: what can be undone, and the rest left alone."""
+"""HTTP content encodings: decoding of gzip and zstd, for whole bodies and for streams."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import zstandard
 from execledger.proxy.limits import MAX_BODY, PORTION
 
 
-class Unpacker(Protocol):
-    """Undoes a coding chunk by chunk."""
+class Decoder(Protocol):
+    """Decodes a stream chunk by chunk."""
 
     def decompress(self, data: bytes, /) -> bytes:
-        """What the next bytes say."""
+        """The decoded bytes of the next chunk."""
         ...
 
 
-class _Members:
-    """Undoes gzip, which may be several packed one behind the other."""
+class _GzipDecoder:
+    """Decodes gzip, also several members in a row."""
 
     def __init__(self) -> None:
         self._tool = zlib.decompressobj(wbits=31)
@@ -35,25 +35,26 @@ class _Members:
         return b"".join(plain)
 
 
-def unpacker(coding: str) -> Unpacker | None:
-    """What undoes ``coding``; None if nothing here does."""
-    name = coding.strip().lower()
+def decoder(encoding: str) -> Decoder | None:
+    """A decoder for ``encoding``; None if it is not supported."""
+    name = encoding.strip().lower()
     if name in ("gzip", "x-gzip"):
-        return _Members()
+        return _GzipDecoder()
     if name == "zstd":
         return zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
     return None
 
 
-def unpacked(body: bytes, coding: str) -> bytes | None:
-    """A whole body without its coding; None if it can't be undone, or is too large to be true."""
-    if not coding or coding.strip().lower() == "identity":
+def decoded(body: bytes, encoding: str) -> bytes | None:
+    """A whole body, decoded; None if it can't be, or would exceed ``MAX_BODY``."""
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
         return body
     try:
-        if coding.strip().lower() == "zstd":
+        if name == "zstd":
             with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
                 plain = reader.read(MAX_BODY + 1)
-        elif coding.strip().lower() in ("gzip", "x-gzip"):
+        elif name in ("gzip", "x-gzip"):
             with gzip.GzipFile(fileobj=io.BytesIO(body)) as file:
                 plain = file.read(MAX_BODY + 1)
         else:
@@ -64,5 +65,5 @@ def unpacked(body: bytes, coding: str) -> bytes | None:
 
 
 def portions(chunk: bytes) -> Iterator[bytes]:
-    """A packed chunk, cut so that no piece unpacks to more than a few megabytes."""
+    """An encoded chunk in pieces, none of which decodes to more than a few megabytes."""
     return (chunk[at : at + PORTION] for at in range(0, len(chunk), PORTION))

@@ -1,8 +1,8 @@
-"""Long work off the event loop: in pieces, on one worker thread, so that no other client waits for it.
+"""Long computations off the event loop: in portions, on one worker thread, so that other clients are not delayed.
 
-Work is a generator that yields, before each of its pieces, what that piece weighs. Short work is done on the loop, as a
-thread would only delay it. Long work goes to the thread, a portion at a time: between two portions, the work of other
-sessions has its turn. Work on a session holds the session's lock from its beginning to its end.
+Work is a generator that yields the weight of each piece before doing it. Short work runs on the loop, as a thread would
+only delay it. Long work runs on the thread, one portion at a time; between two portions, the work of other sessions has
+its turn. Work on a session holds the session's lock from beginning to end.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ T = TypeVar("T")
 Work: TypeAlias = Generator[int, None, T]
 """Yields the weight of its next piece, in characters of new text; returns its result."""
 PORTION = 50_000
-"""What is done at once, in characters of new text: 5 to 10 ms."""
+"""The weight of one portion, in characters of new text: 5 to 10 ms."""
 LIGHTER = 20
 """How much less a byte weighs that is only split, hashed or copied."""
 
 
-class Ended(Exception):
-    """The proxy is closing: long work is given up, and so is its request."""
+class WorkerClosed(Exception):
+    """The proxy is closing: long work is abandoned, and so is its request."""
 
 
 class Runner(Protocol):
     """Runs work to its end."""
 
     async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
-        """The result of ``work``, done with ``lock`` held."""
+        """The result of ``work``, computed with ``lock`` held."""
         ...
 
     async def close(self) -> None:
-        """Do no more."""
+        """Accept no more work."""
         ...
 
 
-def whole(work: Work[T]) -> T:
-    """The result of ``work``, all of it done now."""
+def run_to_end(work: Work[T]) -> T:
+    """The result of ``work``, computed now on the calling thread."""
     while True:
         try:
             next(work)
@@ -47,15 +47,15 @@ def whole(work: Work[T]) -> T:
             return result
 
 
-class Inline:
-    """Does all work at once, for callers without an event loop."""
+class InlineRunner:
+    """Runs all work on the calling thread, for callers without an event loop."""
 
     async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
         """The result of ``work``."""
-        return whole(work)
+        return run_to_end(work)
 
     async def close(self) -> None:
-        """Nothing is left to be done."""
+        """Do nothing: no work is pending."""
 
 
 class _Running:
@@ -67,7 +67,7 @@ class _Running:
         self.result: object = None
 
     def advance(self, *, at_least_one: bool) -> bool:
-        """Do a portion; whether that was the last."""
+        """Run one portion; True if it was the last."""
         left = PORTION
         try:
             while self._weight <= left or at_least_one:
@@ -81,16 +81,16 @@ class _Running:
 
 
 class Worker:
-    """Does long work on a thread of its own."""
+    """Runs long work on a thread of its own."""
 
     def __init__(self) -> None:
-        """A worker whose thread begins with the first long work."""
+        """A worker whose thread starts with the first long work."""
         self._pool = ThreadPoolExecutor(1, "execledger-worker")
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
-        """The result of ``work``, done with ``lock`` held; if the waiting request is cancelled, the work goes on."""
+        """The result of ``work``, computed with ``lock`` held; cancelling the awaiting task does not stop it."""
         running, lock, ended = _Running(work), lock or asyncio.Lock(), True
         await lock.acquire()
         try:
@@ -106,7 +106,7 @@ class Worker:
         return result
 
     def start(self, work: Work[None]) -> None:
-        """Run ``work`` in the background; when the worker is closed, nothing is started."""
+        """Run ``work`` in the background; a closed worker starts nothing."""
         if not self._closed:
             self._keep(asyncio.get_running_loop().create_task(self.run(work)))
 
@@ -116,18 +116,18 @@ class Worker:
         return task
 
     async def _go_on(self, running: _Running, lock: asyncio.Lock) -> None:
-        """Do the rest on the thread, portion by portion, and unlock what was locked for it."""
+        """Run the remaining portions on the thread, then release the lock."""
         loop, ended = asyncio.get_running_loop(), False
         try:
             while not ended:
                 if self._closed:
-                    raise Ended
+                    raise WorkerClosed
                 ended = await loop.run_in_executor(self._pool, _portion, running)
         finally:
             lock.release()
 
     async def close(self) -> None:
-        """Give up what has not ended, behind its current portion."""
+        """Abandon unfinished work after its current portion."""
         self._closed = True
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -18,9 +18,9 @@ from execledger.proxy.conversation import Conversation
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import Answered, Watched
-from execledger.proxy.offload import PORTION, Ended, Work, Worker, whole
 from execledger.proxy.passage import Passage
 from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.worker import PORTION, Work, Worker, WorkerClosed, run_to_end
 from execledger.testing.responses_script import answer, call, turns
 from execledger.testing.responses_server import ResponsesServer
 from tests.guarantees.test_load import call_and_result
@@ -130,7 +130,7 @@ def test_closing_gives_up_what_has_not_ended() -> None:
         await asyncio.sleep(0)
         free.set()
         await closing
-        with pytest.raises(Ended):
+        with pytest.raises(WorkerClosed):
             await waiting
 
     run(closed)
@@ -139,7 +139,7 @@ def test_closing_gives_up_what_has_not_ended() -> None:
 
 def test_all_at_once_gives_the_same() -> None:
     """Without a worker the same work gives the same result."""
-    assert whole(noting([], "x", LONG)) == "x"
+    assert run_to_end(noting([], "x", LONG)) == "x"
 
 
 # Requests while a history is taken in

@@ -1,4 +1,4 @@
-"""One streamed answer: its bytes go in as they come, and what the client is sent comes out."""
+"""Edits one streamed model response: bytes in as the upstream sends them, bytes out as the client receives them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import suppress
 
 import zstandard
 
-from execledger.proxy.coding import Unpacker
+from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import CallStream
 from execledger.proxy.sse import Events, Piece
 from execledger.session.session import Session
 
 
-class Answer:
-    """Judges the calls of an answer; after a fault of ours, the rest passes as it comes."""
+class ResponseEditor:
+    """Judges the tool calls of one response; after an internal fault, the rest is forwarded unchanged."""
 
     def __init__(
         self,
@@ -24,23 +24,26 @@ class Answer:
         session: Session,
         lock: asyncio.Lock,
         overlook: Callable[[], None],
-        unpack: Unpacker | None = None,
+        decoder: Decoder | None = None,
     ) -> None:
-        """An answer of which nothing has come yet; ``unpack`` undoes its coding, ``overlook`` notes unknown calls."""
+        """An editor at the start of a response.
+
+        ``decoder`` undoes its content encoding; ``overlook`` is called when calls were forwarded without being judged.
+        """
         self.lock = lock
-        """To be held while it is fed: the session's ledger may be at work for another conversation."""
+        """Must be held while bytes are fed: other conversations of the session use the same ledger."""
         self._stream = stream
         self._session = session
         self._overlook = overlook
-        self._unpack = unpack
+        self._decoder = decoder
         self._events = Events()
         self._broken = False
         self._begun = False
         self._counted = False
 
     def feed(self, chunk: bytes) -> bytes:
-        """What may be sent on now."""
-        plain = chunk if self._unpack is None else self._unpacked(chunk, self._unpack)
+        """The bytes to forward after the next chunk."""
+        plain = chunk if self._decoder is None else self._decoded(chunk, self._decoder)
         if self._broken:
             return plain
         sent: list[bytes] = []
@@ -48,42 +51,42 @@ class Answer:
         try:
             left = self._events.feed(plain)[::-1]
             while left:
-                sent.append(self._fed(left[-1]))
+                sent.append(self._edited(left[-1]))
                 left.pop()
             self._count()
         except Exception as error:
             self._broken = True
             with suppress(Exception):
                 self._faulted(error)
-            # Whatever was held or not looked at yet, in the order in which it came.
+            # Everything that was held or not yet processed, in its original order.
             rest = self._events.rest()
             sent += [self._stream.end(), *((rest, plain) if left is None else (*left[::-1], rest))]
         return b"".join(sent)
 
-    def _fed(self, event: bytes) -> bytes:
-        """What may be sent on for one event, or for a piece of one that is too long."""
+    def _edited(self, event: bytes) -> bytes:
+        """The bytes to forward after one event, or after a piece of an event that is too long."""
         return (self._stream.skip if isinstance(event, Piece) else self._stream.feed)(event)
 
-    def _unpacked(self, chunk: bytes, unpack: Unpacker) -> bytes:
-        """A chunk without its coding; what is not coded as it says from its first byte on passes as it comes."""
+    def _decoded(self, chunk: bytes, decoder: Decoder) -> bytes:
+        """A chunk, decoded; a body that is not encoded as declared from its first byte on is forwarded unchanged."""
         try:
-            plain = unpack.decompress(chunk)
+            plain = decoder.decompress(chunk)
         except (zlib.error, zstandard.ZstdError):
             if self._begun:
                 raise
-            self._unpack, self._broken = None, True
+            self._decoder, self._broken = None, True
             return chunk
         self._begun = True
         return plain
 
     def end(self) -> bytes:
-        """What is left when the stream has ended or was cut off, as it came."""
+        """The bytes that are still held when the stream has ended or was cut off, unchanged."""
         sent: list[bytes] = []
         for take in () if self._broken else (self._stream.end, self._events.rest):
             try:
                 sent.append(take())
             except Exception as error:
-                # Asked once more: what is held there is the client's.
+                # A second attempt: the held bytes belong to the client.
                 with suppress(Exception):
                     sent.append(take())
                 with suppress(Exception):
@@ -91,12 +94,12 @@ class Answer:
         return b"".join(sent)
 
     def _faulted(self, error: Exception) -> None:
-        """Count a fault of ours; what the rest of the answer calls is unknown."""
+        """Count an internal fault; the calls in the rest of the response are unknown."""
         self._overlook()
         self._session.faults.note("stream", error)
 
     def _count(self) -> None:
-        """Note what the answer took, as soon as it tells: some clients hang up right after."""
+        """Record the usage as soon as it is known: some clients disconnect right after it."""
         tokens = self._stream.tokens
         if tokens is not None and not self._counted:
             self._counted = True

@@ -1,4 +1,4 @@
-"""A web server on loopback, in a thread of its own, that runs while it is entered."""
+"""A web server on loopback in a thread of its own, started and stopped as a context manager."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ from typing import Any, Self
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from execledger.loopback import BACKLOG, HOST, listening
+from execledger.local_server.loopback import BACKLOG, HOST, loopback_socket
 
 
-class _Faults(logging.Filter):
-    """Lets faults of the server be told, and no requests that are none: those are answered, and are others' faults."""
+class _ServerFaults(logging.Filter):
+    """Keeps malformed requests out of the log: they are answered with an error, and are no fault of the server."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether this is told."""
+        """Whether the record is logged."""
         return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
-LOGGER = logging.getLogger("execledger.serving")
-"""Where faults of the server are told."""
-LOGGER.addFilter(_Faults())
+LOGGER = logging.getLogger("execledger.local_server.server")
+"""Logs faults of the server."""
+LOGGER.addFilter(_ServerFaults())
 
 
-class _Accepting:
-    """Handles errors of the event loop: that no connection can be accepted is reported once, not for every attempt."""
+class _LoopErrors:
+    """Handles errors of the event loop; running out of file descriptors is logged once, not for every attempt."""
 
     def __init__(self) -> None:
-        self._said = False
+        self._logged = False
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Called by the event loop."""
         error = context.get("exception")
         if not (isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)):
             loop.default_exception_handler(context)
-        elif not self._said:
-            self._said = True
+        elif not self._logged:
+            self._logged = True
             LOGGER.warning(
                 "execledger: no more files can be opened (ulimit -n): new connections wait for old ones to end"
             )
 
 
-class Serving:
-    """A server that is about to run, or runs."""
+class LocalServer:
+    """A server on loopback: its socket listens at once, requests are answered while it is entered."""
 
     def __init__(
         self, port: int, application: Callable[[], web.Application], taken: socket.socket | None = None, **options: Any
     ) -> None:
-        """The port is taken, 0 is any that is free; ``application`` makes what is served there, with ``options``.
+        """Listen on ``port`` (0 takes a free one), or on the socket ``taken`` that was opened before.
 
-        A socket that was ``taken`` before, by another process perhaps, stands in place of the port.
+        ``application`` builds the routes on the server's thread; ``options`` go to aiohttp's ``AppRunner``.
         """
         self._application = application
         self._options = options
-        self._socket = listening(port) if taken is None else taken
+        self._socket = loopback_socket(port) if taken is None else taken
         self.port: int = self._socket.getsockname()[1]
-        """The port that it listens on."""
+        """The port of its socket."""
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._stop = asyncio.Event()
@@ -72,11 +72,11 @@ class Serving:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Its base address."""
         return f"http://{HOST}:{self.port}/"
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start the thread; an error during startup is raised here."""
         self._thread.start()
         self._ready.wait()
         if self._failure is not None:
@@ -87,14 +87,14 @@ class Serving:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop, and let go of everything."""
+        """Stop the server and join its thread."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
     def _run(self) -> None:
-        # Signals are the main thread's: one that was delivered here would not wake it.
+        # Signals belong to the main thread: one delivered here would not wake it.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        self._loop.set_exception_handler(_Accepting())
+        self._loop.set_exception_handler(_LoopErrors())
         try:
             self._loop.run_until_complete(self._serve())
         except Exception as error:

@@ -1,0 +1,75 @@
+"""A journal that is written after the request has been forwarded; long events are written on the worker thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from execledger.journal.events import Event, StepRecorded, ViewRendered
+from execledger.proxy.limits import STEP
+from execledger.proxy.worker import Work, run_to_end
+from execledger.session.chronicle import Chronicle
+
+Schedule: TypeAlias = Callable[[Work[None]], object]
+"""Runs the given work, now or soon; may be called on any thread."""
+
+
+class DeferredJournal(Chronicle):
+    """Buffers journal events and writes them, in order, after the request has been forwarded."""
+
+    def __init__(self, folder: Path | None, name: str, tell: Callable[[str], None], schedule: Schedule) -> None:
+        """A chronicle whose events are written by the work that ``schedule`` is given."""
+        super().__init__(folder, name, tell)
+        self._schedule = schedule
+        self._buffer: deque[Event] = deque()
+        self._scheduled = False
+        self._writing = threading.Lock()
+        """Held while an event is taken from the buffer and written: the order is kept on whichever thread."""
+
+    def note(self, event: Event) -> None:
+        """Buffer one event, and schedule a flush."""
+        self._buffer.append(event)
+        self._request_flush()
+
+    def _request_flush(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._schedule(self.flush())
+
+    def flush(self) -> Work[None]:
+        """Write the buffered events."""
+        while (event := self._next()) is not None:
+            yield _weight(event)
+            self._write()
+        self._scheduled = False
+        if self._buffer:
+            # Noted on another thread after the last look at the buffer.
+            self._request_flush()
+
+    def _next(self) -> Event | None:
+        """The next event in the buffer; another thread may write it first."""
+        with self._writing:
+            return self._buffer[0] if self._buffer else None
+
+    def _write(self) -> None:
+        with self._writing:
+            event = self._buffer.popleft() if self._buffer else None
+            if event is not None:
+                super().note(event)
+
+    def end(self, reason: str = "") -> None:
+        """Write the buffered events, then end the run."""
+        self._schedule = run_to_end
+        self._scheduled = False
+        run_to_end(self.flush())
+        super().end(reason)
+
+
+def _weight(event: Event) -> int:
+    """The weight of an event: its long texts are redacted, encoded and written."""
+    if isinstance(event, StepRecorded):
+        return STEP + len(event.step.action.command) + len(event.step.observation.output)
+    return STEP + len(event.text) if isinstance(event, ViewRendered) else STEP
