@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from execledger.evaluate import cells
 from execledger.evaluate.arms import TITLES, Arm, Setting, settings
-from execledger.evaluate.cells import ABSENT, UNKNOWN, Cell, Unit, words
-from execledger.evaluate.comparison import (
+from execledger.evaluate.records import RunRow
+from execledger.evaluate.report import cells
+from execledger.evaluate.report.cells import ABSENT, UNKNOWN, Cell, Unit, words
+from execledger.evaluate.report.comparison import (
     CACHE_HITS,
     COST,
     EFFICIENCY,
@@ -21,11 +22,10 @@ from execledger.evaluate.comparison import (
     resolution,
     sole,
 )
-from execledger.evaluate.notes import INTERVALS, MCNEMAR, PUBLISHED_ELSEWHERE, methods, remarks
-from execledger.evaluate.outcomes import outcomes, trials
-from execledger.evaluate.published import PUBLISHED, Published
-from execledger.evaluate.records import RunRow
-from execledger.evaluate.rendering import Row, Section, Table
+from execledger.evaluate.report.footnotes import INTERVALS, MCNEMAR, PUBLISHED_ELSEWHERE, methods, remarks
+from execledger.evaluate.report.outcomes import outcomes, trials
+from execledger.evaluate.report.published import PUBLISHED, Published
+from execledger.evaluate.report.rendering import Row, Section, Table
 from execledger.evaluate.statistics import Interval, rru
 
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from execledger.core.rereads import TITLES
 from execledger.evaluate.arms import Arm
-from execledger.evaluate.cells import Unit
 from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.report.cells import Unit
 from execledger.evaluate.statistics import (
     Floats,
     Interval,

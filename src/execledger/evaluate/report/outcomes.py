@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from execledger.evaluate import cells
 from execledger.evaluate.arms import Arm, Setting
-from execledger.evaluate.cells import ABSENT, Cell, Unit, words
-from execledger.evaluate.comparison import COST, INPUT, MODEL_CALLS, REREADS, Measure, gain, resolution, sole
-from execledger.evaluate.notes import ESTIMATED, TRIALS
-from execledger.evaluate.rendering import Row, Section, Table
+from execledger.evaluate.report import cells
+from execledger.evaluate.report.cells import ABSENT, Cell, Unit, words
+from execledger.evaluate.report.comparison import COST, INPUT, MODEL_CALLS, REREADS, Measure, gain, resolution, sole
+from execledger.evaluate.report.footnotes import ESTIMATED, TRIALS
+from execledger.evaluate.report.rendering import Row, Section, Table
 from execledger.evaluate.statistics import Spread, spread
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from execledger.errors import LedgerError
-from execledger.evaluate.figures import FIGURES
-from execledger.evaluate.report import CAPTIONS, FORMATS, report
+from execledger.evaluate.report.figures import FIGURES
+from execledger.evaluate.report.write import CAPTIONS, FORMATS, report
 from tests.evaluate.rows import experiment, row
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from execledger.evaluate.printed import printed_tables
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.rendering import Table, to_latex, to_markdown
-from execledger.evaluate.report import report
-from tests.evaluate.paper import ABLATION_PRINTED, CODEX, GPT, MINIMAX, ablation_rows, compared_rows
+from execledger.evaluate.report.paper_layout import printed_tables
+from execledger.evaluate.report.rendering import Table, to_latex, to_markdown
+from execledger.evaluate.report.write import report
+from tests.evaluate.report.paper import ABLATION_PRINTED, CODEX, GPT, MINIMAX, ablation_rows, compared_rows
 from tests.evaluate.rows import experiment, row
 
 

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 from execledger.errors import LedgerError
 from execledger.evaluate.arms import settings
-from execledger.evaluate.printed import printed_tables
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.rendering import WIDTH, Table, latex_document, to_json, to_latex, to_markdown, to_terminal
-from execledger.evaluate.tables import tables
+from execledger.evaluate.report.paper_layout import printed_tables
+from execledger.evaluate.report.rendering import (
+    WIDTH,
+    Table,
+    latex_document,
+    to_json,
+    to_latex,
+    to_markdown,
+    to_terminal,
+)
+from execledger.evaluate.report.tables import tables
 from execledger.extras import needing
 from execledger.journal.folder import make_folder
 
@@ -67,7 +75,7 @@ def _figures(rows: tuple[RunRow, ...], formats: Collection[str], folder: Path) -
     if not kinds:
         return ()
     with needing("eval"):
-        from execledger.evaluate.figures import write_figures  # Drawing is the slowest import of all.
+        from execledger.evaluate.report.figures import write_figures  # Drawing is the slowest import of all.
 
     return write_figures(settings(rows), folder, kinds)
 

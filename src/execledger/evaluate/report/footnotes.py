@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from execledger.evaluate.arms import Arm, Setting
-from execledger.evaluate.comparison import COST, INPUT, column
+from execledger.evaluate.report.comparison import COST, INPUT, column
 from execledger.evaluate.statistics import LEVEL, RESAMPLES
 
 PUBLISHED_ELSEWHERE = (

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from execledger.evaluate.arms import settings
-from execledger.evaluate.figures import (
+from execledger.evaluate.report.figures import (
     FIGURES,
     cost_and_tokens,
     input_over_calls,

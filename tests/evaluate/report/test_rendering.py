@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from execledger.evaluate.cells import ABSENT, UNKNOWN, Cell, words
-from execledger.evaluate.rendering import (
+from execledger.evaluate.report.cells import ABSENT, UNKNOWN, Cell, words
+from execledger.evaluate.report.rendering import (
     Section,
     Table,
     latex_document,
@@ -22,8 +22,8 @@ from execledger.evaluate.rendering import (
     to_markdown,
     to_terminal,
 )
-from execledger.evaluate.tables import tables
-from tests.evaluate.paper import GPT, compared_rows
+from execledger.evaluate.report.tables import tables
+from tests.evaluate.report.paper import GPT, compared_rows
 from tests.evaluate.rows import experiment, row
 
 TABLE = Table(

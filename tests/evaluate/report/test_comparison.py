@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from execledger.evaluate.arms import Arm, settings
-from execledger.evaluate.comparison import (
+from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.report.comparison import (
     CACHE_HITS,
     COST,
     COST_PER_RESOLVED,
@@ -15,7 +16,6 @@ from execledger.evaluate.comparison import (
     gain,
     resolution,
 )
-from execledger.evaluate.records import RunRow, Tokens
 from execledger.evaluate.statistics import Interval, Paired, Spread
 from tests.evaluate.rows import experiment, row
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
-from execledger.evaluate.cells import Cell
+from execledger.evaluate.report.cells import Cell
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from execledger.evaluate import cells
 from execledger.evaluate.arms import Arm, Setting, settings
-from execledger.evaluate.cells import ABSENT, UNKNOWN, Cell, Unit, words
-from execledger.evaluate.comparison import (
+from execledger.evaluate.records import RunRow
+from execledger.evaluate.report import cells
+from execledger.evaluate.report.cells import ABSENT, UNKNOWN, Cell, Unit, words
+from execledger.evaluate.report.comparison import (
     COST,
     COST_PER_RESOLVED,
     INPUT,
@@ -27,10 +28,9 @@ from execledger.evaluate.comparison import (
     resolution,
     sole,
 )
-from execledger.evaluate.notes import remarks
-from execledger.evaluate.published import PUBLISHED
-from execledger.evaluate.records import RunRow
-from execledger.evaluate.rendering import Row, Section, Table
+from execledger.evaluate.report.footnotes import remarks
+from execledger.evaluate.report.published import PUBLISHED
+from execledger.evaluate.report.rendering import Row, Section, Table
 from execledger.evaluate.statistics import rru
 
 MEASURES = (COST, COST_PER_RESOLVED, INPUT, MODEL_CALLS, REREADS)
