@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 
 from execledger.errors import LedgerError
-from execledger.evaluate.grade import harness_missing, import_reports, need_harness, run_harness
+from execledger.evaluate.grade import (
+    Grade,
+    Verdicts,
+    harness_missing,
+    import_reports,
+    keep,
+    need_harness,
+    read_grades,
+    read_report,
+    resolved,
+    run_harness,
+)
 from execledger.evaluate.plan import ArmName, Plan
-from execledger.evaluate.results import write_predictions
-from execledger.evaluate.study import Study, Trial
-from execledger.evaluate.verdicts import Grade, Verdicts, keep, read_grades, read_report, resolved
+from execledger.evaluate.study import Study, Trial, write_predictions
 from tests.evaluate.trials import leave, trajectory
 
 SUMMARY = {

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from execledger.errors import LedgerError
-from execledger.evaluate.jobs import still_to_do
+from execledger.evaluate.experiment import remaining_jobs
 from execledger.evaluate.plan import ArmName, Plan
-from execledger.evaluate.results import Result
-from execledger.evaluate.study import Study, held
+from execledger.evaluate.study import Result, Study, held
 from tests.evaluate.trials import leave, trajectory
 
 VERSIONS = {"execledger": "1", "mini-swe-agent": "2"}
@@ -59,7 +58,7 @@ def test_only_what_is_not_finished_is_still_to_do(study: Study) -> None:
     plan = Plan(arms=(ArmName.BASE, ArmName.BOTH), trials=2, batch=2)
     for arm, number, name in ((ArmName.BASE, 1, "b"), (ArmName.BOTH, 2, "a")):
         leave(study.trial(arm, number).folder, name, trajectory(name))
-    jobs = still_to_do(study, plan, "mini-extra", ["a", "b", "c", "d"], study.root, seed=2)
+    jobs = remaining_jobs(study, plan, "mini-extra", ["a", "b", "c", "d"], study.root, seed=2)
     assert [(job.trial, str(job.arm), job.instances) for job in jobs] == [
         (1, "base", ("a",)),
         (1, "both", ("a", "b")),

@@ -150,8 +150,7 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     DIR is the output of `eval run`, or the folder of one arm or trial in it.
     """
     from execledger.evaluate.collect import study_of, trials_under
-    from execledger.evaluate.grade import import_reports, need_harness, run_harness
-    from execledger.evaluate.verdicts import read_grades, resolved
+    from execledger.evaluate.grade import import_reports, need_harness, read_grades, resolved, run_harness
     from execledger.runs.find import absent
 
     study = study_of(Path(folder))

@@ -17,8 +17,7 @@ from execledger.evaluate import children
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.docker import unanswered
 from execledger.evaluate.jobs import Job, Outcome, last_words, launcher, settings
-from execledger.evaluate.results import PREDICTIONS, finished
-from execledger.evaluate.study import Study, held
+from execledger.evaluate.study import PREDICTIONS, Study, finished, held
 
 
 def work(job: Job) -> Outcome:

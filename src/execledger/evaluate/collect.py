@@ -13,14 +13,13 @@ from msgspec.structs import replace
 from execledger.agents.formats import read_run
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
+from execledger.evaluate.grade import Grade, read_grades, resolved
 from execledger.evaluate.journals import Journals
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import Agent, ArmName, Plan
 from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.results import Result
-from execledger.evaluate.study import PLAN, Recorded, Study, Trial
-from execledger.evaluate.verdicts import Grade, read_grades, resolved
+from execledger.evaluate.study import PLAN, Recorded, Result, Study, Trial
 from execledger.runs.find import Source, find_runs
 from execledger.runs.recording import Run
 

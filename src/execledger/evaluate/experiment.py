@@ -6,25 +6,33 @@ begun anew. The first Ctrl-C lets whatever runs come to its end, and begins noth
 
 from __future__ import annotations
 
+import random
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from types import FrameType
-from typing import TypeAlias
+from types import FrameType, TracebackType
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from execledger.agents.codex import batch as codex_batch
 from execledger.agents.codex.place import clear
 from execledger.evaluate import batch, children
-from execledger.evaluate.engine import engine_of
 from execledger.evaluate.isolation import Salted, mini_template
-from execledger.evaluate.jobs import Job, Outcome, still_to_do
-from execledger.evaluate.plan import Agent, Plan
-from execledger.evaluate.progress import Bar
-from execledger.evaluate.study import Study, held
+from execledger.evaluate.jobs import Job, Outcome
+from execledger.evaluate.plan import Agent, EngineName, Plan
+from execledger.evaluate.study import Result, Study, held
+from execledger.extras import needing
+
+_Arm = TypeVar("_Arm")
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
 
 BARREN = 3
 """After so many different jobs of an arm in a row that finished nothing no more are begun: it is not their tasks."""
@@ -76,7 +84,7 @@ def carry_out(study: Study, plan: Plan, program: str, names: Sequence[str], cwd:
     salted = None
     if recorded.isolated and plan.agent is Agent.MINI:
         salted = Salted(study=recorded.salt, template=mini_template(plan, program, cwd))
-    jobs = still_to_do(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
+    jobs = remaining_jobs(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
     course = Course(total=len(names) * len(plan.arms) * plan.trials)
     work = batch.work if plan.agent is Agent.MINI else codex_batch.work
     before = [result for trial in study.trials(plan) for result in trial.results().values()]
@@ -119,3 +127,174 @@ def stoppable(course: Course, tell: Tell) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def remaining_jobs(
+    study: Study,
+    plan: Plan,
+    program: str,
+    names: Sequence[str],
+    cwd: Path,
+    *,
+    seed: int,
+    salted: Salted | None = None,
+) -> list[Job]:
+    """The jobs for whatever is not finished: trial by trial, and within one all arms together, in rotated order.
+
+    So an evaluation that is stopped early has its arms side by side, and all of them see the same moods of a provider.
+    An instance has its place in the rotation whether or not others are finished, so that going on changes no order.
+    """
+    jobs = []
+    done = {(trial.arm, trial.number): trial.results() for trial in study.trials(plan)}
+    for number in range(1, plan.trials + 1):
+        for row, first in enumerate(range(0, len(names), plan.batch)):
+            for arm in rotated(plan.arms, seed, row, number):
+                tasks = tuple(name for name in names[first : first + plan.batch] if name not in done[arm, number])
+                job = Job(
+                    plan=plan,
+                    program=program,
+                    root=study.root,
+                    cwd=cwd,
+                    arm=arm,
+                    trial=number,
+                    instances=tasks,
+                    salted=salted,
+                )
+                jobs += [job] if tasks else []
+    return jobs
+
+
+def rotated(arms: Sequence[_Arm], seed: int, row: int, trial: int) -> tuple[_Arm, ...]:
+    """The order of the arms for one row of instances and one trial (from 1): a row of a seeded Latin square.
+
+    A later run may profit from an earlier one, by a warm cache or a provider's quiet hour. In a Latin square every arm
+    has every position equally often, so that no arm profits more than another.
+    Of as many rows as there are arms, from a multiple of that number on, each arm has each position once; so it has in
+    as many trials of one row.
+    """
+    number = len(arms)
+    symbols = random.Random(f"arms {seed}").sample(arms, number)
+    block, within = divmod(row, number)
+    shifts = random.Random(f"rows {seed} {block}").sample(range(number), number)
+    first = (shifts[within] + trial - 1) % number
+    return (*symbols[first:], *symbols[:first])
+
+
+class Bar:
+    """The bar, and what it counts."""
+
+    def __init__(self, total: int, done: Iterable[Result], console: Console | None = None) -> None:
+        self.total = total
+        """How many tasks there are, in all arms and trials."""
+        self.done = 0
+        """How many of them are finished."""
+        self.cost = 0.0
+        """What these cost, where it is known."""
+        self.priced = False
+        """Something is known about it."""
+        console = console or Console(stderr=True)
+        columns = (
+            TextColumn("evaluating"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[spent]}"),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            # Tasks take minutes: the speed is that of a long stretch.
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(
+            *columns, console=console, disable=not console.is_terminal, speed_estimate_period=3600
+        )
+        self._bar = self._progress.add_task("", total=total, spent="")
+        self.add(done)
+
+    def add(self, results: Iterable[Result]) -> None:
+        """Count results."""
+        for result in results:
+            self.done += 1
+            if result.cost is not None:
+                self.cost, self.priced = self.cost + result.cost, True
+        self._progress.update(self._bar, completed=self.done, spent=self.spent)
+
+    @property
+    def spent(self) -> str:
+        """The cost so far, in words."""
+        return f"${self.cost:,.2f}" if self.priced else "cost unknown"
+
+    def __enter__(self) -> Bar:
+        """Show it."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave it as it stands."""
+        self._progress.stop()
+
+
+ATTEMPTS = 5
+"""How often Ray gives a job to another worker when the one at work has died."""
+
+
+class Engine(Protocol):
+    """Carries jobs out."""
+
+    def map(self, work: Callable[[_Job], _Result], jobs: Iterable[_Job]) -> Iterator[_Result]:
+        """The result of ``work`` for each job, as they finish."""
+        ...
+
+
+class Local:
+    """Workers on this machine: threads, since all that they do is wait for processes of the agent."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def map(self, work: Callable[[_Job], _Result], jobs: Iterable[_Job]) -> Iterator[_Result]:
+        """The result of ``work`` for each job, as they finish."""
+        waiting = iter(jobs)
+        with ThreadPoolExecutor(self._workers) as pool:
+            running: set[Future[_Result]] = {pool.submit(work, job) for job in islice(waiting, self._workers)}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+                running |= {pool.submit(work, job) for job in islice(waiting, len(done))}
+
+
+class Ray:
+    """Workers of a Ray cluster; its machines share the output folder, and have the agent and its keys."""
+
+    def __init__(self, workers: int, address: str = "") -> None:
+        self._workers, self._address = workers, address
+
+    def map(self, work: Callable[[_Job], _Result], jobs: Iterable[_Job]) -> Iterator[_Result]:
+        """The result of ``work`` for each job, as they finish; a job whose worker died is run again by another one."""
+        ray = _ray()
+        # A cluster of our own has as many places as we have workers; agents mostly wait, so a place is no processor.
+        own: dict[str, Any] = {"num_cpus": self._workers, "include_dashboard": False}
+        ray.init(**({"address": self._address} if self._address else own), log_to_driver=False, logging_level="ERROR")
+        try:
+            task = ray.remote(max_retries=ATTEMPTS, num_cpus=1)(work)
+            waiting = iter(jobs)
+            running = [task.remote(job) for job in islice(waiting, self._workers)]
+            while running:
+                done, running = ray.wait(running, num_returns=1)
+                for reference in done:
+                    yield ray.get(reference)
+                running += [task.remote(job) for job in islice(waiting, len(done))]
+        finally:
+            ray.shutdown()
+
+
+def engine_of(plan: Plan) -> Engine:
+    """The engine that a plan asks for."""
+    return Ray(plan.workers, plan.address) if plan.engine is EngineName.RAY else Local(plan.workers)
+
+
+def _ray() -> Any:
+    with needing("ray"):
+        import ray
+    return ray

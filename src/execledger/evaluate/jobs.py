@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from execledger.evaluate.isolation import Salted
 from execledger.evaluate.plan import SWITCHES, ArmName, Plan
-from execledger.evaluate.rotation import rotated
 from execledger.evaluate.study import Study, Trial
 
 TAIL = 8000
@@ -68,41 +67,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """The job."""
     trouble: str = ""
     """Why some of its tasks are not finished, as far as is known."""
-
-
-def still_to_do(
-    study: Study,
-    plan: Plan,
-    program: str,
-    names: Sequence[str],
-    cwd: Path,
-    *,
-    seed: int,
-    salted: Salted | None = None,
-) -> list[Job]:
-    """The jobs for whatever is not finished: trial by trial, and within one all arms together, in rotated order.
-
-    So an evaluation that is stopped early has its arms side by side, and all of them see the same moods of a provider.
-    An instance has its place in the rotation whether or not others are finished, so that going on changes no order.
-    """
-    jobs = []
-    done = {(trial.arm, trial.number): trial.results() for trial in study.trials(plan)}
-    for number in range(1, plan.trials + 1):
-        for row, first in enumerate(range(0, len(names), plan.batch)):
-            for arm in rotated(plan.arms, seed, row, number):
-                tasks = tuple(name for name in names[first : first + plan.batch] if name not in done[arm, number])
-                job = Job(
-                    plan=plan,
-                    program=program,
-                    root=study.root,
-                    cwd=cwd,
-                    arm=arm,
-                    trial=number,
-                    instances=tasks,
-                    salted=salted,
-                )
-                jobs += [job] if tasks else []
-    return jobs
 
 
 def launcher(job: Job, python: str, *options: str) -> list[str]:

@@ -26,8 +26,7 @@ from execledger.evaluate.jobs import Job, Outcome, launcher, settings
 from execledger.evaluate.plan import PLACE
 from execledger.evaluate.prices import load_prices
 from execledger.evaluate.records import Tokens
-from execledger.evaluate.results import Result, finished, store
-from execledger.evaluate.study import Study, held
+from execledger.evaluate.study import Result, Study, finished, held, store
 
 EVENTS = "events.ndjson"
 """What Codex reported while it worked."""
