@@ -256,11 +256,11 @@ def main() -> int:
     if chosen.verb == "bench":
         return bench(corpus)
     if chosen.verb == "audit":
-        return run("execledger.testing.audit", *rest)
+        return run("tests.support.audit", *rest)
     if chosen.verb == "guarantees":
-        return run("execledger.testing.guarantees", *rest)
+        return run("tests.support.guarantees.report", *rest)
     if chosen.verb == "screenshots":
-        return run("execledger.testing.pictures", "docs/images")
+        return run("tests.support.pictures", "docs/images")
     return long_check(corpus) if chosen.long else int(any([test([]), lint()]))
 
 

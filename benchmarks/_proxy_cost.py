@@ -18,7 +18,7 @@ from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.testing.model_dialects import Usage
-from execledger.testing.responses_stream import event_frames
+from tests.support.servers.responses_stream import event_frames
 
 STREAM = {"content-type": "text/event-stream"}
 

@@ -17,9 +17,9 @@ from msgspec import Raw
 
 from benchmarks._codex_sessions import Json, Plan, proposal
 from execledger.core.references import MARK
-from execledger.testing.responses_request import Request
-from execledger.testing.responses_script import Answer, answer
-from execledger.testing.responses_server import ResponsesServer
+from tests.support.servers.responses_request import Request
+from tests.support.servers.responses_script import Answer, answer
+from tests.support.servers.responses_server import ResponsesServer
 
 LABEL = re.compile(r"\bs\d{5}(?!\d)")
 VIEW = b"<execution_state>"

@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from execledger.testing.chromium import browser
-from execledger.testing.long_run import BYTES, STEPS, write_long_run
 from execledger.viewer.counting import run_id
 from execledger.viewer.server import Settings, Viewer
+from tests.support.chromium import browser
+from tests.support.long_run import BYTES, STEPS, write_long_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 from inline_snapshot import snapshot
 
-from execledger.cli.demo import load
+from execledger.demo.recorded import load
 from tests.cli.conftest import Execledger
 from tests.core.stories import wrapped
 

@@ -14,10 +14,10 @@ import pytest
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import Study
 from execledger.extras import install_command
-from execledger.testing.swebench import make_instances, write_dataset
 from tests.cli.conftest import Execledger
 from tests.evaluate.test_collect import study_in
 from tests.evaluate.trials import leave, trajectory
+from tests.support.agents.swebench import make_instances, write_dataset
 from tests.viewer.stage import DEMO
 
 NAME = "ledger__warehouse-1"

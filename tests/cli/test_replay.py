@@ -15,12 +15,12 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.evaluate.prices import shipped
 from execledger.runs.find import HINT
-from execledger.testing.sessions import simulate
 from execledger.vocabulary.decisions import Decision
 from tests.cli.conftest import Execledger
 from tests.core.stories import text, wrapped
 from tests.journal.runs import events_of, retold, written
 from tests.runs.samples import answer, encoded, trajectory, turn
+from tests.support.simulation.sessions import simulate
 
 KEYS = [
     "trajectory", "index", "command", "category", "effects", "decision", "rule", "refers_to", "compared", "compared_to",

@@ -19,8 +19,8 @@ from execledger.evaluate.prices import shipped
 from execledger.journal import Ended, Event
 from execledger.journal.events import Counts
 from execledger.runs.find import Source
-from execledger.testing.sessions import simulate
 from tests.journal.runs import events_of, plain_step, retold, start, summed, written
+from tests.support.simulation.sessions import simulate
 
 RUN: list[Event] = [
     start(),

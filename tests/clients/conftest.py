@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from execledger.testing.codex_binary import CURRENT, OLD, NotInstalled, codex, required
-from execledger.testing.codex_harness import CodexHome
+from tests.support.agents.codex import CodexHome
+from tests.support.agents.codex_binary import CURRENT, OLD, NotInstalled, codex, required
 
 
 def installed(version: str) -> Path:

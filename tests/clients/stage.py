@@ -18,10 +18,10 @@ from execledger.journal.reader import read_journal, rebuild
 from execledger.journal.summary import RunSummary
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
-from execledger.testing.codex_harness import CodexHome, CodexRun, run_codex
-from execledger.testing.responses_request import Request
-from execledger.testing.responses_script import Answer, Script, call
-from execledger.testing.responses_server import ResponsesServer
+from tests.support.agents.codex import CodexHome, CodexRun, run_codex
+from tests.support.servers.responses_request import Request
+from tests.support.servers.responses_script import Answer, Script, call
+from tests.support.servers.responses_server import ResponsesServer
 
 Json = dict[str, Any]
 OPENING = "<execution_state>"

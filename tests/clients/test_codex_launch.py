@@ -21,16 +21,16 @@ import pytest
 from msgspec import Raw
 
 from execledger.extras import install_command
-from execledger.testing.codex_harness import CodexHome, codex_command, start_codex
 from execledger.testing.model_dialects import Usage
-from execledger.testing.responses_request import Gate, Request
-from execledger.testing.responses_script import answer, custom, refuse, say, turns
-from execledger.testing.responses_server import ResponsesServer
-from execledger.testing.terminal import END, ENTER, Terminal
 from tests.clients import test_mini_launch
 from tests.clients.conftest import crossed
 from tests.clients.stage import INVENTORY, NOT_RUN, RAN, cat, reference, results, shell, view
 from tests.clients.test_mini_launch import Bell, Ended
+from tests.support.agents.codex import CodexHome, codex_command, start_codex
+from tests.support.agents.terminal import END, ENTER, Terminal
+from tests.support.servers.responses_request import Gate, Request
+from tests.support.servers.responses_script import answer, custom, refuse, say, turns
+from tests.support.servers.responses_server import ResponsesServer
 
 pytestmark = pytest.mark.clients
 

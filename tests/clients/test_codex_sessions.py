@@ -8,10 +8,6 @@ from typing import Any
 
 import pytest
 
-from execledger.testing.codex_binary import OLD
-from execledger.testing.codex_harness import CodexHome, run_codex, start_codex
-from execledger.testing.responses_request import Gate, Request
-from execledger.testing.responses_script import SHARED_IDS, answer, by_text, call, say, turns
 from tests.clients.conftest import crossed
 from tests.clients.stage import (
     INVENTORY,
@@ -29,6 +25,10 @@ from tests.clients.stage import (
     shell,
     view,
 )
+from tests.support.agents.codex import CodexHome, run_codex, start_codex
+from tests.support.agents.codex_binary import OLD
+from tests.support.servers.responses_request import Gate, Request
+from tests.support.servers.responses_script import SHARED_IDS, answer, by_text, call, say, turns
 
 pytestmark = pytest.mark.clients
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from execledger.testing.codex_binary import OLD
-from execledger.testing.codex_harness import CodexHome, Provider, run_codex, start_codex
 from execledger.testing.model_dialects import Usage
-from execledger.testing.responses_request import Request
-from execledger.testing.responses_script import SHARED_IDS, answer, by_text, call, custom, refuse, say, tries, turns
-from execledger.testing.responses_server import ResponsesServer
-from execledger.testing.terminal import END, ENTER
+from tests.support.agents.codex import CodexHome, Provider, run_codex, start_codex
+from tests.support.agents.codex_binary import OLD
+from tests.support.agents.terminal import END, ENTER
+from tests.support.servers.responses_request import Request
+from tests.support.servers.responses_script import SHARED_IDS, answer, by_text, call, custom, refuse, say, tries, turns
+from tests.support.servers.responses_server import ResponsesServer
 
 pytestmark = pytest.mark.clients
 

@@ -10,21 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from execledger.demo.mini import SUBMIT, environment
+from execledger.demo.repository import make_repository
 from execledger.evaluate.collect import collect
 from execledger.evaluate.plan import Plan
 from execledger.evaluate.prices import load_prices
 from execledger.evaluate.records import Tokens
 from execledger.evaluate.study import Study
-from execledger.testing.codex_harness import CodexHome
-from execledger.testing.fake_docker import FakeDocker
-from execledger.testing.mini_harness import FORMATS, SUBMIT, environment, installed
 from execledger.testing.model_server import ModelServer, prompt_parts
 from execledger.testing.prefix_cache import PrefixCache
-from execledger.testing.responses_script import call, say, turns
-from execledger.testing.responses_server import ResponsesServer
-from execledger.testing.swebench import make_instances, write_dataset
-from execledger.testing.workshop import make_repository
 from tests.support import quick
+from tests.support.agents.codex import CodexHome
+from tests.support.agents.fake_docker import FakeDocker
+from tests.support.agents.mini import FORMATS, installed
+from tests.support.agents.swebench import make_instances, write_dataset
+from tests.support.servers.responses_script import call, say, turns
+from tests.support.servers.responses_server import ResponsesServer
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
 pytestmark = pytest.mark.clients

@@ -18,20 +18,21 @@ from typing import NamedTuple
 
 import pytest
 
+from execledger.demo.mini import SUBMIT, environment
+from execledger.demo.repository import make_repository
 from execledger.evaluate.collect import collect
 from execledger.evaluate.plan import ArmName
 from execledger.evaluate.prices import load_prices
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study, Trial
-from execledger.testing.codex_harness import CodexHome
-from execledger.testing.fake_docker import FakeDocker
-from execledger.testing.mini_harness import SUBMIT, environment, installed
-from execledger.testing.responses_request import Request
-from execledger.testing.responses_script import call, say, turns
-from execledger.testing.responses_server import ResponsesServer
-from execledger.testing.swebench import make_instances, write_dataset
-from execledger.testing.workshop import make_repository
 from tests.support import quick
+from tests.support.agents.codex import CodexHome
+from tests.support.agents.fake_docker import FakeDocker
+from tests.support.agents.mini import installed
+from tests.support.agents.swebench import make_instances, write_dataset
+from tests.support.servers.responses_request import Request
+from tests.support.servers.responses_script import call, say, turns
+from tests.support.servers.responses_server import ResponsesServer
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
 pytestmark = pytest.mark.clients

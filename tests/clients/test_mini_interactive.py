@@ -12,10 +12,10 @@ import pytest
 from execledger.agents.mini.follower import Follower
 from execledger.agents.mini.messages import Message, text_of
 from execledger.core.policy import Policy
+from execledger.demo.repository import TASK, make_repository
 from execledger.journal.reader import read_journal, rebuild
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session
-from execledger.testing.workshop import TASK, make_repository
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 

@@ -19,22 +19,15 @@ from typing import Any, NamedTuple
 import pytest
 
 import execledger
+from execledger.demo.mini import SUBMIT, config_options, console_script, environment
+from execledger.demo.repository import TASK, make_repository
 from execledger.extras import requirement
 from execledger.journal.reader import JournalRun, read_journal, rebuild
-from execledger.testing.fake_docker import FakeDocker
-from execledger.testing.mini_harness import (
-    SUBMIT,
-    config_options,
-    console_script,
-    environment,
-    installed,
-    model_options,
-    read_json,
-)
 from execledger.testing.model_server import ModelServer, Script
-from execledger.testing.swebench import SPLIT, make_instances, write_dataset
-from execledger.testing.workshop import TASK, make_repository
 from tests.support import quick
+from tests.support.agents.fake_docker import FakeDocker
+from tests.support.agents.mini import installed, model_options, read_json
+from tests.support.agents.swebench import SPLIT, make_instances, write_dataset
 
 pytestmark = [
     pytest.mark.clients,

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from execledger.testing.fake_docker import FakeDocker
-from execledger.testing.mini_harness import SUBMIT, MiniRun, installed, run_mini, run_swebench
+from execledger.demo.mini import SUBMIT
+from execledger.demo.repository import TASK, make_repository
 from execledger.testing.model_dialects import Item
 from execledger.testing.model_server import BYTES_PER_TOKEN, ModelServer, Request, Script
 from execledger.testing.prefix_cache import BLOCK
-from execledger.testing.swebench import make_instances
-from execledger.testing.workshop import TASK, make_repository
+from tests.support.agents.fake_docker import FakeDocker
+from tests.support.agents.mini import MiniRun, installed, run_mini, run_swebench
+from tests.support.agents.swebench import make_instances
 
 pytestmark = [
     pytest.mark.clients,

@@ -13,11 +13,11 @@ from execledger.core.govern import FAULT
 from execledger.core.policy import Policy, Preset
 from execledger.core.references import NOT_ANSWERED
 from execledger.core.understand import classify
-from execledger.testing.sabotage import call_sites, sabotaged
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Reuse, Shown
 from execledger.vocabulary.records import Effects
 from tests.core.stories import Story, text
+from tests.support.faults.sabotage import call_sites, sabotaged
 
 pytestmark = pytest.mark.faults
 WORK = (

@@ -14,10 +14,10 @@ import pytest
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
 from execledger.core.understand import provable
-from execledger.testing.steady_shell import SteadyShell
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Step
 from tests.core.stories import Story, text
+from tests.support.simulation.steady_shell import SteadyShell
 
 LINES = "".join(f"line {number} of the file\n" for number in range(1, 31))
 LATE = 'until [ -f "{gate}" ]; do sleep 0.02; done; echo late >> a.txt'

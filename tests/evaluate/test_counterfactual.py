@@ -14,9 +14,9 @@ from execledger.evaluate.records import Tokens
 from execledger.evaluate.redundancy import Kind
 from execledger.runs.recording import ModelCall, Run
 from execledger.runs.replay import Replayed, new_ledger, replay
-from execledger.testing.record_demo import record
 from tests.core.stories import text
 from tests.runs.test_replay import READ, run
+from tests.support.record_demo import record
 
 PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=250_000, written=2_000_000, output=0)})
 """A dollar for a token, a quarter if it was cached, two dollars for writing it to the cache."""

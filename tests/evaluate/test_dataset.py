@@ -10,7 +10,7 @@ import pytest
 from execledger.errors import LedgerError
 from execledger.evaluate.dataset import Instance, freeze
 from execledger.evaluate.plan import Plan
-from execledger.testing.swebench import make_instances, write_dataset
+from tests.support.agents.swebench import make_instances, write_dataset
 
 
 def names(instances: tuple[Instance, ...]) -> list[str]:

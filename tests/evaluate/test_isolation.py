@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from execledger.demo.mini import console_script
 from execledger.errors import LedgerError
 from execledger.evaluate.isolation import DIGITS, Salted, mini_template
 from execledger.evaluate.plan import Plan
-from execledger.testing.mini_harness import console_script, installed
+from tests.support.agents.mini import installed
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
 TASKS = ('Say "hi" \\n }} {% raw %} {{ task }}', "Größe: 😀\nline two\\", "'plain'")

@@ -20,14 +20,14 @@ from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRender
 from execledger.runs.recording import ModelCall, Recorded
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session
-from execledger.testing.session_checks import Session as Simulated
-from execledger.testing.sessions import simulate
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Step
 from tests.core.stories import text
 from tests.journal.runs import TASK, events_of, retold, returning, summed, written
 from tests.runs.samples import answer, encoded, trajectory, turn
 from tests.runs.test_replay import READ, run
+from tests.support.simulation.checks import Session as Simulated
+from tests.support.simulation.sessions import simulate
 
 PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=100_000, output=0)})
 """A dollar for a token of input, ten cents if it was cached."""

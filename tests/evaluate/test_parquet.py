@@ -21,9 +21,9 @@ from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import RunRow
 from execledger.runs.find import find_runs
 from execledger.runs.replay import replay
-from execledger.testing.sessions import simulate
 from tests.journal.runs import events_of, retold, start, written
 from tests.runs.samples import answer, encoded, trajectory, turn
+from tests.support.simulation.sessions import simulate
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -36,7 +36,7 @@ PRICES = Prices("2026-01-01", {"scripted": Price(uncached=1000.0, cached=100.0, 
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's run, twice, and the journal of a simulated session."""
     folder = tmp_path_factory.mktemp("runs")
-    data = resources.files("execledger.testing").joinpath("demo.traj.json").read_bytes()
+    data = resources.files("execledger.demo").joinpath("demo.traj.json").read_bytes()
     (folder / "one.traj.json").write_bytes(data)
     (folder / "two.traj.json").write_bytes(data)
     (folder / "repo").mkdir()

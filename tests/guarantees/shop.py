@@ -9,11 +9,11 @@ from typing import Any
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
-from execledger.testing.recorder import run_command
-from execledger.testing.shop import populate
 from execledger.vocabulary.actions import Action, Call, Observation
 from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Talk, message, new_passage
+from tests.support.guarantees.shop import populate
+from tests.support.recorder import run_command
 
 FILE = "src/stock.py"
 CAT = f"cat {FILE}"

@@ -24,8 +24,8 @@ from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
 from execledger.proxy.serve import Proxy, Settings
 from execledger.proxy.sse import Events, Piece
-from execledger.testing.work import Counted
 from tests.proxy.talk import Json, Talk, new_passage, opening
+from tests.support.work import Counted
 
 Figure = Callable[[str], None]
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from execledger.proxy.edits import EditStore
-from execledger.testing.recorder import run_command
 from execledger.vocabulary.actions import Observation
 from tests.guarantees.shop import CAT, FILE, PRESETS, REFERENCE, Shop, codex, mini
 from tests.proxy.talk import message, new_passage
+from tests.support.recorder import run_command
 
 LATER = f"sed -n '10,40p' {FILE}"
 

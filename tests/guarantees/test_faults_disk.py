@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from execledger.cli.main import group
+from execledger.demo.repository import COMMANDS, TASK, make_repository
 from execledger.errors import UnreadableRun
 from execledger.journal.reader import JournalRun, read_journal, rebuild
 from execledger.proxy.edits import EditStore
-from execledger.testing.faults import MEDDLING, jumping_clock, little_room, torn
-from execledger.testing.mini_harness import installed
-from execledger.testing.workshop import COMMANDS, TASK, make_repository
 from tests.proxy.talk import TEXT, Talk, new_passage
+from tests.support.agents.mini import installed
+from tests.support.faults.machine import MEDDLING, jumping_clock, little_room, torn
 
 MINI = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 Meddle = Callable[[Path], None]

@@ -14,15 +14,16 @@ from typing import Any
 import pytest
 
 from execledger.core.policy import Policy, Preset
+from execledger.demo.mini import SUBMIT
+from execledger.demo.repository import TASK, make_repository
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
-from execledger.testing.mini_harness import SUBMIT, installed
-from execledger.testing.responses_request import Request
-from execledger.testing.responses_server import ResponsesServer
-from execledger.testing.workshop import TASK, make_repository
 from tests.guarantees.wire import Client, acting, check_growth, claims, command_of, printed, views
 from tests.proxy.talk import message
+from tests.support.agents.mini import installed
+from tests.support.servers.responses_request import Request
+from tests.support.servers.responses_server import ResponsesServer
 
 MINI = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 READ, PART = "cat warehouse/inventory.py", "sed -n '5,20p' warehouse/inventory.py"

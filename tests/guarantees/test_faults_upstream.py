@@ -11,8 +11,8 @@ import pytest
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
-from execledger.testing.unruly_server import EVENT, HANGS_UP, MANNERS, PATIENCE, Seen, UnrulyServer, ask
 from tests.proxy.talk import opening
+from tests.support.servers.unruly import EVENT, HANGS_UP, MANNERS, PATIENCE, Seen, UnrulyServer, ask
 
 HEADERS = [("session-id", "s"), ("thread-id", "t"), ("user-agent", "codex_exec/1.0"), ("content-type", "x/y")]
 HISTORY = [

@@ -14,8 +14,8 @@ import zstandard
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.proxy.sse import Events, Piece
-from execledger.testing.mutate import Mutator, watched
 from tests.proxy.talk import Json, Talk, new_passage
+from tests.support.faults.mutate import Mutator, watched
 
 Figure = Callable[[str], None]
 TURN = {"x-codex-turn-metadata": '{"request_kind": "turn"}'}

@@ -23,12 +23,12 @@ from execledger.journal.reader import Trouble, read_events, read_journal, rebuil
 from execledger.journal.summary import Totals
 from execledger.runs.many import instances
 from execledger.runs.replay import replay
-from execledger.testing.mutate import Mutator, watched
-from execledger.testing.sessions import Session
 from execledger.vocabulary.actions import Action, Observation
 from tests.agents.test_formats import LINES, SAMPLES
 from tests.journal.runs import events_of, returning
 from tests.runs.samples_agents import PROMPT, result, says, uses
+from tests.support.faults.mutate import Mutator, watched
+from tests.support.simulation.sessions import Session
 
 Figure = Callable[[str], None]
 EXEC = {"cmd": "cat a.py", "workdir": "/repo"}

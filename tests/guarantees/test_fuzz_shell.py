@@ -22,9 +22,9 @@ from execledger.core.step import take
 from execledger.core.understand import classify
 from execledger.redact import redact
 from execledger.shell.tree import REASONS
-from execledger.testing.mutate import Mutator, watched
 from execledger.vocabulary.actions import Action, Observation, Patch
 from execledger.vocabulary.records import CommandRecord, Effects
+from tests.support.faults.mutate import Mutator, watched
 
 Figure = Callable[[str], None]
 SEEDS = (

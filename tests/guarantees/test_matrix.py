@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from execledger.testing.channels import CHANNELS, PUBLISHED, READERS, Channel
-from execledger.testing.recorder import run_command
-from execledger.testing.validity import COLUMNS, Cell, Verdict, misread, run_channel, table
 from tests.guarantees.shop import CAT, FILE, NOT_RUN, PRESETS, REFERENCE, codex, mini
+from tests.support.guarantees.channels import CHANNELS, PUBLISHED, READERS, Channel
+from tests.support.guarantees.validity import COLUMNS, Cell, Verdict, misread, run_channel, table
+from tests.support.recorder import run_command
 
 ADAPTED = ("sed -i", "script that edits", "test rewrites a source", "same size, restored mtime", "symlink retargeted")
 """Channels that are driven through the adapters as well."""

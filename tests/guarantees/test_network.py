@@ -13,15 +13,16 @@ from typing import ClassVar
 
 import pytest
 
+from execledger.demo.mini import SUBMIT, environment, run_client
 from execledger.journal import Ended
 from execledger.journal.events import Counts
 from execledger.proxy.serve import Proxy, Settings
-from execledger.testing.mini_harness import SUBMIT, environment, installed, run_client, run_mini
 from execledger.testing.model_server import ModelServer
-from execledger.testing.responses_script import call, turns
-from execledger.testing.responses_server import ResponsesServer
 from tests.guarantees.test_security import BODY, asked
 from tests.journal.runs import plain_step, start, written
+from tests.support.agents.mini import installed, run_mini
+from tests.support.servers.responses_script import call, turns
+from tests.support.servers.responses_server import ResponsesServer
 
 pytestmark = pytest.mark.guarantee("loopback-only")
 DEMO = Path(__file__).resolve().parents[2] / "src" / "execledger" / "testing" / "demo.traj.json"

@@ -11,12 +11,12 @@ import pytest
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
-from execledger.testing.channels import DISGUISED, STEERED, Channel
-from execledger.testing.recorder import run_command
-from execledger.testing.validity import Verdict, misread, run_channel
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Reuse
 from tests.guarantees.shop import CAT, FILE, PRESETS, Shop
+from tests.support.guarantees.channels import DISGUISED, STEERED, Channel
+from tests.support.guarantees.validity import Verdict, misread, run_channel
+from tests.support.recorder import run_command
 
 LONG = "".join(f"line {number} of an output that is long enough to be worth a reference\n" for number in range(12))
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from execledger.testing.guarantees import TITLES, Attack, table
+from tests.support.guarantees.report import TITLES, Attack, table
 
 TESTS = Path(__file__).resolve().parents[1]
 ROWS = {promise.row for promises in TITLES.values() for promise in promises}

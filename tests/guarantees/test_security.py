@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from execledger.demo.mini import environment
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy
 from execledger.proxy.serve import Settings as ProxySettings
-from execledger.testing.mini_harness import environment
-from execledger.testing.responses_script import call, turns
-from execledger.testing.responses_server import ResponsesServer
 from execledger.viewer.counting import run_id
 from execledger.viewer.server import Settings, Viewer
 from tests.journal.runs import plain_step, start, written
 from tests.proxy.talk import opening
+from tests.support.servers.responses_script import call, turns
+from tests.support.servers.responses_server import ResponsesServer
 
 pytestmark = pytest.mark.guarantee("loopback-only")
 SECRET = "what nobody was given to see"

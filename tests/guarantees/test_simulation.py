@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from execledger.testing.session_checks import Session
-from execledger.testing.sessions import refold
-from execledger.testing.siege import besiege
+from tests.support.simulation.checks import Session
+from tests.support.simulation.sessions import refold
+from tests.support.simulation.siege import besiege
 
 SHORT, LONG = 2_000, 100_000
 """Steps of the short and of the long form."""

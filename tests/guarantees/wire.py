@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from execledger.testing.responses_request import Request
-from execledger.testing.responses_script import Answer, Script, call, say, with_ids
 from tests.proxy.talk import opening
+from tests.support.servers.responses_request import Request
+from tests.support.servers.responses_script import Answer, Script, call, say, with_ids
 
 Json = dict[str, Any]
 PATIENCE = 60.0

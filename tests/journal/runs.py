@@ -13,9 +13,9 @@ from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.journal import Ended, Event, Journal, RunSummary, Started, StepRecorded, ViewRendered, recorded
 from execledger.journal.events import policy_fields
-from execledger.testing.sessions import Session
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Shown, Step
+from tests.support.simulation.sessions import Session
 
 TASK = "<issue>Mend it.</issue>"
 

@@ -18,10 +18,10 @@ from execledger.journal.events import Counts
 from execledger.runs.find import find_runs
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import replay
-from execledger.testing.sessions import simulate
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Reuse, Step
 from tests.journal.runs import TASK, events_of, execledger, plain_step, retold, returning, start, written
+from tests.support.simulation.sessions import simulate
 
 FILE = "".join(f"line {number} of the file\n" for number in range(1, 81))
 MIDDLE = "".join(FILE.splitlines(keepends=True)[19:60])

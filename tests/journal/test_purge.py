@@ -25,8 +25,8 @@ from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import redacted_line, rewritten
 from execledger.proxy.edits import EditStore, ResultEdit
 from execledger.redact import redact
-from execledger.testing.sessions import simulate
 from tests.journal.runs import events_of, plain_step, start, written
+from tests.support.simulation.sessions import simulate
 
 END = Ended(reason="Submitted", counts=Counts(proposed=1))
 KEY = "ghp" + "_" + "a1B2" * 9

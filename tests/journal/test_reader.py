@@ -18,10 +18,10 @@ from execledger.journal import Ended, Event, read_journal, rebuild, recorded
 from execledger.journal.codec import encode
 from execledger.journal.events import Counts, StepRecorded
 from execledger.journal.reader import Mismatch, Trouble
-from execledger.testing.sessions import simulate
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Shown
 from tests.journal.runs import TASK, events_of, plain_step, retold, returning, start, written
+from tests.support.simulation.sessions import simulate
 
 SECRET = "ghp" + "_" + "0123456789abcdefABCDEF"
 WHOLE: list[Event] = [start(), plain_step(0), plain_step(1), Ended(counts=Counts(proposed=2))]

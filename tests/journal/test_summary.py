@@ -15,8 +15,8 @@ from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
 from execledger.journal.summary import MAX_NAMES, Totals, sentences
 from execledger.session.chronicle import Chronicle
-from execledger.testing.sessions import simulate
 from tests.journal.runs import events_of, plain_step, retold, start, summed
+from tests.support.simulation.sessions import simulate
 
 
 def test_a_session_is_counted(tmp_path: Path) -> None:

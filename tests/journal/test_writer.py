@@ -21,8 +21,8 @@ from execledger.journal.claims import CLAIMS, LOCK_FILE, Claim
 from execledger.journal.codec import encode
 from execledger.journal.open_files import FILES, MAX_OPEN
 from execledger.journal.reader import Trouble
-from execledger.testing.faults import deleted, replaced
 from tests.journal.runs import digits, plain_step, start, written
+from tests.support.faults.machine import deleted, replaced
 
 WRITER = """
 import sys

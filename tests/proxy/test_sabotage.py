@@ -17,11 +17,11 @@ from execledger.core.ledger import Ledger
 from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.conversation import Conversation
 from execledger.proxy.edits import EditStore
-from execledger.testing.responses_script import TYPICAL
-from execledger.testing.responses_stream import event_frames
-from execledger.testing.sabotage import CallSite, call_sites, sabotaged
 from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Json, Talk, message, new_passage, opening, shell
+from tests.support.faults.sabotage import CallSite, call_sites, sabotaged
+from tests.support.servers.responses_script import TYPICAL
+from tests.support.servers.responses_stream import event_frames
 
 pytestmark = pytest.mark.faults
 DONE = "response.output_item.done"

@@ -21,10 +21,10 @@ from execledger.proxy.history import Answered, Watched
 from execledger.proxy.passage import Passage
 from execledger.proxy.serve import Proxy, Settings
 from execledger.proxy.worker import PORTION, Work, Worker, WorkerClosed, run_to_end
-from execledger.testing.responses_script import answer, call, turns
-from execledger.testing.responses_server import ResponsesServer
 from tests.guarantees.test_load import call_and_result
 from tests.proxy.talk import opening
+from tests.support.servers.responses_script import answer, call, turns
+from tests.support.servers.responses_server import ResponsesServer
 
 LONG = 10 * PORTION
 

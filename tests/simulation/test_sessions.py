@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.testing.sessions import refold, simulate
+from tests.support.simulation.sessions import refold, simulate
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from execledger.testing.chromium import browser
-from execledger.testing.codex_binary import NotInstalled, required
+from tests.support.agents.codex_binary import NotInstalled, required
+from tests.support.chromium import browser
 from tests.viewer.browsing import Tab, opened_tab
 
 if TYPE_CHECKING:

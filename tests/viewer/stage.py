@@ -19,7 +19,6 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.journal.codec import encode
 from execledger.journal.events import Event, recorded
-from execledger.testing.sessions import simulate
 from execledger.viewer.counting import run_id
 from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.live import Pace
@@ -27,8 +26,9 @@ from execledger.viewer.server import Settings, Viewer
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Shown, Step
 from tests.journal.runs import TASK, events_of, start
+from tests.support.simulation.sessions import simulate
 
-DEMO = Path(__file__).parents[2] / "src/execledger/testing/demo.traj.json"
+DEMO = Path(__file__).parents[2] / "src/execledger/demo/demo.traj.json"
 """A small recorded run."""
 PATIENCE = 180.0
 """Seconds after which something that must happen is given up."""

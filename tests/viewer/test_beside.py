@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from execledger.testing.mini_harness import SUBMIT, environment, installed
-from execledger.testing.workshop import make_repository
+from execledger.demo.mini import SUBMIT, environment
+from execledger.demo.repository import make_repository
 from tests.clients.test_mini_launch import Bell, mini, scripted
+from tests.support.agents.mini import installed
 from tests.viewer.stage import PATIENCE, Page, eventually, viewers_ended
 from tests.viewer.test_live import heard
 

@@ -18,7 +18,6 @@ from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.local_server.server import LocalServer
-from execledger.testing.long_run import write_long_run
 from execledger.viewer.alignment import common, pairs
 from execledger.viewer.counting import run_id
 from execledger.viewer.guard import POLICY
@@ -29,6 +28,7 @@ from execledger.viewer.presence import Presence
 from execledger.viewer.server import Settings, Viewer
 from execledger.vocabulary.decisions import Shown
 from tests.journal.runs import plain_step, start
+from tests.support.long_run import write_long_run
 from tests.viewer.stage import DEMO, PATIENCE, Page, api, eventually, journal_bytes, served, shown, told
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.codex.place import clear, opened
+from execledger.demo.repository import make_repository
 from execledger.errors import LedgerError
 from execledger.evaluate.dataset import Instance
 from execledger.evaluate.plan import Agent, Plan
-from execledger.testing.fake_docker import FakeDocker
-from execledger.testing.workshop import make_repository
+from tests.support.agents.fake_docker import FakeDocker
 
 TASK = Instance(instance_id="ledger__warehouse-1", problem_statement="Repair it.")
 

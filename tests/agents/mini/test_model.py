@@ -16,13 +16,13 @@ from execledger.agents.mini.messages import Message, text_of
 from execledger.cli.main import group
 from execledger.core.policy import Policy
 from execledger.core.references import NOT_ANSWERED
+from execledger.demo.repository import COMMANDS, TASK, make_repository
 from execledger.errors import LedgerError
 from execledger.journal.reader import read_journal, rebuild
 from execledger.journal.summary import sentences
 from execledger.runs.replay import replay
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session
-from execledger.testing.workshop import COMMANDS, TASK, make_repository
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 

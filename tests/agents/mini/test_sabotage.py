@@ -21,8 +21,8 @@ from execledger.core import compare, govern, inform
 from execledger.core.faults import MAX_FAULTS
 from execledger.core.ledger import Ledger
 from execledger.core.references import NOT_ANSWERED
-from execledger.testing.sabotage import CallSite, call_sites, sabotaged
-from execledger.testing.workshop import TASK, make_repository
+from execledger.demo.repository import TASK, make_repository
+from tests.support.faults.sabotage import CallSite, call_sites, sabotaged
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 

@@ -12,8 +12,8 @@ import pytest
 
 from execledger.agents.mini.messages import Message, text_of
 from execledger.core.references import NOT_ANSWERED
+from execledger.demo.repository import TASK, make_repository
 from execledger.journal.reader import read_journal, rebuild
-from execledger.testing.workshop import TASK, make_repository
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 

@@ -1,0 +1,1 @@
+"""What ``execledger demo`` shows: a small repository with a bug, a scripted agent that mends it, and a recorded run."""

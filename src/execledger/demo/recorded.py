@@ -1,0 +1,75 @@
+"""The recorded demo: a small recorded run, replayed decision by decision."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import click
+
+from execledger.agents.formats import read_run
+from execledger.evaluate.counterfactual import Account
+from execledger.evaluate.prices import load_prices
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, new_ledger, output_bytes, replay
+from execledger.runs.tally import Tally
+from execledger.vocabulary.decisions import Allow
+
+RECORDED = "demo.traj.json"
+"""The file of the recorded run, in this package."""
+
+
+def show_recorded(full: bool) -> None:
+    """Replay the recorded run and print each decision; ``full`` prints every output whole."""
+    run = load()
+    ledger = new_ledger(run)
+    tally, account, prices = Tally(), Account(run, ledger), load_prices()
+    tally.start(run)
+    click.echo("A scripted agent mends a bug in a small repository. What Ledger makes of each of its commands:\n")
+    for call in replay(run, ledger=ledger):
+        tally.add(run, call)
+        account.add(call)
+        _show(call, full)
+    click.echo("\nThe state view that the model would be shown next, at the end of its input:\n")
+    click.echo(ledger.inform(sealed=run.container).text)
+    references = tally.reuses.total() + tally.elided.total()
+    click.echo(
+        f"\n{tally.calls} commands: {tally.reuses.total()} reused before running, because an earlier result still"
+        f" holds; {tally.elided.total()} reused after running, because the output was shown before;"
+        f" {tally.remarks} nudged."
+    )
+    click.echo(f"{references} references, {len(tally.false)} of them false by what was recorded.")
+    click.echo(account.close(prices).worth(prices.date).sentence(would=True))
+    click.echo("A scripted agent does not react: this shows what is decided, not what a model makes of it.")
+    click.echo("\nNext: execledger replay PATH... measures the same on your own recorded runs.")
+
+
+def load() -> Run:
+    """Read the recorded run."""
+    data = resources.files("execledger.demo").joinpath(RECORDED).read_bytes()
+    return read_run(RECORDED, data)
+
+
+def _show(call: Replayed, full: bool) -> None:
+    decision, shown = call.decision, call.shown
+    word = type(decision).__name__.lower()
+    colour = "white" if isinstance(decision, Allow) and shown.kind == "full" else "green"
+    click.echo(click.style(f"{call.index + 1:>3} $ {call.recorded.action.command}", bold=True))
+    click.echo(click.style(f"      {word}, rule `{decision.rule}`: {_outcome(call)}", fg=colour))
+    text = call.recorded.observation.output.rstrip("\n")
+    lines = text.split("\n") if shown.kind != "reference" else [shown.text]
+    for line in lines if full else lines[:3]:
+        click.echo(f"      | {line}")
+    if not full and len(lines) > 3:
+        click.echo(f"      | ... {len(lines) - 3} more lines")
+    if shown.kind == "remark":
+        click.echo(f"      | {shown.text}")
+
+
+def _outcome(call: Replayed) -> str:
+    size = output_bytes(call.recorded.observation)
+    if call.shown.kind == "reference":
+        ran = "reused before running" if call.decision.refers_to else "reused after running"
+        return f"{ran}; a reference of {len(call.shown.text.encode())} bytes in place of {size}"
+    if call.shown.kind == "remark":
+        return f"run; {size} bytes with a remark behind them"
+    return f"run; {size} bytes shown"

@@ -1,0 +1,168 @@
+"""The saboteur: which calls count as call sites, and that exactly one of them fails."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.faults.sabotage import CallSite, Sabotage, call_sites, sabotaged
+
+SOURCE = """
+from contextlib import contextmanager
+from functools import cache
+
+def leaf(number):
+    return number
+
+@cache
+def remembered():
+    return leaf(1)
+
+class Thing:
+    size = len("no call of ours")
+
+    def __init__(self):
+        self.number = leaf(2)
+
+    @property
+    def doubled(self):
+        return leaf(self.number) * 2
+
+@contextmanager
+def around():
+    yield leaf(3)
+
+def steps():
+    yield 1
+    yield 2
+
+def twice():
+    return leaf(1) + [leaf(number) for number in (2,)][0]
+
+def everything():
+    made = Thing()
+    with around():
+        pass
+    return sorted(steps(), key=lambda number: -number), made.doubled, remembered()
+
+def kept():
+    try:
+        return leaf(1)
+    except Exception as error:
+        return type(error).__name__, leaf(2)
+"""
+
+
+def names(module: str) -> dict[str, Any]:
+    """The source as a module of this name."""
+    space: dict[str, Any] = {"__name__": module}
+    exec(SOURCE, space)
+    return space
+
+
+OURS = names("execledger.invented")
+
+
+def told(work: Callable[[], object]) -> list[tuple[str, str, int]]:
+    """The call sites as caller, called function, and how often."""
+    return sorted((site.caller.co_name, site.callee.co_name, count) for site, count in call_sites(work).items())
+
+
+def only(work: Callable[[], object]) -> CallSite:
+    """The first call site of ``work``."""
+    return next(iter(call_sites(work)))
+
+
+def test_every_call_of_ours_by_ours_is_a_site() -> None:
+    """Constructors, properties, ``with`` blocks at both ends, generators at each step, and callbacks count as calls."""
+    assert told(OURS["everything"]) == [
+        ("__init__", "leaf", 1),
+        ("around", "leaf", 1),
+        ("doubled", "leaf", 1),
+        ("everything", "<lambda>", 2),
+        ("everything", "__init__", 1),
+        ("everything", "around", 2),
+        ("everything", "doubled", 1),
+        ("everything", "remembered", 1),
+        ("everything", "steps", 3),
+        ("remembered", "leaf", 1),
+    ]
+
+
+def test_what_is_remembered_is_computed_again() -> None:
+    """A cache of the package does not hide calls from the second time on."""
+    sys.modules["execledger.invented"] = module = type(sys)("execledger.invented")
+    vars(module).update(OURS)
+    try:
+        assert [told(OURS["remembered"]) for _ in range(2)] == [[("remembered", "leaf", 1)]] * 2
+    finally:
+        del sys.modules["execledger.invented"]
+
+
+@pytest.mark.parametrize("module", ["somebody.invented", "execledgers", "execledger.testing.invented"])
+def test_calls_of_others_are_no_sites(module: str) -> None:
+    """Neither foreign code nor our own tools are broken, and nothing that they call directly."""
+    theirs = names(module)
+    theirs["leaf"] = OURS["leaf"]
+    assert told(theirs["twice"]) == []
+
+
+def test_exactly_one_call_fails() -> None:
+    """The n-th call at the site raises, before the first line of what is called; the calls around it don't."""
+    site = only(OURS["kept"])
+    with sabotaged(site) as trap:
+        assert OURS["kept"]() == ("Sabotage", 2)
+        assert OURS["kept"]() == 1
+    assert trap.sprung
+    with sabotaged(site, 2):
+        assert [OURS["kept"](), OURS["kept"]()] == [1, ("Sabotage", 2)]
+
+
+def test_a_site_that_is_not_reached_does_nothing() -> None:
+    """The trap tells that it was not sprung."""
+    site = only(OURS["kept"])
+    with sabotaged(site, 2) as trap:
+        assert OURS["kept"]() == 1
+    assert not trap.sprung
+
+
+def test_a_site_says_where_it_is() -> None:
+    """Line, caller and callee stand in its name, and in the exception."""
+    site = only(OURS["twice"])
+    with sabotaged(site), pytest.raises(Sabotage) as caught:
+        OURS["twice"]()
+    assert str(site) == str(caught.value) == f"<string>:{site.line} twice -> leaf"
+
+
+def test_threads_are_watched_as_well() -> None:
+    """A call in a thread that the work starts is a site, and can fail there."""
+
+    def work() -> list[object]:
+        results: list[object] = []
+        thread = threading.Thread(target=lambda: results.append(OURS["kept"]()))
+        thread.start()
+        thread.join()
+        return results
+
+    with sabotaged(only(work)):
+        assert work() == [("Sabotage", 2)]
+
+
+def test_the_tracer_of_somebody_else_is_put_back() -> None:
+    """A debugger or a coverage tool finds itself where it was."""
+
+    def tracer(*_: object) -> None:
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        with sabotaged(only(OURS["kept"])):
+            OURS["kept"]()
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)

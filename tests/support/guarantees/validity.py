@@ -1,0 +1,259 @@
+"""The validity matrix: read, change, read again, for every channel of change, every read and every preset.
+
+Everything is real: a folder, a repository, a shell, the whole step loop.
+``python -m tests.support.guarantees.validity`` prints the table. A cell is **stale** if the model was referred to a
+result that the command no longer has, or if the view called a file current that had changed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy, Preset
+from execledger.core.step import take
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Reuse, Step
+from tests.support.guarantees.channels import CHANNELS, PUBLISHED, READERS, Channel
+from tests.support.guarantees.shop import Pipes, populate
+from tests.support.recorder import LIMIT, run_command
+
+
+class Verdict(StrEnum):
+    """What came of a read after a change."""
+
+    OK = "ok"
+    """The output had changed, and the model was shown it."""
+    SPARED = "spared"
+    """The output was the same, and the model was referred to it."""
+    EXTRA = "extra"
+    """The output was the same, and was shown once more."""
+    STALE = "STALE"
+    """The model was told that something still stands which does not."""
+
+
+class Column(Struct, frozen=True):
+    """One way to run Ledger, and whether it gets to know of the agent's own changes."""
+
+    name: str
+    """What stands above it in the table."""
+    preset: Preset
+    """The preset."""
+    sealed: bool = False
+    """Nothing but the agent's commands can write."""
+    told: bool = True
+    """The change is one of the agent's commands, where it can be."""
+
+    def applies(self, channel: Channel) -> bool:
+        """Whether there is such a case: nobody writes from outside into a sealed place."""
+        return channel.by == "agent" or not (self.told and self.preset is Preset.VERIFIED)
+
+
+COLUMNS = (
+    Column("verified, sealed", Preset.VERIFIED, sealed=True),
+    Column("verified", Preset.VERIFIED),
+    Column("verified, unseen", Preset.VERIFIED, told=False),
+    Column("paper", Preset.PAPER),
+)
+"""The columns of the table. Unseen: somebody else runs the command, and the ledger never hears of it."""
+
+
+class Cell(Struct, frozen=True):
+    """One read after one change under one column."""
+
+    channel: str
+    """The channel's name."""
+    reader: str
+    """The reader's name."""
+    column: str
+    """The column's name."""
+    verdict: Verdict
+    """What came of it."""
+    changed: bool
+    """Whether the true output had changed."""
+    why: str = ""
+    """For a stale cell: the rule, or what the view said."""
+
+
+def observe(command: str, folder: Path) -> Observation:
+    """Run a command for real."""
+    output, status = run_command(command, folder)
+    assert len(output) < LIMIT, f"{command} prints too much to be shown whole"
+    return Observation(output, exit_status=status)
+
+
+class Trial:
+    """One reader under one column: a ledger of its own, beside all others in the same folder."""
+
+    def __init__(self, channel: Channel, reader: str, column: Column, folder: Path) -> None:
+        """An empty ledger."""
+        self.channel, self.reader, self.column = channel, reader, column
+        self.told = column.told and channel.by == "agent"
+        self._folder = folder
+        self._ledger = Ledger("<issue>Mend the shop.</issue>", Policy(preset=column.preset))
+        self._stale: list[str] = []
+        self._shown: list[str] = []
+        self._was: dict[str, bytes] = {}
+
+    def step(self, command: str, result: Observation) -> Step:
+        """Take one step of the loop; ``result`` is what the command returns where it runs."""
+        step = take(self._ledger, Action(command, str(self._folder)), lambda _: result, None, self.column.sealed)
+        self._shown.append(step.observation.output)
+        self._look(command)
+        return step
+
+    def change(self, result: Observation) -> None:
+        """The change is made; by the agent's own command if it is told."""
+        if self.told and self.channel.change:
+            step = self.step(self.channel.change, result)
+            assert not isinstance(step.decision, Reuse), f"a change was not run: {self.channel.change}"
+        self._look("")
+
+    def _look(self, command: str) -> None:
+        """Read the view as the model would: no file that it calls current may have changed since it was read."""
+        view = self._ledger.inform(None, self.column.sealed).text
+        for name, words in re.findall(r"^- (\S+): (.*)$", view, re.MULTILINE):
+            path = self._folder / name
+            now = path.read_bytes() if path.is_file() else b""
+            if command and name in command.split():
+                self._was[name] = now
+            if "(current, " in words and now != self._was.get(name, now):
+                self._stale.append(f"the view calls {name} current")
+
+    def judge(self, again: str, then: Observation, now: Observation, later: Observation) -> Cell:
+        """Read again, twice, and say what came of it; ``then`` is what the command would have returned before."""
+        step = self.step(again, now)
+        self._check(step, now, volatile=READERS[self.reader].volatile)
+        self._check(self.step(again, later), later, volatile=READERS[self.reader].volatile)
+        if isinstance(step.decision, Reuse) and then != now:
+            self._stale.append(f"{step.decision.rule}: {step.shown.text}")
+        referred = step.shown.kind == "reference"
+        verdict = Verdict.SPARED if referred else Verdict.EXTRA if then == now else Verdict.OK
+        verdict = Verdict.STALE if self._stale else verdict
+        why = "; ".join(self._stale)
+        return Cell(self.channel.name, self.reader, self.column.name, verdict, then != now, why)
+
+    def _check(self, step: Step, truth: Observation, *, volatile: bool) -> None:
+        """What a reference points at holds the true output, text for text, and ended in the same way."""
+        if step.shown.kind != "reference":
+            return
+        targets = [(self._shown[at], self._ledger.results[at].exit_status) for at in step.shown.refers_to]
+        if volatile or not any(truth.output in text and status == truth.exit_status for text, status in targets):
+            self._stale.append(f"{step.decision.rule}: points at another output")
+
+
+def run_channel(
+    channel: Channel, place: Path, readers: Sequence[str] = tuple(READERS), *, repository: bool = True
+) -> list[Cell]:
+    """All readers and columns of one channel. The change is made once; every ledger hears of it, or does not."""
+    folder = place / "shop"
+    folder.mkdir(parents=True)
+    populate(folder, repository=repository)
+    pipes = Pipes(place / "gate")
+    columns = [column for column in COLUMNS if column.applies(channel)]
+    trials = [Trial(channel, reader, column, folder) for reader in _present(readers) for column in columns]
+    if channel.launch:
+        launch = channel.launch.replace("{gate}", str(place / "gate"))
+        started = observe(launch, folder)
+        for trial in trials:
+            if trial.told:
+                trial.step(launch, started)
+    before = _read(channel, folder, readers)
+    for trial in trials:
+        first, _ = channel.commands(READERS[trial.reader])
+        trial.step(first, before[trial.reader][0])
+    if "{gate}" in channel.launch:
+        pipes.release()
+    result = observe(channel.change, folder) if channel.change else Observation()
+    assert result.exit_status in (0, None), f"{channel.name}: {result.output}"
+    after = _read(channel, folder, readers)
+    later = after | _read(channel, folder, [name for name in readers if READERS[name].volatile])
+    cells = []
+    for trial in trials:
+        trial.change(result)
+        _, again = channel.commands(READERS[trial.reader])
+        cells.append(trial.judge(again, *(reads[trial.reader][1] for reads in (before, after, later))))
+    return cells
+
+
+def _present(readers: Sequence[str]) -> list[str]:
+    """The readers that this machine has what they read for."""
+    return [name for name in readers if name != "process" or Path("/proc/self/stat").exists()]
+
+
+def _read(channel: Channel, folder: Path, readers: Sequence[str]) -> dict[str, tuple[Observation, Observation]]:
+    """What both commands of each reader return now."""
+    return {name: _both(*channel.commands(READERS[name]), folder) for name in _present(readers)}
+
+
+def _both(first: str, again: str, folder: Path) -> tuple[Observation, Observation]:
+    seen = observe(first, folder)
+    return seen, seen if again == first else observe(again, folder)
+
+
+def matrix(place: Path, channels: Sequence[Channel] = CHANNELS) -> Iterator[Cell]:
+    """Every cell."""
+    for at, channel in enumerate(channels):
+        yield from run_channel(channel, place / str(at))
+
+
+def misread(cells: Iterable[Cell], channels: Sequence[Channel] = CHANNELS) -> list[str]:
+    """Where a channel did not do what it says that it does: then its cells would prove nothing."""
+    expected = {(one.name, reader): True for one in channels for reader in one.changed}
+    expected |= {(one.name, reader): False for one in channels for reader in one.same}
+    found = {(cell.channel, cell.reader): cell.changed for cell in cells}
+    return [
+        f"{channel}: {reader}"
+        for (channel, reader), changed in expected.items()
+        if found.get((channel, reader), changed) != changed
+    ]
+
+
+def table(cells: Sequence[Cell], channels: Sequence[Channel] = CHANNELS) -> str:
+    """The table: channels as rows, columns as columns, in each cell what came of all readers together."""
+    rows = [["channel", *(column.name for column in COLUMNS)]]
+    for at, channel in enumerate(channels):
+        if at == PUBLISHED:
+            rows.append(["- and of our own:", *("" for _ in COLUMNS)])
+        mine = [cell for cell in cells if cell.channel == channel.name]
+        rows.append([channel.name, *(_summed([one for one in mine if one.column == c.name]) for c in COLUMNS)])
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    verdicts = [(cell.column, cell.verdict) for cell in cells]
+    for column in COLUMNS:
+        counts = ", ".join(f"{verdicts.count((column.name, one))} {one.value}" for one in Verdict)
+        lines.append(f"{column.name}: {counts}")
+    return "\n".join(lines)
+
+
+def _summed(cells: Sequence[Cell]) -> str:
+    """What came of some cells: stale ones first; else how many of the unchanged outputs were not shown again."""
+    if not cells:
+        return "-"
+    stale = [cell for cell in cells if cell.verdict is Verdict.STALE]
+    if stale:
+        return f"STALE {len(stale)} of {len(cells)}"
+    spared = sum(cell.verdict is Verdict.SPARED for cell in cells)
+    return f"ok, spared {spared} of {sum(not cell.changed for cell in cells)}"
+
+
+def main() -> int:
+    """Print the table; exit 1 if a cell of ``verified`` is stale."""
+    with tempfile.TemporaryDirectory() as place:
+        cells = list(matrix(Path(place).resolve()))
+    print(table(cells))
+    wrong = [cell for cell in cells if cell.verdict is Verdict.STALE and cell.column != "paper"]
+    for cell in wrong:
+        print(f"{cell.channel} / {cell.reader} / {cell.column}: {cell.why}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
