@@ -19,8 +19,8 @@ from execledger.agents.formats import read_run
 from execledger.cli.replay import cost_rows
 from execledger.errors import UnreadableRun
 from execledger.evaluate.counterfactual import Account, Counterfactual
-from execledger.evaluate.prices import load_prices
 from execledger.runs.find import find_runs
+from execledger.runs.prices import load_prices
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.tally import Tally
 

@@ -13,8 +13,8 @@ from inline_snapshot import snapshot
 from execledger.core import govern
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
-from execledger.evaluate.prices import shipped
 from execledger.runs.find import HINT
+from execledger.runs.prices import shipped
 from execledger.vocabulary.decisions import Decision
 from tests.cli.conftest import Execledger
 from tests.core.stories import text, wrapped

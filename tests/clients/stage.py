@@ -15,9 +15,9 @@ from msgspec import Raw, Struct
 
 from execledger.core.policy import Policy, Preset
 from execledger.journal.reader import read_journal, rebuild
-from execledger.journal.summary import RunSummary
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
+from execledger.runs.account import RunSummary
 from tests.support.agents.codex import CodexHome, CodexRun, run_codex
 from tests.support.servers.responses_request import Request
 from tests.support.servers.responses_script import Answer, Script, call

@@ -14,9 +14,9 @@ from execledger.demo.mini import SUBMIT, environment
 from execledger.demo.repository import make_repository
 from execledger.evaluate.collect import collect
 from execledger.evaluate.plan import Plan
-from execledger.evaluate.prices import load_prices
-from execledger.evaluate.records import Tokens
 from execledger.evaluate.study import Study
+from execledger.runs.prices import load_prices
+from execledger.runs.usage import Tokens
 from execledger.testing.model_server import ModelServer, prompt_parts
 from execledger.testing.prefix_cache import PrefixCache
 from tests.support import quick

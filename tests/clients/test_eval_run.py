@@ -22,9 +22,9 @@ from execledger.demo.mini import SUBMIT, environment
 from execledger.demo.repository import make_repository
 from execledger.evaluate.collect import collect
 from execledger.evaluate.plan import ArmName
-from execledger.evaluate.prices import load_prices
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study, Trial
+from execledger.runs.prices import load_prices
 from tests.support import quick
 from tests.support.agents.codex import CodexHome
 from tests.support.agents.fake_docker import FakeDocker

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
+from execledger.runs.usage import Tokens
 
 AGENT = "mini-swe-agent 2.4.6"
 MODEL = "gpt-5-mini"

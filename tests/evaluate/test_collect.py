@@ -12,10 +12,10 @@ from execledger.core.policy import Policy
 from execledger.evaluate.collect import collect, conditions, unfinished
 from execledger.evaluate.grade import GRADES
 from execledger.evaluate.plan import Agent, ArmName, Cache, Plan
-from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study
 from execledger.journal.events import policy_fields
+from execledger.runs.prices import Prices
 from tests.evaluate.test_metrics import journal_of
 from tests.evaluate.trials import leave, trajectory
 

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
-from execledger.evaluate.caching import text_bytes, tokens_in
 from execledger.evaluate.counterfactual import Account, Amount, Counterfactual, Found
-from execledger.evaluate.prices import Price, Prices, shipped
-from execledger.evaluate.records import Tokens
 from execledger.evaluate.redundancy import Kind
+from execledger.runs.caching import text_bytes, tokens_in
+from execledger.runs.prices import Price, Prices, shipped
 from execledger.runs.recording import ModelCall, Run
 from execledger.runs.replay import Replayed, new_ledger, replay
+from execledger.runs.usage import Tokens
 from tests.core.stories import text
 from tests.runs.test_replay import READ, run
 from tests.support.record_demo import record

@@ -14,10 +14,11 @@ from execledger.core.policy import Policy, Preset
 from execledger.core.rereads import COUNTS, counted, judged
 from execledger.core.step import take
 from execledger.evaluate.metrics import arm, measure, measured
-from execledger.evaluate.prices import Price, Prices
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
 from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
+from execledger.runs.prices import Price, Prices
 from execledger.runs.recording import ModelCall, Recorded
+from execledger.runs.usage import Tokens
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session
 from execledger.vocabulary.actions import Action, Observation

@@ -17,9 +17,9 @@ from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.evaluate.metrics import measured
 from execledger.evaluate.parquet import CallRow, Exported, export
-from execledger.evaluate.prices import Price, Prices
 from execledger.evaluate.records import RunRow
 from execledger.runs.find import find_runs
+from execledger.runs.prices import Price, Prices
 from execledger.runs.replay import replay
 from tests.journal.runs import events_of, retold, start, written
 from tests.runs.samples import answer, encoded, trajectory, turn

@@ -16,12 +16,11 @@ from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.plan import Plan
-from execledger.evaluate.prices import read_prices
-from execledger.journal import RunSummary
 from execledger.journal.codec import encode
 from execledger.journal.reader import Trouble, read_events, read_journal, rebuild
-from execledger.journal.summary import Totals
+from execledger.runs.account import RunSummary, Totals
 from execledger.runs.many import instances
+from execledger.runs.prices import read_prices
 from execledger.runs.replay import replay
 from execledger.vocabulary.actions import Action, Observation
 from tests.agents.test_formats import LINES, SAMPLES

@@ -11,8 +11,9 @@ from pathlib import Path
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
-from execledger.journal import Ended, Event, Journal, RunSummary, Started, StepRecorded, ViewRendered, recorded
+from execledger.journal import Ended, Event, Journal, Started, StepRecorded, ViewRendered, recorded
 from execledger.journal.events import policy_fields
+from execledger.runs.account import RunSummary
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Shown, Step
 from tests.support.simulation.sessions import Session

@@ -18,7 +18,7 @@ from execledger.core.rereads import Rereads
 from execledger.core.step import take
 from execledger.journal.codec import encode
 from execledger.journal.events import Ended, Event, Started, ViewRendered, policy_fields, recorded
-from execledger.journal.summary import RunSummary
+from execledger.runs.account import RunSummary
 from execledger.symbols.steps import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 

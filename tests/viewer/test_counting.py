@@ -10,13 +10,12 @@ from msgspec.structs import replace
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
 from execledger.evaluate.counterfactual import Account
-from execledger.evaluate.prices import shipped
-from execledger.evaluate.records import Tokens
 from execledger.journal.events import Counts, Ended, FaultCaught, StepRecorded
+from execledger.runs.prices import shipped
 from execledger.runs.recording import ModelCall
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.tally import Tally
-from execledger.runs.usage import provider_total
+from execledger.runs.usage import Tokens, provider_total
 from execledger.viewer.counting import Count, Origin, run_id
 from execledger.viewer.opening import reading_of
 from execledger.viewer.tallies import tallied

@@ -203,7 +203,7 @@ def report(
     from rich.console import Console
 
     from execledger.evaluate.collect import collect, conditions, unfinished
-    from execledger.evaluate.prices import load_prices
+    from execledger.runs.prices import load_prices
 
     with needing("eval"):
         from execledger.evaluate.report.write import FORMATS, LAYOUTS
@@ -241,7 +241,7 @@ def report(
 def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
     """Write one row per run and one per call as Parquet, from outputs of `eval run` and any recorded runs."""
     from execledger.evaluate.parquet import export as write_parquet
-    from execledger.evaluate.prices import load_prices
+    from execledger.runs.prices import load_prices
 
     prices = load_prices(Path(price_file) if price_file else None)
     done = write_parquet(dict.fromkeys(paths), Path(output), prices, read=_reader())

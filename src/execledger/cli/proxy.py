@@ -10,8 +10,8 @@ import click
 
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.journal.folder import edits_file
-from execledger.journal.summary import sentences
 from execledger.off import is_off
+from execledger.runs.account import sentences
 
 
 @click.command("proxy")

@@ -22,12 +22,12 @@ from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import MAX_FAULTS
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
-from execledger.evaluate.caching import BYTES_PER_TOKEN
 from execledger.evaluate.counterfactual import Account, Amount, Counterfactual
-from execledger.evaluate.prices import Prices, load_prices
 from execledger.journal.folder import open_private
 from execledger.redact import redact
+from execledger.runs.caching import BYTES_PER_TOKEN
 from execledger.runs.find import HINT
+from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.tally import Tally
 

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from execledger.demo.mini import LOOPBACK_MODEL, SUBMIT, config_options, console_script, environment, run_client
 from execledger.demo.repository import COMMANDS, TASK, make_repository
-from execledger.evaluate.net import Balance
 from execledger.journal.reader import Trouble, read_events
+from execledger.runs.net import Balance
 from execledger.testing.model_server import ModelServer
 
 ARMS: dict[str, tuple[str, ...] | None] = {

@@ -8,7 +8,7 @@ import click
 
 from execledger.agents.formats import read_run
 from execledger.evaluate.counterfactual import Account
-from execledger.evaluate.prices import load_prices
+from execledger.runs.prices import load_prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, new_ledger, output_bytes, replay
 from execledger.runs.tally import Tally

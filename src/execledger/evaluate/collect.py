@@ -17,10 +17,10 @@ from execledger.evaluate.grade import Grade, read_grades, resolved
 from execledger.evaluate.journals import Journals
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import Agent, ArmName, Plan
-from execledger.evaluate.prices import Prices
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import PLAN, Recorded, Result, Study, Trial
 from execledger.runs.find import Source, find_runs
+from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 
 

@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from execledger.core.ledger import Ledger
-from execledger.evaluate.caching import PromptCache, text_bytes, tokens_in, usage
-from execledger.evaluate.net import Net
-from execledger.evaluate.prices import Prices
-from execledger.evaluate.records import Tokens
 from execledger.evaluate.redundancy import Kind, Redundancies
+from execledger.runs.caching import PromptCache, text_bytes, tokens_in, usage
+from execledger.runs.net import Net
+from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes
+from execledger.runs.usage import Tokens
 
 
 class Amount(Struct):

@@ -15,17 +15,18 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import COUNTS, counted, judged
 from execledger.errors import UnreadableRun
-from execledger.evaluate.caching import PromptCache, Usage, text_bytes, tokens_in, usage
 from execledger.evaluate.journals import Journals, runs_first
-from execledger.evaluate.prices import Prices
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
 from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
-from execledger.journal.summary import RunSummary
+from execledger.runs.account import RunSummary
+from execledger.runs.caching import PromptCache, Usage, text_bytes, tokens_in, usage
 from execledger.runs.find import Source, find_runs
 from execledger.runs.journals import FORMAT as JOURNAL
+from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import as_recorded
+from execledger.runs.usage import Tokens
 from execledger.vocabulary.decisions import Reuse
 
 Read = Callable[[str, bytes], Run]

@@ -17,17 +17,18 @@ from msgspec import Struct
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError, reason
-from execledger.evaluate.caching import shown_bytes, tokens_in
 from execledger.evaluate.collect import collect
 from execledger.evaluate.metrics import Read
-from execledger.evaluate.prices import Prices, load_prices
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
 from execledger.evaluate.redundancy import Redundancies
 from execledger.extras import needing
 from execledger.journal.clean import clean
 from execledger.journal.folder import make_folder
+from execledger.runs.caching import shown_bytes, tokens_in
+from execledger.runs.prices import Prices, load_prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, new_ledger, replay
+from execledger.runs.usage import Tokens
 
 if TYPE_CHECKING:
     import duckdb

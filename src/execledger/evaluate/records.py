@@ -4,32 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-
-class Tokens(Struct, frozen=True, kw_only=True):
-    """Tokens of one or more model calls, split by what a provider charges for."""
-
-    uncached: int = 0
-    """Tokens of input that were neither read from a cache nor written to one at a price of its own."""
-    cached: int = 0
-    """Tokens of input that were read from a cache."""
-    written: int = 0
-    """Tokens of input that were written to a cache, where the provider charges for that."""
-    output: int = 0
-    """Tokens of output, reasoning included."""
-
-    @property
-    def input(self) -> int:
-        """All tokens of input."""
-        return self.uncached + self.cached + self.written
-
-    def __add__(self, other: Tokens) -> Tokens:
-        """Both together."""
-        return Tokens(
-            uncached=self.uncached + other.uncached,
-            cached=self.cached + other.cached,
-            written=self.written + other.written,
-            output=self.output + other.output,
-        )
+from execledger.runs.usage import Tokens
 
 
 class RunRow(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from execledger.core.fingerprint import alike
 from execledger.core.ledger import Ledger
-from execledger.evaluate.caching import text_bytes
+from execledger.runs.caching import text_bytes
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes
 from execledger.vocabulary.actions import Edit, Patch

@@ -1,12 +1,11 @@
 """The journal: one append-only file per run that holds every step, decision, view and fault.
 
-``events`` says what is in it, ``writer`` keeps it, ``reader`` reads it and rebuilds the ledger, ``summary`` counts.
+``events`` says what is in it, ``writer`` keeps it and ``reader`` reads it and rebuilds the ledger.
 """
 
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered, recorded
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import JournalRun, read_journal, rebuild
-from execledger.journal.summary import RunSummary
 from execledger.journal.writer import Journal, JournalError
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "Journal",
     "JournalError",
     "JournalRun",
-    "RunSummary",
     "Started",
     "StepRecorded",
     "ViewRendered",

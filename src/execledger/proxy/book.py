@@ -17,7 +17,6 @@ from msgspec import Struct
 from execledger import __version__
 from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
-from execledger.journal.summary import RunSummary
 from execledger.proxy.conversation import Conversation
 from execledger.proxy.deferred_journal import DeferredJournal, Schedule
 from execledger.proxy.dialect import Dialect, Request
@@ -25,6 +24,7 @@ from execledger.proxy.edits import EditStore
 from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
 from execledger.proxy.worker import Work, run_to_end
 from execledger.proxy.workspace import Workspace
+from execledger.runs.account import RunSummary
 from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import Session
 

@@ -20,7 +20,6 @@ from yarl import URL
 from execledger.agents.codex import tools as codex
 from execledger.errors import LedgerError, reason
 from execledger.journal.folder import private_folder
-from execledger.journal.summary import RunSummary
 from execledger.local_server.server import LocalServer
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.dialects.responses import Responses
@@ -28,6 +27,7 @@ from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
 from execledger.proxy.worker import Work, Worker
+from execledger.runs.account import RunSummary
 
 READ_BYTES = 1_048_576
 """How much of a request is taken at a time: most histories in one piece."""

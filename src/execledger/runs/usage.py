@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from msgspec import Struct
+
 from execledger.runs.recording import ModelCall, Run
 
 BYTES_PER_TOKEN = 4
@@ -30,6 +32,33 @@ DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _MOST = 1e15
 
 N = TypeVar("N", int, float)
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """Tokens of one or more model calls, split by what a provider charges for."""
+
+    uncached: int = 0
+    """Tokens of input that were neither read from a cache nor written to one at a price of its own."""
+    cached: int = 0
+    """Tokens of input that were read from a cache."""
+    written: int = 0
+    """Tokens of input that were written to a cache, where the provider charges for that."""
+    output: int = 0
+    """Tokens of output, reasoning included."""
+
+    @property
+    def input(self) -> int:
+        """All tokens of input."""
+        return self.uncached + self.cached + self.written
+
+    def __add__(self, other: Tokens) -> Tokens:
+        """Both together."""
+        return Tokens(
+            uncached=self.uncached + other.uncached,
+            cached=self.cached + other.cached,
+            written=self.written + other.written,
+            output=self.output + other.output,
+        )
 
 
 def model_call(usage: object, cost: object = None) -> ModelCall:

@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.journal.events import Ended, Event, FaultCaught
-from execledger.journal.summary import RunSummary
 from execledger.journal.writer import Journal, JournalError
 from execledger.redact import redact
+from execledger.runs.account import RunSummary
 
 
 class Usage(Struct):

@@ -8,13 +8,12 @@ from msgspec import Struct, field
 
 from execledger.core.anchor import task_anchor
 from execledger.core.rereads import VERDICTS
-from execledger.evaluate.net import Balance, Net
-from execledger.evaluate.prices import load_prices
-from execledger.evaluate.records import Tokens
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.runs.journals import FORMAT as JOURNAL
+from execledger.runs.net import Balance, Net
+from execledger.runs.prices import load_prices
 from execledger.runs.recording import Run
-from execledger.runs.usage import provider_total
+from execledger.runs.usage import Tokens, provider_total
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Step
 

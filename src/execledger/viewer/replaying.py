@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from execledger.core.ledger import Ledger
 from execledger.evaluate.counterfactual import Account
-from execledger.evaluate.prices import load_prices
+from execledger.runs.prices import load_prices
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED, Replayed, replay
 from execledger.viewer.counting import Count

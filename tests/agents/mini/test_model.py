@@ -19,7 +19,7 @@ from execledger.core.references import NOT_ANSWERED
 from execledger.demo.repository import COMMANDS, TASK, make_repository
 from execledger.errors import LedgerError
 from execledger.journal.reader import read_journal, rebuild
-from execledger.journal.summary import sentences
+from execledger.runs.account import sentences
 from execledger.runs.replay import replay
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session

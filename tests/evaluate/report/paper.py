@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
+from execledger.runs.usage import Tokens
 
 INSTANCES = 500
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.evaluate.arms import Arm, settings
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.comparison import (
     CACHE_HITS,
     COST,
@@ -17,6 +17,7 @@ from execledger.evaluate.report.comparison import (
     resolution,
 )
 from execledger.evaluate.statistics import Interval, Paired, Spread
+from execledger.runs.usage import Tokens
 from tests.evaluate.rows import experiment, row
 
 

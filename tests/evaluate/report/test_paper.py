@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from execledger.evaluate.arms import settings
-from execledger.evaluate.prices import shipped
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.comparison import COST, compare, gain
 from execledger.evaluate.report.rendering import Table
 from execledger.evaluate.report.tables import ablation, efficiency, main, scaffold
 from execledger.evaluate.statistics import mcnemar
+from execledger.runs.prices import shipped
+from execledger.runs.usage import Tokens
 from tests.evaluate.report.paper import (
     ABLATION_CALLS,
     ABLATION_COST_CHANGES,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from execledger.evaluate.arms import settings
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.cells import Cell, Unit, changed, figure, p_value, write
 from execledger.evaluate.report.footnotes import ESTIMATED
 from execledger.evaluate.report.rendering import Table
 from execledger.evaluate.report.tables import tables
+from execledger.runs.usage import Tokens
 from tests.evaluate.rows import AGENT, experiment, row
 
 

@@ -24,9 +24,9 @@ from execledger.evaluate import children
 from execledger.evaluate.dataset import Instance, read_instances
 from execledger.evaluate.jobs import Job, Outcome, launcher, settings
 from execledger.evaluate.plan import PLACE
-from execledger.evaluate.prices import load_prices
-from execledger.evaluate.records import Tokens
 from execledger.evaluate.study import Result, Study, finished, held, store
+from execledger.runs.prices import load_prices
+from execledger.runs.usage import Tokens
 
 EVENTS = "events.ndjson"
 """What Codex reported while it worked."""

@@ -24,9 +24,9 @@ from msgspec.structs import replace
 from execledger.agents.codex.catalog import direct_tools
 from execledger.agents.codex.config import Route, Version, overridden, route, subcommand
 from execledger.journal.folder import edits_file
-from execledger.journal.summary import sentences
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
+from execledger.runs.account import sentences
 
 ASIDE = frozenset(
     "agents apply a archive cloud completion debug delete doctor exec-server features help login logout mcp "

@@ -42,8 +42,8 @@ from execledger.agents.mini.sealed import sealed
 from execledger.core.plain import printable
 from execledger.core.references import NOT_ANSWERED
 from execledger.journal.events import Counts, Started, policy_fields
-from execledger.journal.summary import RunSummary
 from execledger.off import is_off
+from execledger.runs.account import RunSummary
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session, error_text
 from execledger.vocabulary.actions import Action

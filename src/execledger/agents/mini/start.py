@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from execledger.agents.mini.options import options_of
 from execledger.errors import LedgerError
-from execledger.journal.summary import sentences
 from execledger.redact import redact
+from execledger.runs.account import sentences
 
 MODEL = "execledger.agents.mini_swe_agent.LedgerModel"
 """The model class that we name."""

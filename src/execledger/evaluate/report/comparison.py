@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from execledger.core.rereads import TITLES
 from execledger.evaluate.arms import Arm
-from execledger.evaluate.records import RunRow, Tokens
+from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.cells import Unit
 from execledger.evaluate.statistics import (
     Floats,
@@ -29,6 +29,7 @@ from execledger.evaluate.statistics import (
     rru,
     spread,
 )
+from execledger.runs.usage import Tokens
 
 Of = Callable[[RunRow], float | None]
 Column = dict[str, tuple[float, float]]

@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from execledger.evaluate.arms import Arm, Setting
-from execledger.evaluate.records import Tokens
 from execledger.evaluate.report.cells import Unit, write
 from execledger.evaluate.report.comparison import COST, gain, sole
 from execledger.evaluate.statistics import Floats, Paired
+from execledger.runs.usage import Tokens
 
 # Okabe and Ito's colours, which also readers with a colour deficiency tell apart; lines differ in their marks as well.
 LOOKS = {

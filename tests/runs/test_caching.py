@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.evaluate.caching import PromptCache, Usage, charges_writes, estimate, told, usage
-from execledger.evaluate.records import Tokens
+from execledger.runs.caching import PromptCache, Usage, charges_writes, estimate, told, usage
 from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.usage import Tokens
 from execledger.vocabulary.actions import Action, Observation
 
 ECHO, OUTPUT = "e" * 40, "o" * 400

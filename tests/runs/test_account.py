@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, counted
-from execledger.journal import Ended, Event, FaultCaught, RunSummary, ViewRendered
+from execledger.journal import Ended, Event, FaultCaught, ViewRendered
 from execledger.journal.events import Counts
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
-from execledger.journal.summary import MAX_NAMES, Totals, sentences
+from execledger.runs.account import MAX_NAMES, RunSummary, Totals, sentences
 from execledger.session.chronicle import Chronicle
 from tests.journal.runs import events_of, plain_step, retold, start, summed
 from tests.support.simulation.sessions import simulate

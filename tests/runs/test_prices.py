@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from execledger.errors import LedgerError
-from execledger.evaluate.prices import Price, Prices, load_prices, names, shipped
-from execledger.evaluate.records import Tokens
+from execledger.runs.prices import Price, Prices, load_prices, names, shipped
+from execledger.runs.usage import Tokens
 
 TOKENS = Tokens(uncached=1_000_000, cached=2_000_000, written=3_000_000, output=4_000_000)
 LITELLM = {

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from execledger.evaluate.caching import charges_for_writes, text_bytes, tokens_in
-from execledger.evaluate.prices import Prices, load_prices
-from execledger.evaluate.records import Tokens
 from execledger.journal.events import Ended, Event, Started, StepRecorded, ViewRendered
+from execledger.runs.caching import charges_for_writes, text_bytes, tokens_in
+from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import output_bytes
+from execledger.runs.usage import Tokens
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Step
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from execledger.errors import LedgerError
-from execledger.evaluate.records import Tokens
+from execledger.runs.usage import Tokens
 
 ASSUMED = "gpt-5"
 """Whose price runs of unknown models are given where a price is needed: saved and spent are then in proportion."""

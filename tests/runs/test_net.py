@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.evaluate.net import Balance, Net, dollars, weighed
-from execledger.evaluate.prices import Price, Prices
-from execledger.evaluate.records import Tokens
 from execledger.journal.events import Counts, Ended
+from execledger.runs.net import Balance, Net, dollars, weighed
+from execledger.runs.prices import Price, Prices
+from execledger.runs.usage import Tokens
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 

@@ -14,10 +14,10 @@ from itertools import accumulate, chain, zip_longest
 
 from msgspec import Struct
 
-from execledger.evaluate.records import Tokens
 from execledger.runs.recording import ModelCall, Recorded, Run
 from execledger.runs.replay import output_bytes
 from execledger.runs.usage import BYTES_PER_TOKEN as BYTES_PER_TOKEN
+from execledger.runs.usage import Tokens
 from execledger.runs.usage import tokens_in as tokens_in
 
 _CHARGES_WRITES = re.compile("claude|anthropic|sonnet|opus|haiku", re.IGNORECASE)
