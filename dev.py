@@ -32,7 +32,10 @@ LINT = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "."),
     ("mypy", "--strict"),
+    ("lint-imports", "--no-cache", "--no-logo"),
 )
+SCRIPTS = frozenset({"lint-imports"})
+"""Tools that are installed as a script and have no module to run."""
 # The tests of a module share servers, browsers and runs of agents, so one process runs them; the order is conftest's.
 TESTS = ("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 LONG_TESTS = (*TESTS, "-q", "-m", "", "--hypothesis-profile=long", "--color=no")
@@ -113,9 +116,14 @@ class Environment(NamedTuple):
         }
         return {**{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}, **own}
 
+    def command(self, module: str, *arguments: str) -> list[str | Path]:
+        """The command line that runs a module, or a script, inside it."""
+        start = [self.folder / "bin" / module] if module in SCRIPTS else [self.python, "-m", module]
+        return [*start, *arguments]
+
     def run(self, *module: str) -> int:
         """Run a module inside it; its exit status."""
-        return subprocess.run([self.python, "-m", *module], cwd=ROOT, env=self.variables).returncode
+        return subprocess.run(self.command(*module), cwd=ROOT, env=self.variables).returncode
 
 
 WORK = Environment(ROOT / ".venv", "dev")
@@ -171,8 +179,9 @@ class Row(NamedTuple):
 def measure(*module: str) -> Row:
     """Run a module inside ``.venv``, pass its output on, and note how it ended."""
     start, last = time.monotonic(), ""
-    command: list[str | Path] = [WORK.python, "-m", *module]
-    with subprocess.Popen(command, cwd=ROOT, env=WORK.variables, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        WORK.command(*module), cwd=ROOT, env=WORK.variables, stdout=subprocess.PIPE, text=True
+    ) as process:
         for line in process.stdout or ():
             print(line, end="", flush=True)
             last = line.strip() or last
@@ -225,7 +234,7 @@ def arguments_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     verbs.add_parser("demo", help="show what Ledger does, live: the real mini-swe-agent with a scripted model")
     verbs.add_parser("test", help="run the tests; what follows is passed to pytest", add_help=False)
-    verbs.add_parser("lint", help="ruff check, ruff format --check, mypy --strict")
+    verbs.add_parser("lint", help="ruff check, ruff format --check, mypy --strict, lint-imports")
     check = verbs.add_parser("check", help="test and lint")
     check.add_argument("--long", action="store_true", help="also long tests and benchmarks; writes docs/long-check.md")
     check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")

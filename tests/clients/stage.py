@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
@@ -77,7 +78,7 @@ class Stage:
         """Put a new proxy, which knows no more than the stored edits, in the place of the last one."""
         self._running.close()
         edits = self._folder / "edits.sqlite3"
-        self._proxies.append(Proxy(Settings(upstream=self.server.url, rules=self._rules, edits=edits)))
+        self._proxies.append(Proxy(Settings(adapter=codex, upstream=self.server.url, rules=self._rules, edits=edits)))
         self._running.enter_context(self._proxies[-1])
 
     @property

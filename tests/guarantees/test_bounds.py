@@ -221,7 +221,7 @@ def test_a_body_that_is_too_large_is_streamed_on(told: bool, monkeypatch: pytest
     async def run() -> tuple[int, str]:
         runner, upstream = await served(answer)
         try:
-            with Proxy(Settings(upstream=upstream)) as proxy:
+            with Proxy(Settings(adapter=codex, upstream=upstream)) as proxy:
                 async with ClientSession() as client:
                     data = io.BytesIO(body) if told else pieces()
                     async with client.post(f"{proxy.url}/responses", data=data) as response:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.demo.mini import SUBMIT
 from execledger.demo.repository import TASK, make_repository
@@ -56,7 +57,7 @@ def test_a_proxy_behind_a_proxy_says_nothing_twice(tmp_path: Path, preset: str, 
         url = server.url
         for name in ("inner", "outer"):
             edits = tmp_path / ("edits" if shared else f"edits of {name}")
-            settings = Settings(upstream=url, rules=rules(tmp_path / name, preset), edits=edits)
+            settings = Settings(adapter=codex, upstream=url, rules=rules(tmp_path / name, preset), edits=edits)
             url = stack.enter_context(Proxy(settings)).url
         client = Client(url, tmp_path / "repository")
         while client.turn():
@@ -80,7 +81,7 @@ def test_two_proxies_that_only_govern_agree(tmp_path: Path) -> None:
         server = stack.enter_context(ResponsesServer(acting(told, len(STORY))))
         url = server.url
         for name in ("inner", "outer"):
-            settings = Settings(upstream=url, rules=rules(tmp_path / name, "paper", inform=False))
+            settings = Settings(adapter=codex, upstream=url, rules=rules(tmp_path / name, "paper", inform=False))
             url = stack.enter_context(Proxy(settings)).url
         client = Client(url, tmp_path / "repository")
         while client.turn():
@@ -187,7 +188,10 @@ def twice(place: Path, proxies: int, preset: str, length: int, chance: random.Ra
         server = stack.enter_context(ResponsesServer(acting(planned, START + length)))
         # Two proxies do not have the machine to themselves.
         kept = Settings(
-            upstream=server.url, rules=rules(place / "journals", preset, sealed=proxies == 1), edits=place / "edits"
+            adapter=codex,
+            upstream=server.url,
+            rules=rules(place / "journals", preset, sealed=proxies == 1),
+            edits=place / "edits",
         )
         made = [stack.enter_context(Proxy(kept)) for _ in range(proxies)]
         first = Client(made[0].url, repository, "same", "same")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
@@ -36,7 +37,7 @@ def server() -> Iterator[UnrulyServer]:
 def proxy(server: UnrulyServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """A proxy before it that governs."""
     rules = Rules(policy=Policy(preset=Preset.PAPER), journals=tmp_path_factory.mktemp("journals"))
-    with Proxy(Settings(upstream=f"http://127.0.0.1:{server.port}/v1", rules=rules)) as running:
+    with Proxy(Settings(adapter=codex, upstream=f"http://127.0.0.1:{server.port}/v1", rules=rules)) as running:
         yield running
 
 
@@ -94,7 +95,7 @@ def test_a_hanging_answer_is_neither_kept_back_nor_kept_open(server: UnrulyServe
 def test_an_upstream_that_is_not_there_is_told(tmp_path: Path) -> None:
     """The client gets an answer at once, and the next server at the same place is found."""
     unruly = UnrulyServer()
-    with Proxy(Settings(upstream=f"http://127.0.0.1:{unruly.port}/v1")) as proxy:
+    with Proxy(Settings(adapter=codex, upstream=f"http://127.0.0.1:{unruly.port}/v1")) as proxy:
         with unruly.running():
             unruly.manner = MANNERS["whole"]
             assert both(unruly, proxy, "/v1/responses")[1].status == 200

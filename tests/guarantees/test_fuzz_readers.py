@@ -19,7 +19,7 @@ from execledger.evaluate.plan import Plan
 from execledger.journal.codec import encode
 from execledger.journal.reader import Trouble, read_events, read_journal, rebuild
 from execledger.runs.account import RunSummary, Totals
-from execledger.runs.many import instances
+from execledger.runs.find import instances
 from execledger.runs.prices import read_prices
 from execledger.runs.replay import replay
 from execledger.vocabulary.actions import Action, Observation

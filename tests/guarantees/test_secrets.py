@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from execledger.agents.codex import tools as codex
 from execledger.demo.mini import SUBMIT, environment
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
@@ -179,7 +180,7 @@ def test_no_header_of_a_request_comes_to_rest(tmp_path: Path) -> None:
     body = json.dumps({"model": "m", "stream": True, "input": opening(), "tools": [{"type": "function", "name": "x"}]})
     with (
         ResponsesServer(turns(call("exec_command", cmd="ls"))) as server,
-        Proxy(Settings(upstream=server.url, rules=rules, edits=tmp_path / "edits.sqlite3")) as proxy,
+        Proxy(Settings(adapter=codex, upstream=server.url, rules=rules, edits=tmp_path / "edits.sqlite3")) as proxy,
     ):
         asked = WebRequest(f"{proxy.url}/responses", body.encode(), {**headers, "content-type": "application/json"})
         with urlopen(asked, timeout=60) as answer:
@@ -198,7 +199,7 @@ from pathlib import Path
 from execledger.journal import Journal
 from execledger.journal.folder import edits_file, journal_folder
 from execledger.proxy.serve import Settings, _opened
-_opened(Settings(upstream="", edits=edits_file())).close()
+_opened(Settings(adapter=None, upstream="", edits=edits_file())).close()
 Journal.create(journal_folder(), "one").close()
 """
 

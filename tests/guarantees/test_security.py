@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from execledger.agents.codex import tools as codex
 from execledger.demo.mini import environment
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy
@@ -69,7 +70,9 @@ def asked(port: int, line: str, headers: str = "Host: 127.0.0.1:{port}", body: s
 def proxied(folder: Path) -> Iterator[tuple[Proxy, ResponsesServer]]:
     with ResponsesServer(turns(call("exec_command", cmd="ls"))) as server:
         rules = Rules(journals=folder / "journals")
-        with Proxy(ProxySettings(upstream=server.url, rules=rules, edits=folder / "edits.sqlite3")) as proxy:
+        with Proxy(
+            ProxySettings(adapter=codex, upstream=server.url, rules=rules, edits=folder / "edits.sqlite3")
+        ) as proxy:
             yield proxy, server
 
 

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from execledger.proxy.edits import CallEdit, EditStore, ResultEdit
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.decisions import Allow, Fingerprint, Reuse, Shown
 
 CALL = CallEdit("m1", ToolCall("t", "{}"), ToolCall("t", "shim"), Reuse("repeat", ("fact",), (0,)), "[text]", ("c0",))

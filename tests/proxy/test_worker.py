@@ -264,7 +264,7 @@ def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, paus
             pause.free.set()
             return [*statuses, await long], waited
 
-    with ResponsesServer(script) as server, Proxy(Settings(upstream=server.url, rules=rules)) as proxy:
+    with ResponsesServer(script) as server, Proxy(Settings(adapter=codex, upstream=server.url, rules=rules)) as proxy:
         assert asyncio.run(talk(proxy.url)) == ([200, 200, 200], True)
     steps = {path.name[-21:]: path.read_text().count('"event":"step"') for path in (tmp_path / "journals").iterdir()}
     assert sorted(steps.values()) == [1, 40]

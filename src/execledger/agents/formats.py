@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import NoReturn
 
 from msgspec import Raw
 
+from execledger.agents.claude import tools as claude_tools
 from execledger.agents.claude.recorded import is_transcript, read_transcript
-from execledger.agents.codex.recorded import Resolve, is_rollout, read_rollout
+from execledger.agents.codex.recorded import is_rollout, read_rollout
 from execledger.agents.mini.recorded import is_mini, read_list, read_trajectory
+from execledger.agents.openhands import tools as openhands_tools
 from execledger.agents.openhands.events import is_event_lines, is_event_list
-from execledger.agents.openhands.recorded import is_instance, read_event_lines, read_event_list, read_instance
+from execledger.agents.openhands.recorded import read_event_lines, read_event_list, read_instance
 from execledger.agents.swe_agent.recorded import is_trajectory, read_traj
 from execledger.errors import UnreadableRun
+from execledger.journal.folder import edits_file
 from execledger.runs.atif import is_interchange, read_interchange
 from execledger.runs.decoding import FIELDS, TOO_LARGE, decode, fields_of
+from execledger.runs.find import is_instance
 from execledger.runs.journals import is_journal, read_as_run
 from execledger.runs.recording import Run
 from execledger.runs.spans import is_spans, read_spans
+from execledger.session.adapter import Resolve, ToolCall
+from execledger.vocabulary.actions import Action
 
 _KEYS_SHOWN = 8
+_SHELLS = frozenset(("bash", "bash_command", "shell", "exec_command", "run_shell_command"))
+"""Tools that run a shell command, in most agents."""
 _EXPECTED = "a run of mini-swe-agent, SWE-agent, OpenHands, Codex, Claude Code or Vorflux, or one in ATIF"
 
 
@@ -64,7 +74,7 @@ def _read_object(name: str, data: bytes) -> Run:
     if is_spans(fields):
         return read_spans(name, fields)
     if is_interchange(fields):
-        return read_interchange(name, fields)
+        return read_interchange(name, fields, _interchange_action)
     if "trajectory" in fields and is_event_list(fields["trajectory"]):
         return read_event_list(name, fields["trajectory"], "trajectory")
     if is_trajectory(fields):
@@ -79,3 +89,28 @@ def _unknown(name: str, fields: dict[str, Raw], what: str = "") -> NoReturn:
     keys = ", ".join(sorted(fields)[:_KEYS_SHOWN]) + (", ..." if len(fields) > _KEYS_SHOWN else "")
     found = f"an object with the keys {keys}" if keys else "an empty object"
     raise UnreadableRun(name, f"found {what}{found}, expected {_EXPECTED}")
+
+
+def _interchange_action(agent: str, tool: str, arguments: object) -> Action:
+    """The action that a call proposes, by the tools of the agent that made it."""
+    if "claude" in agent:
+        return claude_tools.action_of(tool, arguments, None)
+    return openhands_tools.action_of("execute_bash" if tool in _SHELLS else tool, arguments, None)
+
+
+def shim_resolver() -> Resolve | None:
+    """A function that finds the calls that shims in an agent's own records replaced; None without stored edits."""
+    try:
+        if not stat.S_ISREG(os.stat(edits_file()).st_mode):
+            return None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    from execledger.proxy.edits import EditStore
+
+    store = EditStore(edits_file())
+
+    def original(mark: str) -> ToolCall | None:
+        edit = store.call(mark)
+        return None if edit is None else edit.original
+
+    return original

@@ -251,8 +251,7 @@ def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
 
 def _reader() -> Read:
     """Reads one recorded run, with what this machine knows about shims in Codex's sessions."""
-    from execledger.agents.formats import read_run
-    from execledger.cli.runs import shim_resolver
+    from execledger.agents.formats import read_run, shim_resolver
 
     resolve = shim_resolver()
     return lambda name, data: read_run(name, data, resolve)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,16 +10,14 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from execledger.agents.formats import read_run
+from execledger.agents.formats import read_run, shim_resolver
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.collect import study_of
 from execledger.evaluate.journals import JOURNALS, Journals, runs_first
-from execledger.journal.folder import edits_file
 from execledger.runs.find import absent, find_runs
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.recording import Run
-from execledger.session.tool_calls import ToolCall
 
 
 def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,24 +45,6 @@ def chosen_policy(preset: str | None, policy_file: str | None) -> Policy | None:
             raise LedgerError(f"{policy_file}: the policy can't be read: {reason}") from None
         policy = Policy.from_toml(text, policy_file)
     return replace(policy, preset=Preset(preset)) if preset else policy
-
-
-def shim_resolver() -> Callable[[str], ToolCall | None] | None:
-    """What knows the calls that shims in Codex's own records stand for; None if this machine has no edits."""
-    try:
-        if not stat.S_ISREG(os.stat(edits_file()).st_mode):
-            return None
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    from execledger.proxy.edits import EditStore
-
-    store = EditStore(edits_file())
-
-    def original(mark: str) -> ToolCall | None:
-        edit = store.call(mark)
-        return None if edit is None else edit.original
-
-    return original
 
 
 def read_runs(

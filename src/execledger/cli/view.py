@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from execledger.cli.runs import chosen_policy, policy_options, shim_resolver
+from execledger.agents.formats import shim_resolver
+from execledger.cli.runs import chosen_policy, policy_options
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.extras import needing

@@ -25,8 +25,7 @@ from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.worker import Work
 from execledger.proxy.workspace import Workspace
 from execledger.redact import redact
-from execledger.session.adapter import Adapter
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import Adapter, ToolCall
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Decision, Shown, Step
 

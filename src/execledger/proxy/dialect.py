@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from execledger.proxy.worker import Work
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 
 Kind: TypeAlias = Literal["call", "result", "model", "user", "context"]
 """A tool call, its result, something else that the model made, words of the user, anything else."""

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.decisions import Decision, Shown
 
 BUSY_SECONDS = 0.5

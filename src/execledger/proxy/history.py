@@ -18,8 +18,7 @@ from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.dialect import Dialect, Item
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.worker import LIGHTER, Work, run_to_end
-from execledger.session.adapter import Adapter
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import Adapter, ToolCall
 
 
 class Answered(Struct, frozen=True):

@@ -17,7 +17,6 @@ from aiohttp import web
 from msgspec import Struct
 from yarl import URL
 
-from execledger.agents.codex import tools as codex
 from execledger.errors import LedgerError, reason
 from execledger.journal.folder import private_folder
 from execledger.local_server.server import LocalServer
@@ -28,6 +27,7 @@ from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
 from execledger.proxy.worker import Work, Worker
 from execledger.runs.account import RunSummary
+from execledger.session.adapter import Adapter
 
 READ_BYTES = 1_048_576
 """How much of a request is taken at a time: most histories in one piece."""
@@ -52,6 +52,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     upstream: str
     """The base address of the model's API."""
+    adapter: Adapter
+    """What translates the tools of the agents that use the proxy."""
     rules: Rules = Rules()
     """What is done with conversations."""
     edits: Path | None = None
@@ -94,10 +96,10 @@ class Proxy(LocalServer):
         _keep_memory()
         settings, dialect, worker = self._settings, Responses(), Worker()
         store = _opened(settings)
-        book = Book(settings.rules, dialect, codex, store, partial(self._later, worker))
+        book = Book(settings.rules, dialect, settings.adapter, store, partial(self._later, worker))
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
-        passage = Passage(book, dialect, codex, store, pass_through=through, tell=tell, runner=worker)
+        passage = Passage(book, dialect, settings.adapter, store, pass_through=through, tell=tell, runner=worker)
         app = Relay(settings.upstream, passage).application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)

@@ -6,22 +6,20 @@ claimed of them; what the calls would do is understood as far as they are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from execledger.agents.claude import tools as claude_tools
-from execledger.agents.openhands import tools as openhands_tools
 from execledger.runs.decoding import decode, text_of
 from execledger.runs.instances import instance_of
 from execledger.runs.recording import ModelCall, Recorded, Run
 from execledger.runs.usage import model_call, told
 from execledger.vocabulary.actions import Action, Observation
 
-SHELLS = frozenset(("bash", "bash_command", "shell", "exec_command", "run_shell_command"))
-"""Tools that run a shell command, in most agents."""
+ActionOf: TypeAlias = Callable[[str, str, object], Action]
+"""Maps an agent's name, a tool's name and its arguments to the action that the call proposes."""
 
 
 class _Agent(Struct, frozen=True):
@@ -62,8 +60,8 @@ def is_interchange(fields: Mapping[str, Raw]) -> bool:
     return "steps" in fields and bytes(fields.get("schema_version", b"")).startswith(b'"ATIF')
 
 
-def read_interchange(name: str, fields: Mapping[str, Raw]) -> Run:
-    """Read a run from its top-level fields."""
+def read_interchange(name: str, fields: Mapping[str, Raw], action_of: ActionOf) -> Run:
+    """Read a run from its top-level fields; ``action_of`` knows the tools of agents."""
     agent = decode(name, fields.get("agent", _NULL), _AGENT, "agent") or _Agent()
     steps = decode(name, fields["steps"], _STEPS, "steps")
     answers = [step for step in steps if step.source == "agent"]
@@ -75,7 +73,7 @@ def read_interchange(name: str, fields: Mapping[str, Raw]) -> Run:
         task=next((text_of(step.message) for step in steps if step.source == "user"), ""),
         container=False,
         turns=len(answers),
-        steps=tuple(_recorded(agent.name or "", answers)),
+        steps=tuple(_recorded(agent.name or "", answers, action_of)),
         model_calls=told([_took(step.metrics) for step in answers]),
         totals=_total(decode(name, fields.get("final_metrics", _NULL), _ANY, "final_metrics")),
         instance=instance_of(name),
@@ -83,7 +81,7 @@ def read_interchange(name: str, fields: Mapping[str, Raw]) -> Run:
     )
 
 
-def _recorded(agent: str, answers: list[_Step]) -> Iterator[Recorded]:
+def _recorded(agent: str, answers: list[_Step], action_of: ActionOf) -> Iterator[Recorded]:
     """The calls that have a result; a single result without an id answers a single call."""
     for turn, step in enumerate(answers):
         calls, results = step.tool_calls or [], (step.observation or _Results()).results
@@ -92,15 +90,9 @@ def _recorded(agent: str, answers: list[_Step]) -> Iterator[Recorded]:
             alone = None if len(calls) == len(results) == 1 else call.tool_call_id
             text = found.get(call.tool_call_id, found.get(alone))
             if text is not None:
-                yield Recorded(_action(agent, call), Observation(text, truncated=True), turn)
-
-
-def _action(agent: str, call: _Call) -> Action:
-    """What a call would do, by the tools of the agent that made it."""
-    if "claude" in agent:
-        return claude_tools.action_of(call.function_name, call.arguments, None)
-    name = "execute_bash" if call.function_name in SHELLS else call.function_name
-    return openhands_tools.action_of(name, call.arguments, None)
+                yield Recorded(
+                    action_of(agent, call.function_name, call.arguments), Observation(text, truncated=True), turn
+                )
 
 
 def _took(metrics: object) -> ModelCall:

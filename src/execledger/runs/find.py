@@ -14,17 +14,16 @@ import stat
 import tarfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.journal.claims import LOCK_FILE
-from execledger.runs.decoding import MAX_BYTES, TOO_LARGE
-from execledger.runs.many import instances
+from execledger.runs.decoding import MAX_BYTES, TOO_LARGE, fields_of
 
 _RUNS = (".json", ".jsonl", ".traj")
 _ARCHIVES = (".tar", ".tar.xz", ".tar.gz", ".txz", ".tgz")
@@ -45,6 +44,8 @@ _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """What a folder may hold beside files and other folders."""
+_FIRST_LINE = 100_000_000
+"""Bytes of a file's first line that are examined: a foreign file may be one line of any length."""
 HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
 """What to do where no run was found."""
 
@@ -142,6 +143,36 @@ def _in_lines(path: str) -> Iterator[Source]:
     else:
         if one:
             yield Source(path, partial(_whole, path))
+
+
+def is_instance(fields: Mapping[str, Raw]) -> bool:
+    """Whether these are the fields of one run of OpenHands' evaluation harness, which writes many to a file."""
+    return "history" in fields and bool(fields.keys() & {"instance_id", "instruction", "metrics"})
+
+
+def instances(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
+    """Name, start and size of every run in a file with one run per line; nothing if the first line is no such run.
+
+    A line that can't be read is named by its number; a repeated name gets a number appended.
+    """
+    first = fields_of(file.readline(_FIRST_LINE))
+    file.seek(0)
+    if not is_instance(first):
+        return
+    seen: Counter[str] = Counter()
+    start = 0
+    for number, line in enumerate(file, 1):
+        if line.strip():
+            name = _instance_id(line) or f"line {number}"
+            seen[name] += 1
+            yield name if seen[name] == 1 else f"{name}#{seen[name]}", start, len(line)
+        start += len(line)
+
+
+def _instance_id(line: bytes) -> str:
+    """The instance that a line is about; "" if it names none."""
+    told = bytes(fields_of(line).get("instance_id", b""))
+    return told[1:-1].decode("utf-8", "replace") if told.startswith(b'"') and b"\\" not in told else ""
 
 
 def _in_folder(folder: str, wanted: Callable[[str], bool], skipped: Counter[str]) -> Iterator[Source]:

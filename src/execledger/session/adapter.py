@@ -1,21 +1,36 @@
-"""What the proxy asks of an agent's adapter: a foreign shape to and from the core's, and no policy.
+"""The port of agents: tool calls in a neutral shape, and what Ledger asks of an agent's adapter.
 
-A module with these functions is an adapter; ``agents/codex/tools.py`` is one.
+An adapter is a module with the functions of ``Adapter``; ``agents/codex/tools.py`` is one. It translates between the
+tools of one agent and the actions and observations of the core, and decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from execledger.session.tool_calls import ToolCall
 from execledger.vocabulary.actions import Action, Observation
 
 
+class ToolCall(Struct, frozen=True):
+    """One call of a tool, as the model made it; its output is a tuple of the text parts that the model reads."""
+
+    name: str
+    """The tool's name; outside the default namespace, the namespace, a dot, and the name."""
+    text: str
+    """The JSON arguments of a function call, or the free text of a custom tool."""
+    custom: bool = False
+    """The tool takes free text."""
+
+
+Resolve: TypeAlias = Callable[[str], ToolCall | None]
+"""Maps the mark of a shim to the call of the model that the shim replaced; None if it is not known."""
+
+
 class Asked(Struct, frozen=True):
-    """Who sends a request, and what for."""
+    """Sender and purpose of one request to the model."""
 
     session: str
     """The session: one workspace, one ledger; "" if the request does not name it."""
@@ -24,49 +39,49 @@ class Asked(Struct, frozen=True):
     turn: bool
     """The request asks the model to act; others, such as a compaction, are only restored."""
     agent: str = ""
-    """The agent, with its version where that is told."""
+    """The agent, with its version where the request has it."""
     helper: bool = False
     """The request is for a helper of the agent itself, such as a reviewer of approvals: its steps are recorded, and no
     state view is added to it."""
     named: bool = True
-    """The request names its conversation; otherwise it is known by what it goes on with."""
+    """The request names its conversation; otherwise it is recognised by the history that it repeats."""
 
 
 class Adapter(Protocol):
-    """An agent's own words for what the core calls actions and observations."""
+    """Translates one agent's tools to actions and observations of the core, and back."""
 
     def asked(self, headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
-        """Who asks: from the request's headers, its cache key, and the text of its last item if a user says it."""
+        """Sender and purpose of a request: from its headers, its cache key, and its last item if that is a user's."""
         ...
 
     def task_of(self, text: str) -> str:
-        """The task that words of the user state; "" if these are the agent's own."""
+        """The task that a user message states; "" if the agent itself wrote the message."""
         ...
 
     def cwd_of(self, text: str) -> str | None:
-        """Where commands start from here on, if this message tells."""
+        """The working directory that a message sets for the commands after it; None if it sets none."""
         ...
 
     def action_of(self, call: ToolCall, cwd: str | None, thread: str = "") -> Action:
-        """What a call would do."""
+        """The action that a call proposes."""
         ...
 
     def observation_of(self, call: ToolCall, parts: tuple[str, ...]) -> Observation:
-        """What came back."""
+        """The observation that a call's output holds."""
         ...
 
     def referenced(self, call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:
-        """The result with a reference in place of its text."""
+        """The output with a reference in place of its text."""
         ...
 
     def remarked(self, call: ToolCall, parts: tuple[str, ...], remark: str) -> tuple[str, ...]:
-        """The result with a remark behind it."""
+        """The output with a remark appended."""
         ...
 
     def shim_of(self, call: ToolCall, mark: str, words: str) -> ToolCall | None:
-        """The call without effects that can take this call's place; None if none can."""
+        """A call without effects that can replace this call; None if there is none."""
         ...
 
     def shim_mark(self, call: ToolCall) -> str | None:
-        """The mark in a call that looks like a shim."""
+        """The mark in a call that looks like a shim; None if it does not."""
         ...

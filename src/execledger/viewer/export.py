@@ -20,13 +20,13 @@ from typing import IO, NamedTuple
 
 import msgspec
 
-from execledger.agents.codex.recorded import Resolve
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.clean import clean_texts
 from execledger.journal.folder import open_private
 from execledger.redact import redact
 from execledger.runs.find import HINT, find_runs
+from execledger.session.adapter import Resolve
 from execledger.viewer.alignment import compare
 from execledger.viewer.bundle import bundled
 from execledger.viewer.counting import RunLine

@@ -14,12 +14,12 @@ from functools import partial
 
 from msgspec import Struct
 
-from execledger.agents.codex.recorded import Resolve
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.runs.find import find_runs
 from execledger.runs.journals import is_journal
+from execledger.session.adapter import Resolve
 from execledger.viewer.journal_lines import begins_journal, marked
 from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.notes import NO_FILE, Found, Stamp, stamp_of

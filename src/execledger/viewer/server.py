@@ -14,9 +14,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from msgspec import Struct
 
-from execledger.agents.codex.recorded import Resolve
 from execledger.core.policy import Policy
 from execledger.local_server.server import LocalServer
+from execledger.session.adapter import Resolve
 from execledger.viewer.alignment import compare
 from execledger.viewer.filters import CHOICES, Filter
 from execledger.viewer.guard import Refused, add_headers, answered, guarded, packed

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 from typing import BinaryIO
 
-from execledger.agents.codex.recorded import Resolve
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.journal.events import Started
 from execledger.runs.journals import is_journal
 from execledger.runs.replay import new_ledger
+from execledger.session.adapter import Resolve
 from execledger.viewer.counting import Count, Origin, RunLine
 from execledger.viewer.journal_lines import JournalLines, marked
 from execledger.viewer.replaying import told_calls

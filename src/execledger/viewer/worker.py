@@ -18,10 +18,10 @@ from contextlib import suppress
 from functools import partial
 from itertools import groupby
 
-from execledger.agents.codex.recorded import Resolve
-from execledger.cli.runs import shim_resolver
+from execledger.agents.formats import shim_resolver
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.runs.find import Source, find_runs
+from execledger.session.adapter import Resolve
 from execledger.viewer.counting import RunLine
 from execledger.viewer.journal_lines import JournalLines, begins_journal
 from execledger.viewer.notes import (

@@ -10,7 +10,7 @@ from execledger.agents.codex import tools as codex
 from execledger.core.ledger import Ledger
 from execledger.core.lines import Returned, returned
 from execledger.core.understand import classify
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Aside, Call, Observation, Read, Search
 from execledger.vocabulary.decisions import Allow, Shown, Step
 from execledger.vocabulary.records import Category, Effects, Lines

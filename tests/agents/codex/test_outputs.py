@@ -12,7 +12,7 @@ from execledger.agents.codex.outputs import CAPTURED
 from execledger.agents.codex.tools import action_of, observation_of, referenced, remarked
 from execledger.core.lines import returned
 from execledger.core.understand import classify
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import Lines
 

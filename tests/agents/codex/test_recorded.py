@@ -19,7 +19,7 @@ from execledger.errors import UnreadableRun
 from execledger.runs.find import find_runs
 from execledger.runs.recording import ModelCall, Recorded, Run
 from execledger.runs.replay import replay
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Action, Aside, Command, Observation, Patch
 
 Line = dict[str, Any]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execledger.agents.codex.scripts import Script, Shows, read_script
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 
 
 def runs(shows: Shows, **arguments: object) -> Script:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from execledger.agents.codex import tools as codex
 from execledger.core.understand import classify
-from execledger.session.adapter import Adapter
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import Adapter, ToolCall
 from execledger.symbols.steps import edited_symbols
 from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch
 from execledger.vocabulary.records import Category, Effects

@@ -8,7 +8,7 @@ from typing import Any
 from execledger.proxy.dialect import Item, Tokens
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.worker import run_to_end
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 
 DIALECT = Responses()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from tests.support.believer.displays import Line, Piece, Span, split
 
 LONGEST = 500

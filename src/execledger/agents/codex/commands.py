@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.shell.paths import PARENT, resolve
 
 ARGV_TOOLS = ("shell", "container.exec", "local_shell")

@@ -21,6 +21,7 @@ from types import FrameType
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.agents.codex import tools
 from execledger.agents.codex.catalog import direct_tools
 from execledger.agents.codex.config import Route, Version, overridden, route, subcommand
 from execledger.journal.folder import edits_file
@@ -65,7 +66,13 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     with ExitStack() as stack:
         # The port is taken first and served last: a process with one thread can start another safely.
         proxy = Proxy(
-            Settings(upstream=chosen.upstream, rules=rules, edits=edits_file(), pass_through=launch.pass_through)
+            Settings(
+                adapter=tools,
+                upstream=chosen.upstream,
+                rules=rules,
+                edits=edits_file(),
+                pass_through=launch.pass_through,
+            )
         )
         settings = chosen.settings(proxy.url)
         if launch.direct:

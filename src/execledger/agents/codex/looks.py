@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from execledger.agents.codex.commands import arguments
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Aside, Call, Observation, Read, Search
 
 READ, GREP, LIST = "read_file", "grep_files", "list_dir"

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from execledger.agents.codex.commands import COMMAND_TOOLS, arguments, command_of
 from execledger.agents.codex.looks import LOOKS, looked
 from execledger.agents.codex.scripts import SCRIPT_TOOL, Shows, read_script
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Observation
 
 _WAITED = re.compile(

@@ -6,8 +6,7 @@ a bare object about the session, and the items behind it are bare too. A sub-age
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
@@ -17,13 +16,11 @@ from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
 from execledger.runs.instances import instance_of
 from execledger.runs.recording import ModelCall, Recorded, Run
 from execledger.runs.usage import model_call
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import Resolve, ToolCall
 from execledger.vocabulary.actions import Observation
 
 FORMAT = "codex"
 """The name of the format."""
-Resolve: TypeAlias = Callable[[str], ToolCall | None]
-"""From the mark of a shim to the model's own call, which the shim took the place of."""
 
 _WRAPPED = frozenset(("session_meta", "response_item", "turn_context", "event_msg", "compacted", "world_state"))
 _ENDINGS = frozenset(("task_complete", "turn_complete", "turn_aborted"))

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 
 SCRIPT_TOOL = "exec"
 """The custom tool that takes a script."""

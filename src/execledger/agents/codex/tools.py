@@ -17,7 +17,7 @@ from execledger.agents.codex.looks import LOOKS, look_of, note_in, noted
 from execledger.agents.codex.outputs import observation_of, referenced, remarked
 from execledger.agents.codex.requests import asked, cwd_of, task_of
 from execledger.agents.codex.scripts import SCRIPT_TOOL, Script, Shows, read_script
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch
 
 __all__ = [

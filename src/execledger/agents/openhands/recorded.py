@@ -62,11 +62,6 @@ class _Asked(Struct, frozen=True):
 _INSTANCE = Decoder(_Instance)
 
 
-def is_instance(fields: Mapping[str, Raw]) -> bool:
-    """These are the fields of an instance of the evaluation harness."""
-    return "history" in fields and bool(fields.keys() & {"instance_id", "instruction", "metrics"})
-
-
 def read_instance(name: str, data: bytes, fields: Mapping[str, Raw]) -> Run:
     """Read an instance of the evaluation harness."""
     return _run(name, decode_events(name, fields["history"], "history"), decode(name, data, _INSTANCE, ""))

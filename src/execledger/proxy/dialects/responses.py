@@ -16,7 +16,7 @@ from execledger.proxy.history import marks_of
 from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
 from execledger.proxy.worker import LIGHTER, Work
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])

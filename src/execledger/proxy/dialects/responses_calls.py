@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 
 ASKED = {"function_call": "arguments", "custom_tool_call": "input"}
 """The kinds of calls that can be edited, and the field that holds what is asked."""

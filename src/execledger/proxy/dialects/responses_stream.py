@@ -15,7 +15,7 @@ from execledger.proxy.dialect import Propose, Tokens
 from execledger.proxy.dialects.responses_calls import ASKED, WireCall, call_of, editable, put_call
 from execledger.proxy.limits import MAX_CALL, MAX_HELD
 from execledger.proxy.sse import data_of, with_data
-from execledger.session.tool_calls import ToolCall
+from execledger.session.adapter import ToolCall
 
 ENDS = (b"response.completed", b"response.incomplete", b"response.failed")
 """The events that end an answer."""
