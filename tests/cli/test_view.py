@@ -15,8 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from execledger.extras import install_command
-from execledger.viewer.beside import MAX_SECONDS, QUIET_SECONDS, UNSEEN_SECONDS, stays
 from execledger.viewer.browser import can_open
+from execledger.viewer.sidecar import MAX_SECONDS, QUIET_SECONDS, UNSEEN_SECONDS, stays
 from tests.cli.conftest import Execledger
 from tests.viewer.stage import DEMO, PATIENCE, Page, eventually, journal_bytes, shown, told, viewers_ended
 
@@ -108,7 +108,7 @@ def test_without_the_server_the_extra_is_named() -> None:
 BESIDE = """
 import sys
 from pathlib import Path
-from execledger.viewer.beside import start
+from execledger.viewer.sidecar import start
 print(start(Path(sys.argv[1]), browser=False), flush=True)
 sys.stdin.readline()
 """

@@ -49,7 +49,7 @@ def viewers_ended(folder: Path) -> Iterator[None]:
         yield
     finally:
         for number, words in _processes():
-            if "execledger.viewer.beside" in words and str(folder) in words:
+            if "execledger.viewer.sidecar" in words and str(folder) in words:
                 with suppress(ProcessLookupError):
                     os.kill(number, signal.SIGTERM)
 

@@ -18,13 +18,13 @@ from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.local_server.server import LocalServer
-from execledger.viewer.alignment import common, pairs
+from execledger.viewer.compare import common, pairs
 from execledger.viewer.counting import run_id
-from execledger.viewer.guard import POLICY
 from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.live import Pace
 from execledger.viewer.opening import reading_of
 from execledger.viewer.presence import Presence
+from execledger.viewer.responses import POLICY
 from execledger.viewer.server import Settings, Viewer
 from execledger.vocabulary.decisions import Shown
 from tests.journal.runs import plain_step, start

@@ -15,7 +15,7 @@ from execledger.core.observations import ObservationRecord
 from execledger.core.policy import Policy, Preset
 from execledger.journal.events import StepRecorded
 from execledger.runs.replay import replay
-from execledger.viewer.readings import Reading, ReplayReading
+from execledger.viewer.reading import Reading, ReplayReading
 from execledger.viewer.tracks import FileTrack
 from execledger.vocabulary.decisions import Step
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, simulated, told

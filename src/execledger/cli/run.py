@@ -97,7 +97,7 @@ def show(folder: Path | None, *, browser: bool) -> None:
     """
     if folder is None:
         raise LedgerError("--view: found with --journal off, expected journals to view", hint="execledger run --help")
-    from execledger.viewer.beside import start
+    from execledger.viewer.sidecar import start
 
     try:
         # Looked for and not loaded: the agent should not wait for that.

@@ -15,7 +15,7 @@ from execledger.journal.events import Event, StepRecorded, ViewRendered
 from execledger.viewer.counting import Origin
 from execledger.viewer.journal_lines import NO_EVENT, JournalLines, Place, decoded_line, has_end
 from execledger.viewer.model import Telling, Told
-from execledger.viewer.readings import Reading
+from execledger.viewer.reading import Reading
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Step
 

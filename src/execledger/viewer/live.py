@@ -18,7 +18,7 @@ from execledger.viewer.counting import RunLine
 from execledger.viewer.encoding import encoded
 from execledger.viewer.model import News
 from execledger.viewer.opening import NoSuchRun, Opened
-from execledger.viewer.readings import Reading
+from execledger.viewer.reading import Reading
 
 Aside: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Does work on another thread."""

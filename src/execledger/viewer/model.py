@@ -9,8 +9,8 @@ from execledger.core.fingerprint import digest
 from execledger.core.plain import printable
 from execledger.core.policy import Policy
 from execledger.viewer.counting import Count, Origin, RunLine, mark_of
+from execledger.viewer.reasons import in_words
 from execledger.viewer.tracks import FileTrack, Tracks
-from execledger.viewer.words import in_words
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Shown, Step
 

@@ -22,9 +22,9 @@ from execledger.runs.journals import is_journal
 from execledger.session.adapter import Resolve
 from execledger.viewer.journal_lines import begins_journal, marked
 from execledger.viewer.journal_reading import JournalReading
-from execledger.viewer.notes import NO_FILE, Found, Stamp, stamp_of
-from execledger.viewer.readings import Reading, ReplayReading
-from execledger.viewer.shelf import Shelf, lives
+from execledger.viewer.reading import Reading, ReplayReading
+from execledger.viewer.runs import Shelf, lives
+from execledger.viewer.scan import NO_FILE, Found, Stamp, stamp_of
 
 MAX_OPEN, MAX_BYTES = 6, 512_000_000
 """Runs that are kept open, and the sizes of their files together; the one that was asked for last always is."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from execledger.viewer.notes import Counting, Done, Errand, Note, Unread
+from execledger.viewer.scan import Counting, Done, Errand, Note, Unread
 
 COMMAND = (sys.executable, "-P", "-m", "execledger.viewer.worker")
 """The process."""

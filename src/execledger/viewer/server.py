@@ -17,15 +17,15 @@ from msgspec import Struct
 from execledger.core.policy import Policy
 from execledger.local_server.server import LocalServer
 from execledger.session.adapter import Resolve
-from execledger.viewer.alignment import compare
+from execledger.viewer.assets import INDEX, kind_of, page_files
+from execledger.viewer.compare import compare
 from execledger.viewer.filters import CHOICES, Filter
-from execledger.viewer.guard import Refused, add_headers, answered, guarded, packed
 from execledger.viewer.live import Pace, stream
-from execledger.viewer.notes import Errand
 from execledger.viewer.opening import NoSuchRun, Opened, OpenRuns
-from execledger.viewer.pages import INDEX, kind_of, page_files
 from execledger.viewer.presence import Presence
-from execledger.viewer.shelf import SORTABLE, Shelf
+from execledger.viewer.responses import Refused, add_headers, answered, guarded, packed
+from execledger.viewer.runs import SORTABLE, Shelf
+from execledger.viewer.scan import Errand
 
 T = TypeVar("T")
 

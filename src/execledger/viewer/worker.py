@@ -24,7 +24,7 @@ from execledger.runs.find import Source, find_runs
 from execledger.session.adapter import Resolve
 from execledger.viewer.counting import RunLine
 from execledger.viewer.journal_lines import JournalLines, begins_journal
-from execledger.viewer.notes import (
+from execledger.viewer.scan import (
     NO_FILE,
     Begun,
     Counted,

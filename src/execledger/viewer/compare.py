@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from execledger.core.anchor import task_anchor
 from execledger.viewer.counting import RunLine
-from execledger.viewer.readings import Reading
+from execledger.viewer.reading import Reading
 
 TASK_BYTES = 100_000
 """Bytes of a task that are compared."""

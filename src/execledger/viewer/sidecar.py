@@ -1,6 +1,6 @@
 """A viewer beside a running agent: a process of its own, which outlives the agent while somebody looks.
 
-    python -P -m execledger.viewer.beside PARENT SOCKET FOLDER NEWER BROWSER
+    python -P -m execledger.viewer.sidecar PARENT SOCKET FOLDER NEWER BROWSER
 
 The launcher takes the port and starts the process, which costs the agent nothing: whoever asks before the viewer
 answers waits at the port. The launcher may then become the agent: the process id stays, so whoever is its parent when
@@ -39,7 +39,7 @@ def start(folder: Path, *, browser: bool) -> str:
         # Some file systems tell times in whole seconds.
         told = (os.getpid(), taken.fileno(), folder, time.time() - 1, int(browser))
         subprocess.Popen(
-            (sys.executable, "-P", "-m", "execledger.viewer.beside", *map(str, told)),
+            (sys.executable, "-P", "-m", "execledger.viewer.sidecar", *map(str, told)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -7,8 +7,8 @@ from aiohttp.typedefs import Handler
 
 from execledger.errors import LedgerError
 from execledger.local_server.loopback import foreign_origin
+from execledger.viewer.assets import LOCKED
 from execledger.viewer.encoding import encoded
-from execledger.viewer.pages import LOCKED
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from execledger.viewer.counting import RunLine, run_id
 from execledger.viewer.filters import ANY, Filter, choices
-from execledger.viewer.notes import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
+from execledger.viewer.scan import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
 from execledger.viewer.seeking import Seeker
 
 LIVE_SECONDS = 900.0

@@ -16,10 +16,10 @@ import pytest
 from execledger.journal.events import Counts, Ended, Event, FaultCaught
 from execledger.viewer.counting import RunLine, run_id
 from execledger.viewer.filters import Filter
-from execledger.viewer.notes import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
 from execledger.viewer.opening import MAX_OPEN, NoSuchRun, OpenRuns
+from execledger.viewer.runs import LIVE_SECONDS, Shelf
+from execledger.viewer.scan import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
 from execledger.viewer.seeking import Seeker
-from execledger.viewer.shelf import LIVE_SECONDS, Shelf
 from execledger.viewer.worker import Search
 from tests.journal.runs import plain_step, start
 from tests.viewer.stage import DEMO, PATIENCE, journal_bytes, shown, told
@@ -247,7 +247,7 @@ def test_a_path_that_is_gone_is_named(tmp_path: Path) -> None:
 
 DYING = """
 import pickle, sys
-from execledger.viewer.notes import *
+from execledger.viewer.scan import *
 errand = pickle.load(sys.stdin.buffer)
 for note in (Begun(), Counting("evil"))[: None if "evil" not in errand.without else 1]:
     pickle.dump(note, sys.stdout.buffer)
