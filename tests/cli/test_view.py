@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from execledger.extras import install_command
-from execledger.viewer.browser import can_open
+from execledger.viewer.server import can_open
 from execledger.viewer.sidecar import MAX_SECONDS, QUIET_SECONDS, UNSEEN_SECONDS, stays
 from tests.cli.conftest import Execledger
 from tests.viewer.stage import DEMO, PATIENCE, Page, eventually, journal_bytes, shown, told, viewers_ended

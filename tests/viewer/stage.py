@@ -20,8 +20,8 @@ from execledger.core.policy import Policy
 from execledger.journal.codec import encode
 from execledger.journal.events import Event, recorded
 from execledger.viewer.counting import run_id
-from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.live import Pace
+from execledger.viewer.reading import JournalReading
 from execledger.viewer.server import Settings, Viewer
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Shown, Step

@@ -17,7 +17,7 @@ from execledger.runs.replay import new_ledger, replay
 from execledger.runs.tally import Tally
 from execledger.runs.usage import Tokens, provider_total
 from execledger.viewer.counting import Count, Origin, run_id
-from execledger.viewer.opening import reading_of
+from execledger.viewer.runs import reading_of
 from execledger.viewer.tallies import tallied
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from execledger.errors import LedgerError
-from execledger.viewer.assets import page_files
-from execledger.viewer.bundle import BadModule, bundled
+from execledger.viewer.assets import BadModule, bundled, page_files
 from execledger.viewer.counting import run_id
 from execledger.viewer.export import MAX_COMPARED, export, page
 from tests.viewer.stage import DEMO, api, journal_bytes, served, shown, told

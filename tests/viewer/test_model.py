@@ -14,9 +14,8 @@ from execledger.core.govern import RULES
 from execledger.core.policy import Policy, Preset
 from execledger.errors import UnreadableRun
 from execledger.journal.events import Event, StepRecorded, ViewRendered
-from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.model import Columns
-from execledger.viewer.reading import ReplayReading
+from execledger.viewer.reading import JournalReading, ReplayReading
 from execledger.viewer.reasons import REASONS, in_words
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Fingerprint, Nudge, Reuse, Shown, Step

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.viewer.bundle import IMPORT
+from execledger.viewer.assets import IMPORT
 
 PAGE = Path(__file__).parents[2] / "src/execledger/viewer/page"
 MODULES = sorted(PAGE.glob("*.js"))

@@ -15,11 +15,8 @@ import pytest
 
 from execledger.journal.events import Counts, Ended, Event, FaultCaught
 from execledger.viewer.counting import RunLine, run_id
-from execledger.viewer.filters import Filter
-from execledger.viewer.opening import MAX_OPEN, NoSuchRun, OpenRuns
-from execledger.viewer.runs import LIVE_SECONDS, Shelf
-from execledger.viewer.scan import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
-from execledger.viewer.seeking import Seeker
+from execledger.viewer.runs import LIVE_SECONDS, MAX_OPEN, Filter, NoSuchRun, OpenRuns, Shelf
+from execledger.viewer.scan import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Seeker, Unread, stamp_of
 from execledger.viewer.worker import Search
 from tests.journal.runs import plain_step, start
 from tests.viewer.stage import DEMO, PATIENCE, journal_bytes, shown, told

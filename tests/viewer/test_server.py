@@ -20,12 +20,11 @@ from execledger.errors import LedgerError
 from execledger.local_server.server import LocalServer
 from execledger.viewer.compare import common, pairs
 from execledger.viewer.counting import run_id
-from execledger.viewer.journal_reading import JournalReading
 from execledger.viewer.live import Pace
-from execledger.viewer.opening import reading_of
-from execledger.viewer.presence import Presence
+from execledger.viewer.reading import JournalReading
 from execledger.viewer.responses import POLICY
-from execledger.viewer.server import Settings, Viewer
+from execledger.viewer.runs import reading_of
+from execledger.viewer.server import Presence, Settings, Viewer
 from execledger.vocabulary.decisions import Shown
 from tests.journal.runs import plain_step, start
 from tests.support.long_run import write_long_run

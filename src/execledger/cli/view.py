@@ -73,8 +73,7 @@ def write(paths: tuple[str, ...], target: str, policy: Policy | None) -> None:
 def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: bool) -> None:
     """Show runs until told to stop."""
     require_server()
-    from execledger.viewer.browser import open_browser
-    from execledger.viewer.server import Settings, Viewer
+    from execledger.viewer.server import Settings, Viewer, open_browser
 
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

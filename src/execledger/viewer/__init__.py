@@ -1,7 +1,9 @@
-"""The viewer: a page over recorded and running agents, served on loopback or kept in one file.
+"""The viewer: a web page over recorded and running agents, served on loopback or exported to one file.
 
-``tracks`` follows what becomes known of each file while the ledger is folded, ``model`` puts a run into the shape that
-the page reads, ``readings`` and ``journal_reading`` feed it, ``counting`` adds up, ``shelf`` finds and lists runs by
-``tallies`` of them, ``live`` sends what is new, ``server`` answers, ``beside`` stands next to an agent, ``export``
-writes one file. The page itself is in ``page/``.
+``tracks`` keeps what became known of each file, step by step, while the ledger is folded; ``model`` is a run in the
+JSON shape that the page reads, with ``reasons`` for decisions in plain words; ``reading`` reads a journal or replays a
+recorded run into that model; ``counting`` and ``tallies`` add up; ``compare`` aligns two runs. ``runs`` lists, filters
+and opens runs, which a ``worker`` process finds and counts, reached through ``scan``. ``server`` has the routes,
+``responses`` the security headers and JSON, ``live`` the event stream, ``sidecar`` the viewer next to an agent,
+``export`` the single file, ``assets`` the page's own files, which are in ``page/``.
 """

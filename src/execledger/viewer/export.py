@@ -27,15 +27,12 @@ from execledger.journal.folder import open_private
 from execledger.redact import redact
 from execledger.runs.find import HINT, find_runs
 from execledger.session.adapter import Resolve
-from execledger.viewer.assets import INDEX, LOCKED, page_files
-from execledger.viewer.bundle import bundled
+from execledger.viewer.assets import INDEX, LOCKED, bundled, page_files
 from execledger.viewer.compare import compare
 from execledger.viewer.counting import RunLine
-from execledger.viewer.encoding import encoded
-from execledger.viewer.filters import choices
-from execledger.viewer.opening import reading_of
 from execledger.viewer.reading import Reading
-from execledger.viewer.runs import Listing
+from execledger.viewer.responses import encoded
+from execledger.viewer.runs import Listing, choices, reading_of
 
 OUTPUT_LENGTH = 20_000
 """Characters of an output that are kept; there is no server to ask for the rest."""

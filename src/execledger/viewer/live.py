@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from execledger.errors import LedgerError
 from execledger.viewer.counting import RunLine
-from execledger.viewer.encoding import encoded
 from execledger.viewer.model import News
-from execledger.viewer.opening import NoSuchRun, Opened
 from execledger.viewer.reading import Reading
+from execledger.viewer.responses import encoded
+from execledger.viewer.runs import NoSuchRun, Opened
 
 Aside: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Does work on another thread."""

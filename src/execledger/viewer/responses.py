@@ -1,14 +1,16 @@
-"""What keeps strangers out: pages of other sites, names of other machines, and whatever an output would like to do."""
+"""Responses of the viewer's server: JSON bodies, security headers, and the check that refuses foreign requests."""
 
 from __future__ import annotations
 
+import json
+
+import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from execledger.errors import LedgerError
 from execledger.local_server.loopback import foreign_origin
 from execledger.viewer.assets import LOCKED
-from execledger.viewer.encoding import encoded
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -83,3 +85,14 @@ def packed(response: web.Response) -> web.Response:
     if isinstance(response.body, bytes) and len(response.body) > SMALL:
         response.enable_compression()
     return response
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encoded(answer: object) -> bytes:
+    """``answer`` as JSON on one line; a character that is none is escaped, and a browser shows a mark for it."""
+    try:
+        return _ENCODER.encode(answer)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(answer), separators=(",", ":")).encode()

@@ -1,21 +1,93 @@
-"""The runs at some places: listed at once with what is known of them, while another process counts.
+"""The runs in the given files, folders and archives: listed and filtered while a worker counts them, and opened.
 
-What is there is looked at again whenever somebody asks, though not more often than once in a while.
+The list is refreshed when it is requested, at most once a second. ``OpenRuns`` keeps the few runs that were requested
+last. Only runs that the scan has found are opened: an id is looked up there, and no request names a path.
 """
 
 from __future__ import annotations
 
+import io
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.agents.formats import read_run
+from execledger.core.policy import Policy
+from execledger.errors import LedgerError
+from execledger.runs.find import find_runs
+from execledger.runs.journals import is_journal
+from execledger.session.adapter import Resolve
 from execledger.viewer.counting import RunLine, run_id
-from execledger.viewer.filters import ANY, Filter, choices
-from execledger.viewer.scan import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Unread, stamp_of
-from execledger.viewer.seeking import Seeker
+from execledger.viewer.journal_lines import begins_journal, marked
+from execledger.viewer.reading import JournalReading, Reading, ReplayReading
+from execledger.viewer.scan import (
+    NO_FILE,
+    Begun,
+    Counted,
+    Counting,
+    Done,
+    Errand,
+    Found,
+    Listed,
+    Note,
+    Seeker,
+    Stamp,
+    Unread,
+    stamp_of,
+)
+
+CHOICES = ("agent", "model", "task")
+"""The fields of which one value can be chosen."""
+MAX_CHOICES = 200
+"""Values of a field that are offered, those of most runs first."""
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """What is asked for."""
+
+    q: str = ""
+    """Words that all stand in the name, the agent, the model or the task."""
+    agent: str = ""
+    """The agent; "" is any."""
+    model: str = ""
+    """The model; "" is any."""
+    task: str = ""
+    """The task; "" is any."""
+    faults: bool = False
+    """Only runs in which faults of Ledger's own were caught."""
+
+    def takes(self, line: RunLine) -> bool:
+        """The run is one of those that are asked for."""
+        if self.faults and not line.faults:
+            return False
+        if any(getattr(line, name) != chosen for name in CHOICES if (chosen := getattr(self, name))):
+            return False
+        text = f"{line.name} {line.agent} {line.model} {line.task}".lower()
+        return all(word in text for word in self.q.lower().split())
+
+
+ANY = Filter()
+"""All runs."""
+
+
+def choices(lines: Iterable[RunLine]) -> dict[str, list[tuple[str, int]]]:
+    """The values of each field, and how many runs have them."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in CHOICES}
+    for line in lines:
+        for name, counter in counts.items():
+            counter[getattr(line, name)] += 1
+    return {
+        name: sorted(((value, many) for value, many in counter.items() if value), key=lambda one: (-one[1], one[0]))[
+            :MAX_CHOICES
+        ]
+        for name, counter in counts.items()
+    }
+
 
 LIVE_SECONDS = 900.0
 """How long a journal without an end may stay as it is and still be taken for one that grows: commands can be slow."""
@@ -173,3 +245,113 @@ def lives(changed_ns: int, now: float) -> bool:
 def _order(value: str | float | None) -> tuple[str, float]:
     """What is not known comes first, and text is sorted as people do."""
     return (value.casefold(), 0.0) if isinstance(value, str) else ("", -1.0 if value is None else float(value))
+
+
+MAX_OPEN, MAX_BYTES = 6, 512_000_000
+"""Runs that are kept open, and the sizes of their files together; the one that was asked for last always is."""
+
+
+class NoSuchRun(LedgerError):
+    """Nothing that was found has the id that was asked for."""
+
+
+class Gone(NoSuchRun):
+    """What had the id that was asked for is not there any more."""
+
+
+class Opened(Struct):
+    """A run that is kept open."""
+
+    found: Found
+    """Where it is."""
+    reading: Reading
+    """What was read of it."""
+    stamp: Stamp
+    """The state of its file when it was opened."""
+
+    def stands(self) -> bool:
+        """It can be read on: its file is as it was, or a journal that has only grown."""
+        now = stamp_of(self.found.file)
+        if now == self.stamp:
+            return True
+        reading = self.reading
+        if not isinstance(reading, JournalReading) or reading.over:
+            return False
+        return now[2] == self.stamp[2] and now[1] >= reading.offset
+
+    def lives(self) -> bool:
+        """The agent may still be at work: its journal has no end, not even one that is still to be read."""
+        reading = self.reading
+        if not isinstance(reading, JournalReading) or not lives(stamp_of(self.found.file)[0], time.time()):
+            return False
+        try:
+            return not reading.over and not reading.ends()
+        except OSError:
+            return False
+
+
+class OpenRuns:
+    """The runs that were asked for last, the very last one at the end."""
+
+    def __init__(
+        self, shelf: Shelf, policy: Policy | None = None, resolver: Callable[[], Resolve | None] = lambda: None
+    ) -> None:
+        """Runs of ``shelf``, replayed under ``policy``; ``resolver`` makes what knows the calls behind shims."""
+        self._shelf = shelf
+        self._policy = policy
+        self._resolver = resolver
+        self._open: OrderedDict[str, Opened] = OrderedDict()
+        # Guards the two tables. Opening a run can take long: only those wait for it who have asked for that very run.
+        self._lock = threading.Lock()
+        self._doors: dict[str, threading.Lock] = {}
+
+    def get(self, identity: str) -> Opened:
+        """The run with this id; raises ``NoSuchRun`` or ``UnreadableRun``."""
+        with self._lock:
+            door = self._doors.setdefault(identity, threading.Lock())
+        try:
+            with door:
+                return self._get(identity)
+        finally:
+            with self._lock:
+                if not door.locked():
+                    self._doors.pop(identity, None)
+
+    def _get(self, identity: str) -> Opened:
+        found = self._shelf.find(identity)
+        if found is None:
+            raise NoSuchRun("there is no such run here")
+        with self._lock:
+            opened = self._open.pop(identity, None)
+        if opened is None or not opened.stands():
+            opened = self._opened(found)
+        with self._lock:
+            self._open[identity] = opened
+            while len(self._open) > 1 and self._too_much():
+                self._open.popitem(last=False)
+        return opened
+
+    def _too_much(self) -> bool:
+        return len(self._open) > MAX_OPEN or sum(one.stamp[1] for one in self._open.values()) > MAX_BYTES
+
+    def _opened(self, found: Found) -> Opened:
+        stamp = stamp_of(found.file)
+        if stamp == NO_FILE:
+            raise Gone("the file of this run is not there any more")
+        return Opened(found, self._reading(found), stamp)
+
+    def _reading(self, found: Found) -> Reading:
+        if found.file == found.name and self._policy is None and begins_journal(found.file):
+            return JournalReading(found.name, lambda: open(found.file, "rb"))
+        for source in find_runs([found.file]):
+            if source.name == found.name:
+                return reading_of(found.name, source.read(), self._policy, self._resolver())
+        raise Gone("this run is not in its file any more")
+
+
+def reading_of(name: str, data: bytes, policy: Policy | None, resolve: Resolve | None) -> Reading:
+    """A run from its content: a journal as it is, any other run, or under a ``policy`` of one's own, replayed."""
+    text = marked(data)
+    if policy is None and is_journal(text):
+        return JournalReading(name, partial(io.BytesIO, data))
+    return ReplayReading(read_run(name, text, resolve), policy)

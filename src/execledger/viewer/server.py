@@ -1,12 +1,17 @@
-"""The server behind the page: which addresses it has, and what they answer."""
+"""The viewer's HTTP server: its routes, when it was last used, and opening the user's browser."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+import webbrowser
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -19,13 +24,37 @@ from execledger.local_server.server import LocalServer
 from execledger.session.adapter import Resolve
 from execledger.viewer.assets import INDEX, kind_of, page_files
 from execledger.viewer.compare import compare
-from execledger.viewer.filters import CHOICES, Filter
 from execledger.viewer.live import Pace, stream
-from execledger.viewer.opening import NoSuchRun, Opened, OpenRuns
-from execledger.viewer.presence import Presence
 from execledger.viewer.responses import Refused, add_headers, answered, guarded, packed
-from execledger.viewer.runs import SORTABLE, Shelf
+from execledger.viewer.runs import CHOICES, SORTABLE, Filter, NoSuchRun, Opened, OpenRuns, Shelf
 from execledger.viewer.scan import Errand
+
+
+class Presence:
+    """When the server was last asked for something. Asked on one thread, told on any."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nobody has asked yet."""
+        self._clock = clock
+        self._last: float | None = None
+        self._open = 0
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Somebody is being answered; a stream is one answer that takes as long as the page is open."""
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+            self._last = self._clock()
+
+    def quiet(self) -> float | None:
+        """Seconds since somebody was last answered; None if nobody ever was."""
+        if self._open:
+            return 0.0
+        return None if self._last is None else self._clock() - self._last
+
 
 T = TypeVar("T")
 
@@ -228,3 +257,14 @@ def number(request: web.Request, name: str, otherwise: int | None = None) -> int
     if not (text.isascii() and text.isdigit() and len(text) < 12):
         raise Refused(400, f"`{name}` is not a number, expected one from 0 on")
     return int(text)
+
+
+def can_open(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """Whether a browser would have a screen; one that runs in the terminal is in nobody's interest."""
+    return platform == "darwin" or any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+def open_browser(url: str) -> None:
+    """Open the address if that can be seen; a browser may take its time, so nobody waits for it."""
+    if can_open(os.environ):
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -13,7 +13,7 @@ from execledger.runs.replay import new_ledger
 from execledger.session.adapter import Resolve
 from execledger.viewer.counting import Count, Origin, RunLine
 from execledger.viewer.journal_lines import JournalLines, marked
-from execledger.viewer.replaying import told_calls
+from execledger.viewer.reading import told_calls
 
 
 class JournalTally:
