@@ -269,7 +269,7 @@ def main() -> int:
     if chosen.verb == "guarantees":
         return run("tests.support.guarantees.report", *rest)
     if chosen.verb == "screenshots":
-        return run("tests.support.pictures", "docs/images")
+        return run("tests.support.chromium", "docs/images")
     return long_check(corpus) if chosen.long else int(any([test([]), lint()]))
 
 

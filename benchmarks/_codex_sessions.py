@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tests.support.servers.responses_script import call
+from tests.support.servers.responses import call
 
 Json = dict[str, Any]
 CYCLE = "read read search read again read edit read test read".split()

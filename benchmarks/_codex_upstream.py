@@ -12,10 +12,7 @@ import signal
 import sys
 
 from benchmarks._codex_sessions import LONG, MODEL, Plan, proposal
-from tests.support.servers.responses_request import Request
-from tests.support.servers.responses_script import Answer, Script, always, say
-from tests.support.servers.responses_server import ResponsesServer
-from tests.support.servers.responses_stream import PIECE
+from tests.support.servers.responses import PIECE, Answer, Request, ResponsesServer, Script, always, say
 
 PAUSE = 0.005
 """Seconds between two events of a paced answer: less than any model takes."""

@@ -17,8 +17,8 @@ from execledger.proxy.book import Book, Rules
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
-from execledger.testing.model_dialects import Usage
-from tests.support.servers.responses_stream import event_frames
+from execledger.testing.scripted_model import Usage
+from tests.support.servers.responses import event_frames
 
 STREAM = {"content-type": "text/event-stream"}
 

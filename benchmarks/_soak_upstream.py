@@ -17,9 +17,7 @@ from msgspec import Raw
 
 from benchmarks._codex_sessions import Json, Plan, proposal
 from execledger.core.references import MARK
-from tests.support.servers.responses_request import Request
-from tests.support.servers.responses_script import Answer, answer
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import Answer, Request, ResponsesServer, answer
 
 LABEL = re.compile(r"\bs\d{5}(?!\d)")
 VIEW = b"<execution_state>"

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agents.codex import CodexHome
-from tests.support.agents.codex_binary import CURRENT, OLD, NotInstalled, codex, required
+from tests.support.agents.codex import CURRENT, OLD, CodexHome, NotInstalled, codex, required
 
 
 def installed(version: str) -> Path:

@@ -20,9 +20,7 @@ from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
 from execledger.runs.account import RunSummary
 from tests.support.agents.codex import CodexHome, CodexRun, run_codex
-from tests.support.servers.responses_request import Request
-from tests.support.servers.responses_script import Answer, Script, call
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import Answer, Request, ResponsesServer, Script, call
 
 Json = dict[str, Any]
 OPENING = "<execution_state>"

@@ -21,16 +21,14 @@ import pytest
 from msgspec import Raw
 
 from execledger.extras import install_command
-from execledger.testing.model_dialects import Usage
+from execledger.testing.scripted_model import Usage
 from tests.clients import test_mini_launch
 from tests.clients.conftest import crossed
 from tests.clients.stage import INVENTORY, NOT_RUN, RAN, cat, reference, results, shell, view
 from tests.clients.test_mini_launch import Bell, Ended
 from tests.support.agents.codex import CodexHome, codex_command, start_codex
 from tests.support.agents.terminal import END, ENTER, Terminal
-from tests.support.servers.responses_request import Gate, Request
-from tests.support.servers.responses_script import answer, custom, refuse, say, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import Gate, Request, ResponsesServer, answer, custom, refuse, say, turns
 
 pytestmark = pytest.mark.clients
 

@@ -25,10 +25,8 @@ from tests.clients.stage import (
     shell,
     view,
 )
-from tests.support.agents.codex import CodexHome, run_codex, start_codex
-from tests.support.agents.codex_binary import OLD
-from tests.support.servers.responses_request import Gate, Request
-from tests.support.servers.responses_script import SHARED_IDS, answer, by_text, call, say, turns
+from tests.support.agents.codex import OLD, CodexHome, run_codex, start_codex
+from tests.support.servers.responses import SHARED_IDS, Gate, Request, answer, by_text, call, say, turns
 
 pytestmark = pytest.mark.clients
 

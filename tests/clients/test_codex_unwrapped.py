@@ -9,13 +9,22 @@ from typing import Any
 
 import pytest
 
-from execledger.testing.model_dialects import Usage
-from tests.support.agents.codex import CodexHome, Provider, run_codex, start_codex
-from tests.support.agents.codex_binary import OLD
+from execledger.testing.scripted_model import Usage
+from tests.support.agents.codex import OLD, CodexHome, Provider, run_codex, start_codex
 from tests.support.agents.terminal import END, ENTER
-from tests.support.servers.responses_request import Request
-from tests.support.servers.responses_script import SHARED_IDS, answer, by_text, call, custom, refuse, say, tries, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import (
+    SHARED_IDS,
+    Request,
+    ResponsesServer,
+    answer,
+    by_text,
+    call,
+    custom,
+    refuse,
+    say,
+    tries,
+    turns,
+)
 
 pytestmark = pytest.mark.clients
 

@@ -10,7 +10,7 @@ import pytest
 
 from execledger.agents.codex.catalog import direct_tools
 from execledger.agents.registry import CODEX
-from execledger.testing.model_dialects import Usage
+from execledger.testing.scripted_model import Usage
 from tests.clients.conftest import crossed, installed
 from tests.clients.stage import (
     COVERED,
@@ -29,7 +29,7 @@ from tests.clients.stage import (
     view,
 )
 from tests.support.agents.codex import CodexHome, Provider, run_codex, start_codex
-from tests.support.servers.responses_script import answer, call, custom, refuse, say, tries, turns
+from tests.support.servers.responses import answer, call, custom, refuse, say, tries, turns
 
 pytestmark = pytest.mark.clients
 

@@ -17,15 +17,13 @@ from execledger.evaluate.plan import Plan
 from execledger.evaluate.study import Study
 from execledger.runs.prices import load_prices
 from execledger.runs.usage import Tokens
-from execledger.testing.model_server import ModelServer, prompt_parts
-from execledger.testing.prefix_cache import PrefixCache
+from execledger.testing.scripted_model import ModelServer, PrefixCache, prompt_parts
 from tests.support import quick
 from tests.support.agents.codex import CodexHome
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.mini import FORMATS, installed
 from tests.support.agents.swebench import make_instances, write_dataset
-from tests.support.servers.responses_script import call, say, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import ResponsesServer, call, say, turns
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
 pytestmark = pytest.mark.clients

@@ -30,9 +30,7 @@ from tests.support.agents.codex import CodexHome
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.mini import installed
 from tests.support.agents.swebench import make_instances, write_dataset
-from tests.support.servers.responses_request import Request
-from tests.support.servers.responses_script import call, say, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import Request, ResponsesServer, call, say, turns
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
 pytestmark = pytest.mark.clients

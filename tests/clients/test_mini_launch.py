@@ -23,7 +23,7 @@ from execledger.demo.mini import SUBMIT, config_options, console_script, environ
 from execledger.demo.repository import TASK, make_repository
 from execledger.extras import requirement
 from execledger.journal.reader import JournalRun, read_journal, rebuild
-from execledger.testing.model_server import ModelServer, Script
+from execledger.testing.scripted_model import ModelServer, Script
 from tests.support import quick
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.mini import installed, model_options, read_json

@@ -12,9 +12,7 @@ import pytest
 
 from execledger.demo.mini import SUBMIT
 from execledger.demo.repository import TASK, make_repository
-from execledger.testing.model_dialects import Item
-from execledger.testing.model_server import BYTES_PER_TOKEN, ModelServer, Request, Script
-from execledger.testing.prefix_cache import BLOCK
+from execledger.testing.scripted_model import BLOCK, BYTES_PER_TOKEN, Item, ModelServer, Request, Script
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.mini import MiniRun, installed, run_mini, run_swebench
 from tests.support.agents.swebench import make_instances

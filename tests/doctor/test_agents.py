@@ -11,7 +11,7 @@ from execledger.agents.registry import AGENTS, CLAUDE_CODE, CODEX, MINI, Support
 from execledger.doctor import agents
 from execledger.doctor.findings import Finding
 from execledger.extras import requirement
-from tests.support.agents.codex_binary import CURRENT, OLD
+from tests.support.agents.codex import CURRENT, OLD
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,7 +16,7 @@ from execledger.runs.replay import Replayed, new_ledger, replay
 from execledger.runs.usage import Tokens
 from tests.core.stories import text
 from tests.runs.test_replay import READ, run
-from tests.support.record_demo import record
+from tests.support.recorder import record
 
 PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=250_000, written=2_000_000, output=0)})
 """A dollar for a token, a quarter if it was cached, two dollars for writing it to the cache."""

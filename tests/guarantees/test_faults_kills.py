@@ -18,17 +18,15 @@ import pytest
 
 from execledger.demo.repository import TASK, make_repository
 from execledger.journal.reader import JournalRun, read_journal, rebuild
-from execledger.testing.model_server import ModelServer
+from execledger.testing.scripted_model import ModelServer
 from tests.clients.stage import INVENTORY, cat, shell
 from tests.clients.test_codex_launch import DONE, plain
 from tests.clients.test_codex_launch import Started as StartedCodex
 from tests.clients.test_mini_launch import Bell, Started, mini, scripted
 from tests.guarantees.wire import PATIENCE, Client, acting, check_growth
-from tests.support.agents.codex import CodexHome
-from tests.support.agents.codex_binary import CURRENT, cache_folder, codex, required
+from tests.support.agents.codex import CURRENT, CodexHome, cache_folder, codex, required
 from tests.support.agents.mini import installed, mini_command
-from tests.support.servers.responses_script import Script, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import ResponsesServer, Script, turns
 
 EXECLEDGER = (sys.executable, "-m", "execledger")
 Say = Callable[[str], None]

@@ -23,8 +23,7 @@ from execledger.proxy.serve import Proxy, Settings
 from tests.guarantees.wire import Client, acting, check_growth, claims, command_of, printed, views
 from tests.proxy.talk import message
 from tests.support.agents.mini import installed
-from tests.support.servers.responses_request import Request
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import Request, ResponsesServer
 
 MINI = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
 READ, PART = "cat warehouse/inventory.py", "sed -n '5,20p' warehouse/inventory.py"

@@ -18,12 +18,11 @@ from execledger.demo.mini import SUBMIT, environment, run_client
 from execledger.journal import Ended
 from execledger.journal.events import Counts
 from execledger.proxy.serve import Proxy, Settings
-from execledger.testing.model_server import ModelServer
+from execledger.testing.scripted_model import ModelServer
 from tests.guarantees.test_security import BODY, asked
 from tests.journal.runs import plain_step, start, written
 from tests.support.agents.mini import installed, run_mini
-from tests.support.servers.responses_script import call, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import ResponsesServer, call, turns
 
 pytestmark = pytest.mark.guarantee("loopback-only")
 DEMO = Path(__file__).resolve().parents[2] / "src" / "execledger" / "testing" / "demo.traj.json"

@@ -22,14 +22,13 @@ from execledger.proxy.book import Rules
 from execledger.proxy.edits import EditStore
 from execledger.proxy.serve import Proxy, Settings
 from execledger.redact import redact
-from execledger.testing.model_server import ModelServer, Turn
+from execledger.testing.scripted_model import ModelServer, Turn
 from tests.proxy.talk import Talk, message, new_passage, opening
 from tests.proxy.test_sabotage import conversation, sites
 from tests.support.agents.mini import installed, run_mini
 from tests.support.faults.sabotage import Sabotage, sabotaged
 from tests.support.planted import Planted, files_below, planted, remains
-from tests.support.servers.responses_script import call, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import ResponsesServer, call, turns
 
 pytestmark = pytest.mark.guarantee("no-secrets", "pitfall-18")
 FILLER = "".join(f"setting_{number} = {number}  # long enough to be worth a reference\n" for number in range(30))

@@ -24,8 +24,7 @@ from execledger.viewer.counting import run_id
 from execledger.viewer.server import Settings, Viewer
 from tests.journal.runs import plain_step, start, written
 from tests.proxy.talk import opening
-from tests.support.servers.responses_script import call, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import ResponsesServer, call, turns
 
 pytestmark = pytest.mark.guarantee("loopback-only")
 SECRET = "what nobody was given to see"

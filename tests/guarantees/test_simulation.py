@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.simulation.checks import Session
-from tests.support.simulation.sessions import refold
-from tests.support.simulation.siege import besiege
+from tests.support.simulation.sessions import besiege, refold
 
 SHORT, LONG = 2_000, 100_000
 """Steps of the short and of the long form."""

@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.proxy.talk import opening
-from tests.support.servers.responses_request import Request
-from tests.support.servers.responses_script import Answer, Script, call, say, with_ids
+from tests.support.servers.responses import Answer, Request, Script, call, say, with_ids
 
 Json = dict[str, Any]
 PATIENCE = 60.0

@@ -22,8 +22,7 @@ from execledger.errors import LedgerError
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
 from tests.proxy.talk import opening
-from tests.support.servers.responses_script import answer, call, refuse, say, tries, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import ResponsesServer, answer, call, refuse, say, tries, turns
 
 T = TypeVar("T")
 HEADERS = {"authorization": "Bearer secret-key", "session-id": "s", "thread-id": "t", "user-agent": "codex_exec/1.2.3"}

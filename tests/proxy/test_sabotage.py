@@ -20,8 +20,7 @@ from execledger.proxy.edits import EditStore
 from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Json, Talk, message, new_passage, opening, shell
 from tests.support.faults.sabotage import CallSite, call_sites, sabotaged
-from tests.support.servers.responses_script import TYPICAL
-from tests.support.servers.responses_stream import event_frames
+from tests.support.servers.responses import TYPICAL, event_frames
 
 pytestmark = pytest.mark.faults
 DONE = "response.output_item.done"

@@ -23,8 +23,7 @@ from execledger.proxy.serve import Proxy, Settings
 from execledger.proxy.worker import PORTION, Work, Worker, WorkerClosed, run_to_end
 from tests.guarantees.test_load import call_and_result
 from tests.proxy.talk import opening
-from tests.support.servers.responses_script import answer, call, turns
-from tests.support.servers.responses_server import ResponsesServer
+from tests.support.servers.responses import ResponsesServer, answer, call, turns
 
 LONG = 10 * PORTION
 

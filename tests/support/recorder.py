@@ -1,12 +1,19 @@
-"""Records a run of scripted commands in a real shell, in the format of mini-swe-agent v2."""
+"""Records a run of scripted commands in a real shell, in the format of mini-swe-agent v2.
+
+``python -m tests.support.recorder FILE`` records the demo's run anew.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+
+from execledger.demo.repository import COMMANDS, TASK, make_repository
 
 LIMIT = 10_000
 """Characters of output from which on only its head and tail are shown."""
@@ -65,3 +72,16 @@ def record_run(task: str, commands: Iterable[str], folder: Path, cwd: str, *, co
     info = {"config": {**config, "model": {"model_name": "scripted"}}, "mini_version": "scripted"}
     run = {"info": info, "messages": messages, "trajectory_format": "mini-swe-agent-1.1"}
     return json.dumps(run, indent=1).encode()
+
+
+def record() -> bytes:
+    """The demo's run; its folder is made for it and nothing else writes there, so it counts as a container."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve() / "repo"
+        root.mkdir()
+        make_repository(root)
+        return record_run(TASK, COMMANDS, root, "/repo", container=True)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_bytes(record())

@@ -16,7 +16,7 @@ from execledger.journal.events import Event, FaultCaught
 from execledger.viewer.counting import run_id
 from execledger.vocabulary.decisions import Reuse, Shown, Step
 from tests.journal.runs import start
-from tests.support.pictures import take_pictures
+from tests.support.chromium import take_pictures
 from tests.viewer.browsing import TALL, ZOOMED, Tab, joined, opened_tab
 from tests.viewer.stage import DEMO, Page, api, journal_bytes, served, shown, simulated, told
 

@@ -19,7 +19,7 @@ from execledger.demo.mini import LOOPBACK_MODEL, SUBMIT, config_options, console
 from execledger.demo.repository import COMMANDS, TASK, make_repository
 from execledger.journal.reader import Trouble, read_events
 from execledger.runs.net import Balance
-from execledger.testing.model_server import ModelServer
+from execledger.testing.scripted_model import ModelServer
 
 ARMS: dict[str, tuple[str, ...] | None] = {
     "without Ledger": None,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from execledger.demo.mini import LOOPBACK_MODEL, config_options, console_script, environment, run_client
-from execledger.testing.model_server import ModelServer, Request
+from execledger.testing.scripted_model import ModelServer, Request
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.swebench import SPLIT, Instance, write_dataset
 

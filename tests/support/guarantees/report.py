@@ -16,8 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.guarantees.pitfalls import BUGS, PITFALLS
-from tests.support.guarantees.promises import PROMISES, Promise
+from tests.support.guarantees.promises import BUGS, PITFALLS, PROMISES, Promise
 
 PAGE = Path("docs/guarantees.md")
 KEPT = Path(".venv/guarantees.json")

@@ -1,27 +1,45 @@
 """Seeded random sessions over a real folder with a real shell, and the invariants that must hold after each step.
 
-A failing seed is a complete bug report: ``simulate(folder, seed)`` runs the same session again. ``siege`` has longer
-ones, with more writers and everything else that happens to a conversation.
+A failing seed is a complete bug report: ``simulate(folder, seed)`` runs the same session again. ``besiege`` runs
+longer ones: several threads share one ledger; turns hold several calls, run in sequence or in parallel; requests lose
+steps; outputs are cut, commands are stopped; scripts start jobs that write later. In a sealed session all writers are
+the agent's own commands and their jobs; otherwise other processes write as well.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Container
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from execledger.core.batch import Batch
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import complete
 from execledger.vocabulary.actions import Action, Observation
-from execledger.vocabulary.decisions import Reuse
+from execledger.vocabulary.decisions import Decision, Reuse
 from tests.support.recorder import LIMIT
 from tests.support.simulation.checks import Session, check_decision, check_shown, check_view
-from tests.support.simulation.commands import populate, read_command, write_command
+from tests.support.simulation.commands import (
+    FILES,
+    LATER,
+    MORE_FILES,
+    appended,
+    calm_write,
+    hostile_write,
+    populate,
+    populate_more,
+    read_command,
+    restless_command,
+    wild_write,
+    write_command,
+)
 from tests.support.simulation.steady_shell import SteadyShell
-from tests.support.simulation.writers import hostile_write
 
-__all__ = ["TASK", "Session", "observe", "refold", "simulate"]
+__all__ = ["TASK", "Session", "Siege", "besiege", "observe", "refold", "simulate"]
 
 TASK = "<issue>Mend it.</issue>"
 """What every session is asked to do."""
@@ -84,3 +102,129 @@ def refold(session: Session, task: str = TASK) -> Ledger:
     for step in session.steps:
         ledger.record(step)
     return ledger
+
+
+THREADS = ("", "", "", "helper", "scout")
+"""Who acts: the main conversation more often than those that it started."""
+
+
+class Siege:
+    """One session; ``turn`` does the next turn of one of its threads."""
+
+    def __init__(self, folder: Path, later: Path, shell: SteadyShell, seed: int, policy: Policy | None = None) -> None:
+        """A session in ``folder``; ``later`` is where scripts note what their jobs are to write."""
+        self.random = random.Random(seed)
+        self.folder = folder
+        self.session = Session(Ledger(TASK, policy))
+        self.sealed = seed % 3 != 0
+        """Nobody but the agent writes."""
+        self._calm = seed % 3 == 1
+        self._later = later
+        self._shell = shell
+        self._recent: dict[str, list[str]] = {}
+        self._since: dict[str, int] = {}
+        self._due: list[tuple[int, str]] = []
+        # Readers and writers meet more often where there are few files.
+        self._focus = tuple(self.random.sample(FILES[:4], 2))
+        populate_more(folder, self.random)
+
+    def turn(self) -> None:
+        """One model turn: what its view says is checked, then its calls are judged, run, compared and recorded."""
+        random_ = self.random
+        self._others_write()
+        thread = random_.choice(THREADS)
+        visible = self._visible(thread)
+        check_view(self.session, thread, visible, self.folder, sealed=self.sealed)
+        batch = Batch(self.session.ledger, visible, self.sealed)
+        calls: list[tuple[Action, bool, Decision]] = []
+        for _ in range(random_.choice((1, 1, 1, 2, 3))):
+            action = Action(self._propose(thread), str(self.folder), thread=thread)
+            pending = batch.pending
+            calls.append((action, pending, batch.decide(action)))
+        truths = self._run(calls)
+        for at, (action, pending, decision) in enumerate(calls):
+            truth = truths[at]
+            given = None if isinstance(decision, Reuse) else truth
+            step = replace(complete(self.session.ledger, action, decision, given, visible), concurrent=pending)
+            check_shown(self.session, step, truth, visible)
+            self.session.ledger.record(step)
+            self.session.took(step, truth)
+
+    def _run(self, calls: list[tuple[Action, bool, Decision]]) -> list[Observation]:
+        """Run the calls of a turn, now and then side by side; a reuse is held against what stands before the turn."""
+        truths: dict[int, Observation] = {}
+        for at, (action, _, decision) in enumerate(calls):
+            if isinstance(decision, Reuse):
+                truths[at] = observe(action.command, self._shell)
+                check_decision(self.session, action, decision, truths[at], sealed=self.sealed)
+        order = [at for at in range(len(calls)) if at not in truths]
+        if self.random.random() < 0.3:
+            self.random.shuffle(order)
+        for at in order:
+            truths[at] = self._hampered(observe(calls[at][0].command, self._shell))
+        return [truths[at] for at in range(len(calls))]
+
+    def _hampered(self, truth: Observation) -> Observation:
+        """What came back, now and then cut off, or stopped halfway."""
+        chance = self.random.random()
+        if chance < 0.005:
+            return replace(truth, output=truth.output[: len(truth.output) // 2], exit_status=137)
+        if chance < 0.01:
+            return replace(truth, output=truth.output[: len(truth.output) // 2], exit_status=124, timed_out=True)
+        if chance < 0.03 and not truth.truncated:
+            return replace(truth, output=truth.output[: len(truth.output) // 3], truncated=True)
+        return truth
+
+    def _others_write(self) -> None:
+        """Somebody else writes, and so do jobs that scripts have left behind, some steps after these have ended."""
+        if not self.sealed and self.random.random() < 0.3:
+            hostile_write(self.folder, self.random, self._focus)
+        now = len(self.session.steps)
+        for name in self._later.read_text().split():
+            self._due.append((now + self.random.randint(1, 9), name))
+        self._later.write_text("")
+        for due, name in [*self._due]:
+            path = self.folder / name
+            if due <= now:
+                self._due.remove((due, name))
+                if path.is_file():
+                    appended(path, self.random)
+
+    def _visible(self, thread: str) -> Container[int]:
+        """What stands in the request: all since the last compaction, or all but a few results that were blanked."""
+        steps = len(self.session.steps)
+        if self.random.random() < 0.04:
+            self._since[thread] = self.random.randint(self._since.get(thread, 0), steps)
+        since = self._since.get(thread, 0)
+        if self.random.random() < 0.8:
+            return range(since, steps)
+        own = (at for at in range(since, steps) if self.session.steps[at].action.thread == thread)
+        return frozenset(at for at in own if self.random.random() < 0.8)
+
+    def _propose(self, thread: str) -> str:
+        """A repeat of a recent command, a read, or a write."""
+        random_ = self.random
+        recent = self._recent.setdefault(thread, [])
+        choice = random_.random()
+        if recent and choice < 0.45:
+            return random_.choice(recent[-5:])
+        if choice > 0.86:
+            writers = (calm_write,) if self._calm else (calm_write, calm_write, write_command, wild_write, wild_write)
+            return random_.choice(writers)(random_, self._focus if random_.random() < 0.8 else FILES)
+        files = self._focus if random_.random() < 0.6 else MORE_FILES
+        command = restless_command(random_) if choice > 0.82 else read_command(random_, files)
+        recent.append(command)
+        return command
+
+
+def besiege(place: Path, seed: int, length: int = 60, policy: Policy | None = None) -> Session:
+    """Run one session of at least ``length`` steps beneath ``place``; the same seed is the same session again."""
+    with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as name:
+        folder, later = Path(name, "work"), Path(name, "later")
+        folder.mkdir()
+        later.write_text("")
+        with SteadyShell(folder, {LATER: str(later)}) as shell:
+            siege = Siege(folder, later, shell, seed, policy)
+            while len(siege.session.steps) < length:
+                siege.turn()
+            return siege.session

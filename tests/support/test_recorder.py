@@ -10,7 +10,7 @@ import pytest
 from execledger.agents.formats import read_run
 from execledger.demo.recorded import load
 from execledger.runs.recording import Run
-from tests.support.record_demo import record
+from tests.support.recorder import record
 
 
 def steady(run: Run) -> list[tuple[str, str, int | None]]:

@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 import aiohttp
 import pytest
 
-from execledger.testing.model_dialects import Usage
-from tests.support.servers.responses_request import CHECKPOINT, Gate
-from tests.support.servers.responses_script import (
+from execledger.testing.scripted_model import Usage
+from tests.support.servers.responses import (
+    CHECKPOINT,
     SHARED_IDS,
+    UNKNOWN_EVENT,
+    UNKNOWN_FIELD,
     Done,
+    Gate,
+    ResponsesServer,
     always,
     answer,
     by_text,
@@ -26,8 +30,6 @@ from tests.support.servers.responses_script import (
     tries,
     turns,
 )
-from tests.support.servers.responses_server import ResponsesServer
-from tests.support.servers.responses_stream import UNKNOWN_EVENT, UNKNOWN_FIELD
 
 TRIGGER = {"type": "compaction_trigger"}
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from execledger.testing.model_dialects import Item, Usage
-from execledger.testing.model_server import ModelServer, fenced, turns_taken
+from execledger.testing.scripted_model import Item, ModelServer, Usage, fenced, turns_taken
 
 TOOLS = [{"type": "function", "function": {"name": "bash"}}]
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agents.codex_binary import NotInstalled, cache_folder, codex
+from tests.support.agents.codex import NotInstalled, cache_folder, codex
 
 # Notes that it was called, then makes what the package would hold for every machine.
 NPM = """#!/bin/sh
