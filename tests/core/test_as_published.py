@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.batch import Batch
 from execledger.core.policy import Policy, Preset
+from execledger.core.step import propose
 from execledger.vocabulary.actions import Call, Edit, Observation, Patch, Write
 from execledger.vocabulary.decisions import Allow, Nudge, Reuse, Shown, Step
 from tests.core.stories import Story, text
@@ -509,10 +509,9 @@ def test_the_next_attempt_is_not_elided_for_another_rule() -> None:
     story = Story()
     story.do("cat a.py", text(20))
     assert story.do("cat a.py", text(20)).shown.kind == "reference"
-    batch = Batch(story.ledger)
-    batch.decide(story.action("./generate"))
+    writes = propose(story.ledger, story.action("./generate"))
     action = story.action("cat a.py")
-    decision = batch.decide(action)
+    decision = propose(story.ledger, action, pending=writes.pending).decision
     shown = story.ledger.compare(action, decision, Observation(text(20), exit_status=0))
     assert (decision.rule, shown.kind) == ("pending-writes", "full")
 
@@ -565,10 +564,9 @@ def test_a_look_that_follows_an_error_is_not_elided_for_another_rule() -> None:
     story = Story()
     story.do("cat a.py", text(20))
     story.do("python repro.py", TRACEBACK, 1)
-    batch = Batch(story.ledger)
-    batch.decide(story.action("./generate"))
+    writes = propose(story.ledger, story.action("./generate"))
     action = story.action("cat a.py")
-    decision = batch.decide(action)
+    decision = propose(story.ledger, action, pending=writes.pending).decision
     shown = story.ledger.compare(action, decision, Observation(text(20), exit_status=0))
     assert (decision.rule, shown.kind) == ("pending-writes", "full")
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
-from msgspec.structs import replace
 
-from execledger.core.batch import Batch
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
-from execledger.core.step import complete
+from execledger.core.step import propose, settle
 from execledger.vocabulary.actions import Observation
-from execledger.vocabulary.decisions import Allow
 from tests.core.stories import Story, text
 
 TASK = "You work in a repository.\n\n<pr_description>\nThe sum is off by one.\n</pr_description>\n"
@@ -277,15 +274,11 @@ def test_a_read_beside_a_write_of_the_same_turn_is_never_current() -> None:
     """Whichever came first in truth, nobody knows which state the read saw."""
     for commands in (("cat a.py", "echo x >> a.py"), ("echo x >> a.py", "cat a.py"), ("echo x >> b.py", "cat a.py")):
         story = Story(sealed=True)
-        batch = Batch(story.ledger, None, True)
-        pending = []
-        for command in commands:
-            pending.append(batch.pending)
-            batch.decide(story.action(command))
-        for command, beside in zip(commands, pending, strict=True):
+        first = propose(story.ledger, story.action(commands[0]), None, True)
+        second = propose(story.ledger, story.action(commands[1]), None, True, first.pending)
+        for command, proposal in zip(commands, (first, second), strict=True):
             output = Observation(text(9) if command.startswith("cat") else "", exit_status=0)
-            step = complete(story.ledger, story.action(command), Allow("new"), output)
-            story.ledger.record(replace(step, concurrent=beside))
+            settle(story.ledger, proposal, output)
         assert "current" not in story.view().text, commands
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from execledger.core.govern import PENDING_WRITES
 from execledger.core.policy import Policy
-from execledger.core.step import complete
+from execledger.core.step import Proposal, complete, propose, settle
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 from tests.core.stories import Story, text
@@ -77,6 +78,57 @@ def test_a_text_that_was_shown_anyway_is_referred_to_as_shown(policy: Policy) ->
     """Where nothing is elided, every result counts as text that stands there."""
     story = played(policy)
     assert {result.kind for result in story.ledger.results} == {"full"}
+
+
+def test_what_follows_a_possible_write_of_the_same_turn_is_allowed() -> None:
+    """The second read would be reused; behind an edit that has not run yet it is not, and it counts as concurrent."""
+    story = Story(sealed=True)
+    story.do("cat a.py", text(20))
+    read, edit = story.action("cat a.py"), story.action("sed -i 's/x/y/' a.py")
+    alone = propose(story.ledger, read, None, True)
+    first = propose(story.ledger, edit, None, True)
+    second = propose(story.ledger, read, None, True, first.pending)
+    assert (type(alone.decision), alone.suppressed, alone.pending) == (Reuse, True, False)
+    assert (first.decision.rule, first.concurrent, first.may_write, first.pending) == (
+        "modification",
+        False,
+        True,
+        True,
+    )
+    assert second == Proposal(read, PENDING_WRITES, concurrent=True, may_write=False)
+    assert second.pending
+
+
+def test_with_govern_off_no_pending_write_is_named() -> None:
+    """Every action has the decision of the switch; that it runs beside a write is known all the same."""
+    story = Story(policy=Policy(govern=False))
+    proposal = propose(story.ledger, story.action("cat a.py"), pending=True)
+    assert proposal == Proposal(story.action("cat a.py"), Allow("govern-off"), concurrent=True, may_write=False)
+
+
+def test_a_step_is_settled_as_it_was_proposed() -> None:
+    """``settle`` records the step that it returns, and it is concurrent if its proposal is."""
+    story = Story()
+    proposal = propose(story.ledger, story.action("cat a.py"), pending=True)
+    observation = Observation(text(20), exit_status=0)
+    step = settle(story.ledger, proposal, observation)
+    assert (step.decision, step.observation, step.concurrent, len(story.ledger)) == (
+        PENDING_WRITES,
+        observation,
+        True,
+        1,
+    )
+
+
+def test_take_composes_the_two_halves() -> None:
+    """A story, which calls ``take``, comes to the steps and the state that the two halves come to."""
+    taken, halves = Story(sealed=True), Story(sealed=True)
+    for command, output in SESSION:
+        observation = Observation(output, exit_status=0)
+        step = taken.do(command, observation)
+        proposal = propose(halves.ledger, halves.action(command), None, True)
+        assert step == settle(halves.ledger, proposal, None if proposal.suppressed else observation)
+    assert taken.ledger.digest == halves.ledger.digest
 
 
 def test_a_recorded_result_of_a_reuse_is_judged_and_not_shown() -> None:

@@ -118,10 +118,9 @@ def test_the_live_count_is_that_of_the_report() -> None:
     session = Session(Policy(), "", chronicle)
     steps: list[Step] = []
     for command, output in (READ, READ, ("grep -rn value .", "x\n"), READ, READ):
-        (action,) = actions = [Action(command, "/repo")]
-        (decision,) = session.decide(actions, sealed=True)
-        observation = None if session.suppresses(decision) else Observation(output, exit_status=0)
-        steps.append(session.complete(action, decision, observation, range(len(steps))))
+        (proposal,) = session.propose([Action(command, "/repo")], sealed=True)
+        observation = None if proposal.suppressed else Observation(output, exit_status=0)
+        steps.append(session.complete(proposal.action, proposal.decision, observation, range(len(steps))))
         session.record(steps[-1])
     counts = chronicle.summary.counts
     assert {name: getattr(counts, name) for name in COUNTS} == counted(judged(steps, Ledger()))

@@ -16,7 +16,7 @@ from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import Fault
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.step import complete
+from execledger.core.step import complete, propose
 from execledger.errors import LedgerError
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import new_ledger, replay
@@ -128,10 +128,10 @@ def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) 
     then, output = governed.step, asked.observation
     if then.decision.rule in BY_THE_ADAPTER:
         return "not judged again, the adapter decided"
-    decision = ledger.govern(asked.action, visible, governed.sealed)
+    proposal = propose(ledger, asked.action, visible, governed.sealed)
+    decision, suppressed = proposal.decision, proposal.suppressed
     if _essence(decision) != _essence(then.decision):
         return f"otherwise: {_decided(decision)}"
-    suppressed = isinstance(decision, Reuse) and not ledger.policy.shadow
     if not suppressed and output.truncated and output.cut is None:
         return "the same decision; its output is not known well enough to be compared again"
     shown = complete(ledger, asked.action, decision, None if suppressed else output, visible).shown

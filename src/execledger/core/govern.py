@@ -30,6 +30,10 @@ OFF = Allow("govern-off")
 """The decision where govern is switched off."""
 FAULT: Decision = Allow("fault", ("Ledger itself failed at judging it, or is off after faults",))
 """The decision where none could be made."""
+PENDING_WRITES = Allow("pending-writes", ("an earlier action of the same step may write",))
+"""The decision about an action that follows one that may write, in the same model turn."""
+UNFINISHED = Allow("unfinished", ("it was proposed, and no result came back",))
+"""The decision about an action that may have run and whose result never arrived."""
 MAX_FILES = 50
 """Words of a command that are held against the files of an error."""
 TEST_REACH = 40

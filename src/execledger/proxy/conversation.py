@@ -12,10 +12,10 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.batch import UNFINISHED, Batch
 from execledger.core.fingerprint import digest
-from execledger.core.govern import FAULT
+from execledger.core.govern import FAULT, UNFINISHED
 from execledger.core.policy import Preset
+from execledger.core.step import propose
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import Dialect, Request
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
@@ -59,6 +59,8 @@ class _Judged(Struct, frozen=True):
 
     shim: ToolCall | None
     """What takes its place, if it is not to run."""
+    pending: bool
+    """Whether the next call of the same answer follows a possible write."""
 
 
 class Turn(Struct, frozen=True):
@@ -234,48 +236,45 @@ class Conversation:
     def answer(self, turn: Turn, unpack: Decoder | None = None) -> ResponseEditor:
         """An editor for the answer to a request."""
         workspace = self._workspace
-        batch = Batch(workspace.session.ledger, turn.visible)
+        pending = False
 
-        def propose(call_id: str, call: ToolCall) -> ToolCall | None:
-            judge = partial(self._judged, turn, batch, call_id, call)
-            judged = workspace.session.faults.guarded("govern", judge, None)
+        def judge(call_id: str, call: ToolCall) -> ToolCall | None:
+            nonlocal pending
+            ask = partial(self._judged, turn, call_id, call, pending)
+            judged = workspace.session.faults.guarded("govern", ask, None)
+            pending = judged is None or judged.pending
             if judged is None:
                 # It is sent to the client; its effects are unknown.
-                batch.pending = True
                 self.overlook()
                 return None
             return judged.shim
 
-        return ResponseEditor(self._dialect.stream(propose), workspace.session, self.lock, self.overlook, unpack)
+        return ResponseEditor(self._dialect.stream(judge), workspace.session, self.lock, self.overlook, unpack)
 
     def overlook(self) -> None:
         """What the model calls next is not told here: it may be writing until the next turn, and may be lost then."""
         self._workspace.write(self._thread)
         self._workspace.unseen = True
 
-    def _judged(self, turn: Turn, batch: Batch, call_id: str, call: ToolCall) -> _Judged:
+    def _judged(self, turn: Turn, call_id: str, call: ToolCall, pending: bool) -> _Judged:
         """Judge a proposed call, and remember it until its result comes."""
         workspace = self._workspace
         action = self._adapter.action_of(call, turn.cwd, self._thread)
         # Asked for each call: an answer takes its time, and others go on meanwhile.
-        batch.sealed = self._sealed
-        batch.pending = concurrent = batch.pending or workspace.busy(self._thread)
-        decision = batch.decide(action)
-        record = workspace.session.ledger.classify(action)
-        writes = record.may_write
-        if writes:
+        pending = pending or workspace.busy(self._thread)
+        proposal = propose(workspace.session.ledger, action, turn.visible, self._sealed, pending)
+        if proposal.may_write:
             workspace.write(self._thread)
-        suppressed = workspace.session.suppresses(decision)
-        edit = None
-        if suppressed:
+        decision, edit = proposal.decision, None
+        if proposal.suppressed:
             shown = workspace.session.complete(action, decision, None, turn.visible).shown
             edit = self._call_edit(action, decision, shown, call, call_id) if shown.refers_to else None
             if edit is None:
                 # Without a reference to show in its place, after a fault of ours, the call can still be run.
                 decision = NO_SHIM if shown.refers_to else FAULT
         clock = workspace.session.ledger.clock
-        self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, concurrent, writes)
-        return _Judged(None if edit is None else edit.shim)
+        self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, pending, proposal.may_write)
+        return _Judged(None if edit is None else edit.shim, proposal.pending)
 
     def _call_edit(
         self, action: Action, decision: Decision, shown: Shown, call: ToolCall, call_id: str

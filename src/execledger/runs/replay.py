@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from execledger.core.batch import Batch
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, Rereads
-from execledger.core.step import complete
+from execledger.core.step import propose, settle
 from execledger.runs.recording import Recorded, Run
 from execledger.symbols.steps import edited_symbols
 from execledger.vocabulary.actions import Observation
@@ -103,7 +101,7 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
     turn = -1
     since = 0
     compactions = set(run.compactions)
-    batch = Batch(ledger)
+    pending = False
     rereads = Rereads()
     for index, recorded in enumerate(run.steps):
         if index in compactions:
@@ -119,33 +117,18 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
         if recorded.turn != turn:
             turn = recorded.turn
             view = ledger.inform(visible, run.container, recorded.action.thread) if ledger.policy.inform else None
-            batch = Batch(ledger, visible, run.container)
+            pending = False
         # One after the other, each call has seen the results of those before it.
-        batch = batch if run.parallel else Batch(ledger, visible, run.container)
-        yield _call(ledger, index, recorded, visible, batch, view, again)
+        proposal = propose(ledger, recorded.action, visible, run.container, pending and run.parallel)
+        pending = proposal.pending
+        record = ledger.classify(recorded.action)
+        step = settle(ledger, proposal, recorded.observation)
+        yield Replayed(index, recorded, record, proposal.decision, step.shown, again, view)
 
 
 def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
     """An empty ledger for ``run``, under the policy of its own if it has one and no other is given."""
     return Ledger(run.task, policy or run.policy, edited_symbols)
-
-
-def _call(
-    ledger: Ledger,
-    index: int,
-    recorded: Recorded,
-    visible: range,
-    batch: Batch,
-    view: StateView | None,
-    again: Reread | None,
-) -> Replayed:
-    action = recorded.action
-    record = ledger.classify(action)
-    concurrent = batch.pending
-    decision = batch.decide(action)
-    step = replace(complete(ledger, action, decision, recorded.observation, visible), concurrent=concurrent)
-    ledger.record(step)
-    return Replayed(index, recorded, record, decision, step.shown, again, view)
 
 
 def as_recorded(recorded: Recorded) -> Step:

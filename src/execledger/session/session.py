@@ -11,19 +11,17 @@ from collections.abc import Callable, Container, Generator
 from functools import partial
 from typing import TypeVar
 
-from execledger.core.batch import Batch
 from execledger.core.faults import Faults
-from execledger.core.govern import FAULT
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
-from execledger.core.step import as_it_came, complete
+from execledger.core.step import Proposal, complete, propose, suppresses
 from execledger.journal.events import ViewRendered, recorded
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
 from execledger.symbols.steps import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
-from execledger.vocabulary.decisions import Decision, Reuse, Step
+from execledger.vocabulary.decisions import Decision, Step
 
 T = TypeVar("T")
 
@@ -74,21 +72,23 @@ class Session:
             self.chronicle.note(ViewRendered(index=len(self.ledger), text=text, thread=thread))
         return text
 
-    def decide(self, actions: list[Action], sealed: bool, visible: Container[int] | None = None) -> list[Decision]:
-        """One decision per action of a step; what stands behind a possible write of the same step is allowed."""
-        batch = Batch(self.ledger, visible, sealed)
-        return [self.faults.guarded("govern", partial(batch.decide, action), FAULT) for action in actions]
+    def propose(self, actions: list[Action], sealed: bool, visible: Container[int] | None = None) -> list[Proposal]:
+        """Judge the actions of one model turn in order, before any of them runs."""
+        proposals: list[Proposal] = []
+        for action in actions:
+            pending = bool(proposals) and proposals[-1].pending
+            proposals.append(propose(self.ledger, action, visible, sealed, pending))
+        return proposals
 
     def suppresses(self, decision: Decision) -> bool:
-        """The action is not to be run."""
-        return isinstance(decision, Reuse) and not self.policy.shadow
+        """Whether an action with this decision is not to be run."""
+        return suppresses(self.ledger, decision)
 
     def complete(
         self, action: Action, decision: Decision, observation: Observation | None, visible: Container[int]
     ) -> Step:
-        """The completed step, not recorded yet; ``observation`` is None if the action was suppressed."""
-        ask = partial(complete, self.ledger, action, decision, observation, visible)
-        return self.faults.guarded("compare", ask, as_it_came(action, decision, observation))
+        """Return the completed step, not recorded yet; ``observation`` is None if the action was suppressed."""
+        return complete(self.ledger, action, decision, observation, visible)
 
     def record(self, step: Step, turn: int = 0, sealed: bool = False, since: int = 0) -> None:
         """Take a completed step into the ledger and the journal; ``since`` is the first step that stood in view."""

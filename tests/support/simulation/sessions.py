@@ -15,12 +15,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from execledger.core.batch import Batch
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.step import complete
+from execledger.core.step import Proposal, propose, settle
 from execledger.vocabulary.actions import Action, Observation
-from execledger.vocabulary.decisions import Decision, Reuse
 from tests.support.recorder import LIMIT
 from tests.support.simulation.checks import Session, check_decision, check_shown, check_view
 from tests.support.simulation.commands import (
@@ -73,12 +71,11 @@ def simulate(
             command = _propose(random_, recent)
             action = Action(command, str(folder))
             visible = range(since, index)
-            decision = ledger.govern(action, visible, sealed=not hostile)
+            proposal = propose(ledger, action, visible, sealed=not hostile)
             truth = observe(command, shell)
-            check_decision(session, action, decision, truth, sealed=not hostile)
-            step = complete(ledger, action, decision, None if isinstance(decision, Reuse) else truth, visible)
+            check_decision(session, action, proposal.decision, truth, sealed=not hostile)
+            step = settle(ledger, proposal, None if proposal.suppressed else truth)
             check_shown(session, step, truth, visible)
-            ledger.record(step)
             session.took(step, truth)
             check_view(session, "", range(since, index + 1), folder, sealed=not hostile)
     return session
@@ -135,33 +132,28 @@ class Siege:
         thread = random_.choice(THREADS)
         visible = self._visible(thread)
         check_view(self.session, thread, visible, self.folder, sealed=self.sealed)
-        batch = Batch(self.session.ledger, visible, self.sealed)
-        calls: list[tuple[Action, bool, Decision]] = []
+        calls: list[Proposal] = []
         for _ in range(random_.choice((1, 1, 1, 2, 3))):
             action = Action(self._propose(thread), str(self.folder), thread=thread)
-            pending = batch.pending
-            calls.append((action, pending, batch.decide(action)))
-        truths = self._run(calls)
-        for at, (action, pending, decision) in enumerate(calls):
-            truth = truths[at]
-            given = None if isinstance(decision, Reuse) else truth
-            step = replace(complete(self.session.ledger, action, decision, given, visible), concurrent=pending)
+            pending = bool(calls) and calls[-1].pending
+            calls.append(propose(self.session.ledger, action, visible, self.sealed, pending))
+        for proposal, truth in zip(calls, self._run(calls), strict=True):
+            step = settle(self.session.ledger, proposal, None if proposal.suppressed else truth)
             check_shown(self.session, step, truth, visible)
-            self.session.ledger.record(step)
             self.session.took(step, truth)
 
-    def _run(self, calls: list[tuple[Action, bool, Decision]]) -> list[Observation]:
+    def _run(self, calls: list[Proposal]) -> list[Observation]:
         """Run the calls of a turn, now and then side by side; a reuse is held against what stands before the turn."""
         truths: dict[int, Observation] = {}
-        for at, (action, _, decision) in enumerate(calls):
-            if isinstance(decision, Reuse):
-                truths[at] = observe(action.command, self._shell)
-                check_decision(self.session, action, decision, truths[at], sealed=self.sealed)
+        for at, proposal in enumerate(calls):
+            if proposal.suppressed:
+                truths[at] = observe(proposal.action.command, self._shell)
+                check_decision(self.session, proposal.action, proposal.decision, truths[at], sealed=self.sealed)
         order = [at for at in range(len(calls)) if at not in truths]
         if self.random.random() < 0.3:
             self.random.shuffle(order)
         for at in order:
-            truths[at] = self._hampered(observe(calls[at][0].command, self._shell))
+            truths[at] = self._hampered(observe(calls[at].action.command, self._shell))
         return [truths[at] for at in range(len(calls))]
 
     def _hampered(self, truth: Observation) -> Observation:

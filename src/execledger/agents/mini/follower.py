@@ -20,8 +20,8 @@ from execledger.agents.mini.messages import (
     text_of,
 )
 from execledger.agents.mini.standing import Standing
-from execledger.core.batch import UNFINISHED
 from execledger.core.fingerprint import fingerprint
+from execledger.core.govern import UNFINISHED
 from execledger.core.references import NOT_ANSWERED
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Reuse, Shown, Step

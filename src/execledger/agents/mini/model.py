@@ -351,11 +351,9 @@ class LedgerModel:
         if not proposed:
             return message
         actions = [Action(str(one.get("command", "")), self._cwd) for one in proposed]
-        decisions = self._session.decide(actions, self._sealed, self._visible)
-        kept = [
-            one for one, decision in zip(proposed, decisions, strict=True) if not self._session.suppresses(decision)
-        ]
-        note = {"proposed": proposed, "decisions": [msgspec.to_builtins(decision) for decision in decisions]}
+        judged = self._session.propose(actions, self._sealed, self._visible)
+        kept = [one for one, proposal in zip(proposed, judged, strict=True) if not proposal.suppressed]
+        note = {"proposed": proposed, "decisions": [msgspec.to_builtins(proposal.decision) for proposal in judged]}
         self._note = dict(note)
         return {**message, "extra": {**extra, "actions": kept, "ledger": note}}
 
