@@ -14,7 +14,6 @@ from benchmarks._codex_sessions import CodexSession, Plan, proposal
 from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Book, Rules
-from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.testing.scripted_model import Usage
@@ -76,8 +75,8 @@ def _grown(passage: Passage, plan: Plan, number: int, histories: Sequence[int]) 
 def _passage(folder: Path, preset: Preset, *, pass_through: bool = False) -> Passage:
     """The inside of a proxy, with its journals and edits on disk."""
     rules = Rules(policy=Policy(preset=preset), journals=folder / "journals")
-    dialect, store = Responses(), EditStore(folder / "edits")
-    return Passage(Book(rules, dialect, codex, store), dialect, codex, store, pass_through=pass_through)
+    store = EditStore(folder / "edits")
+    return Passage(Book(rules, codex, store), pass_through=pass_through)
 
 
 def _taken(work: Callable[[], object]) -> float:

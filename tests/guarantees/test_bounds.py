@@ -18,8 +18,7 @@ from aiohttp import ClientSession, web
 from execledger.agents.codex import tools as codex
 from execledger.proxy import limits
 from execledger.proxy.content_encoding import decoder, portions
-from execledger.proxy.dialects.responses import Responses
-from execledger.proxy.dialects.responses_stream import ResponsesStream
+from execledger.proxy.dialects.responses import Responses, ResponsesStream
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
 from execledger.proxy.serve import Proxy, Settings
@@ -39,7 +38,7 @@ def bare(shown: list[Json]) -> list[Json]:
 
 @pytest.mark.guarantee("bounded", "append-only")
 @pytest.mark.parametrize(
-    "bound", ["conversation.MAX_ITEMS", "workspace.MAX_STEPS", "workspace.MAX_TAKEN", "responses.MAX_COMMAS"]
+    "bound", ["conversation.MAX_ITEMS", "conversation.MAX_STEPS", "conversation.MAX_TAKEN", "json_split.MAX_COMMAS"]
 )
 def test_beyond_a_bound_the_edits_of_before_still_stand(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that outgrows a bound is shown what it was shown, is judged no more, and meets no fault."""
@@ -48,9 +47,9 @@ def test_beyond_a_bound_the_edits_of_before_still_stand(bound: str, monkeypatch:
     talk.turn(CAT)
     before = bare(talk.sent[-1])
     assert "[Ledger: not run" in json.dumps(before)
-    if bound == "responses.MAX_COMMAS":
+    if bound == "json_split.MAX_COMMAS":
         # What can't even be taken apart passes as it came.
-        monkeypatch.setattr("execledger.proxy.dialects.responses.UNCOUNTED", 0)
+        monkeypatch.setattr("execledger.proxy.json_split.UNCOUNTED", 0)
         before = talk.items
     monkeypatch.setattr(f"execledger.proxy.{bound}", 1)
     shown = talk.request()

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 import zstandard
 
-from execledger.proxy.edits import EditStore
-from execledger.proxy.passage import Passage
 from execledger.proxy.sse import Events, Piece
 from tests.proxy.talk import Json, Talk, new_passage
 from tests.support.faults.mutate import Mutator, watched
@@ -64,7 +62,7 @@ def test_damaged_requests_pass_with_nothing_changed_but_our_edits(preset: str, f
     """A request is sent on as it came, or as the same JSON with our edits in it; and no fault of ours is met."""
     rounds = 10_000 if full else 250
     talk = talked(preset, "cat a.py", "true", "cat a.py", "cat b.py")
-    store = talk.passage._store
+    store = talk.passage.book.store
     good: Json = {"model": "m", "input": talk.items, "stream": True, "tools": [{"type": "local_shell"}], "odd": 1.50}
     mutator, edited, as_it_came = Mutator(81, large=2_000_000 if full else 20_000), 0, 0
     passage = new_passage(store, preset=preset)
@@ -226,10 +224,6 @@ def test_what_was_edited_is_edited_again_by_a_proxy_that_knows_nothing(figure: F
     """A passage with the stored edits and no state shows the same history."""
     talk = talked("paper", "cat a.py", "true", "cat a.py")
     bare = [item for item in talk.sent[-1] if "<execution_state>" not in json.dumps(item)]
-    other = Talk(Passage(new_passage().book, *_parts(talk.passage)), items=talk.items)
+    other = Talk(new_passage(talk.passage.book.store), items=talk.items)
     assert other.request(turn=False) == bare
     figure(f"{len(bare)} items shown again, byte for byte")
-
-
-def _parts(passage: Passage) -> tuple[Any, Any, EditStore]:
-    return passage._dialect, passage._adapter, passage._store

@@ -11,7 +11,6 @@ from typing import Any
 from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Book, Rules
-from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage, Sent
 
@@ -30,7 +29,7 @@ def new_passage(
     """The sessions of one proxy."""
     rules = Rules(policy=Policy(preset=Preset(preset), **policy), sealed=sealed, journals=journals)
     store = store or EditStore(None)
-    return Passage(Book(rules, Responses(), codex, store), Responses(), codex, store)
+    return Passage(Book(rules, codex, store))
 
 
 def message(role: str, text: str) -> Json:

@@ -15,9 +15,8 @@ from aiohttp import ClientSession
 from execledger.agents.codex import tools as codex
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.conversation import Conversation
-from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
-from execledger.proxy.history import Answered, Watched
+from execledger.proxy.history import AnsweredCall, RecordedCall
 from execledger.proxy.passage import Passage
 from execledger.proxy.serve import Proxy, Settings
 from execledger.proxy.worker import PORTION, Work, Worker, WorkerClosed, run_to_end
@@ -157,15 +156,15 @@ class Pause(NamedTuple):
 def pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pause]:
     """Pauses the worker when it first reaches the call ``c30``."""
     paused = Pause(threading.Event(), threading.Event())
-    watch = Conversation._watch
+    watch = Conversation._recorded
 
-    def slow(self: Conversation, answered: Answered) -> Watched:
+    def slow(self: Conversation, answered: AnsweredCall) -> RecordedCall:
         if answered.call_id == "c30" and not paused.reached.is_set():
             paused.reached.set()
             assert paused.free.wait(60)
         return watch(self, answered)
 
-    monkeypatch.setattr(Conversation, "_watch", slow)
+    monkeypatch.setattr(Conversation, "_recorded", slow)
     yield paused
     paused.free.set()
 
@@ -185,7 +184,7 @@ def during(pause: Pause, work: Callable[[Passage], Coroutine[Any, Any, None]]) -
 
     async def main(worker: Worker) -> Passage:
         store = EditStore(None)
-        passage = Passage(Book(Rules(), Responses(), codex, store), Responses(), codex, store, runner=worker)
+        passage = Passage(Book(Rules(), codex, store), runner=worker)
         long = asyncio.ensure_future(passage.sent("POST", "/v1/responses", *long_body(range(40))))
         await asyncio.to_thread(pause.reached.wait, 60)
         working = asyncio.ensure_future(work(passage))

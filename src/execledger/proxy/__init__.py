@@ -1,5 +1,5 @@
 """The model-API proxy: one relay on loopback, one module per wire dialect.
 
-``relay`` passes requests and streams on, ``responses`` reads and edits one dialect, ``history`` and ``edits`` show each
-request's history as it was shown before, ``conversation`` asks the ledger.
+``relay`` forwards requests and streams, ``passage`` edits them, ``dialects`` has the wire formats, ``history`` and
+``edits`` show each request's history as it was shown before, ``conversation`` asks the ledger.
 """

@@ -1,12 +1,14 @@
-"""One agent's conversation under a ledger: what its requests tell, what it is shown, and what it proposes.
+"""One agent's conversation under a ledger, and the workspace that the conversations of a session share.
 
-The history says what was called and answered; the ledger says what that means; edits make the answer stable.
+The history says what was called and answered, the ledger decides, and stored edits keep what the model was shown.
+Writes belong to the workspace, whichever conversation made them; observations belong to the conversation that saw them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from functools import partial
 
 from msgspec import Struct
@@ -17,61 +19,148 @@ from execledger.core.govern import FAULT, UNFINISHED
 from execledger.core.policy import Preset
 from execledger.core.step import propose
 from execledger.proxy.content_encoding import Decoder
-from execledger.proxy.dialect import Dialect, Request
+from execledger.proxy.dialect import Dialect, SplitRequest
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
-from execledger.proxy.history import Answered, History, Watched
-from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT
+from execledger.proxy.history import AnsweredCall, History, RecordedCall
+from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT, MAX_STEPS, MAX_TAKEN, STEP
 from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.worker import Work
-from execledger.proxy.workspace import Workspace
 from execledger.redact import redact
 from execledger.session.adapter import Adapter, ToolCall
+from execledger.session.session import Session
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Decision, Shown, Step
 
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
-"""The decision about a call that is met in a history, answered already."""
+"""The decision about a call that was already answered when it was first met in a history."""
 NO_SHIM = Allow("no-shim", ("nothing without effects can take its place",))
-"""The decision about a call that would be suppressed, if the agent had a call without effects to run instead."""
+"""The decision about a call that would be suppressed, but has no call without effects to run in its place."""
+MANY = 2
+"""Writers that have to be remembered: with so many, each of them has another beside it."""
+
+
+class Workspace:
+    """The ledger of one session, and the steps of its conversations."""
+
+    def __init__(self, session: Session, name: str, writers: set[str]) -> None:
+        """An empty workspace; ``writers``, shared by all workspaces of a proxy, names those that may have written."""
+        self.session = session
+        self.lock = asyncio.Lock()
+        """Held for every use of the session, on the event loop and on the worker thread.
+
+        It is fair: the requests of a session are processed in the order of their arrival.
+        """
+        self._name = name
+        self._writers = writers
+        self.writing: set[str] = set()
+        """The conversations that have an unanswered call that may write."""
+        self.turn = 0
+        """The number of requests so far in which a model was asked to act."""
+        self.unseen = False
+        """Some calls were not seen when they were made: before a pause, through another proxy, or unread."""
+        self.let_go = False
+        """The session was evicted: its later requests belong to another workspace."""
+        self.taken = 0
+        """The characters that its ledger has recorded."""
+        self._steps: dict[tuple[str, str], int] = {}
+        self._sources: dict[str, int] = {}
+        self._chains: list[str] = []
+        self._threads: dict[str, list[int]] = {}
+
+    def write(self, thread: str) -> None:
+        """Note that a conversation was sent a call that may write."""
+        self.writing.add(thread)
+        if len(self._writers) < MANY:
+            self._writers.add(self._name)
+
+    def knows_all(self, thread: str) -> bool:
+        """Whether every command that may have written is known and completed, from the view of ``thread``."""
+        return not (self.unseen or self._writers - {self._name} or self.busy(thread))
+
+    def busy(self, thread: str) -> bool:
+        """Whether another conversation has an unanswered call that may write, or may have one unknown to us."""
+        return self.let_go or bool(self.writing - {thread})
+
+    @property
+    def full(self) -> bool:
+        """Whether it has recorded as much as one session may."""
+        return len(self._chains) >= MAX_STEPS or self.taken >= MAX_TAKEN
+
+    def recorded(self, thread: str, chain: str) -> int | None:
+        """The step of ``thread`` at this point of its history, if it was recorded before."""
+        return self._steps.get((thread, chain))
+
+    def source(self, chain: str) -> int | None:
+        """The first step of any conversation at this point of a history, which forked conversations share."""
+        return self._sources.get(chain)
+
+    def steps_of(self, thread: str, chains: Iterable[str]) -> tuple[int, ...]:
+        """The known steps at these points of a history: the thread's own if it has one, else an inherited one."""
+        found = (self._steps.get((thread, chain), self._sources.get(chain)) for chain in chains)
+        return tuple(step for step in found if step is not None)
+
+    def chains_of(self, steps: Iterable[int]) -> tuple[str, ...]:
+        """The points of the history at which these steps were recorded."""
+        return tuple(self._chains[step] for step in steps)
+
+    def record(self, step: Step, chain: str, sealed: bool, since: int) -> int:
+        """Record a completed step; its number. ``since`` is the first step that was visible."""
+        at = len(self._chains)
+        self.session.record(step, self.turn, sealed, since)
+        self._chains.append(chain)
+        self.taken += STEP + len(step.observation.output)
+        self._steps[step.action.thread, chain] = at
+        self._sources.setdefault(chain, at)
+        self._threads.setdefault(step.action.thread, []).append(at)
+        return at
+
+    def visible(self, thread: str, steps: list[int]) -> Container[int]:
+        """The steps that a request shows; a range if it shows all of the conversation's since some step."""
+        mine = self._threads.get(thread, [])
+        if not steps:
+            return range(len(self._chains), len(self._chains))
+        if steps == mine[-len(steps) :]:
+            return range(steps[0], len(self._chains))
+        return frozenset(steps)
 
 
 class _Proposed(Struct, frozen=True):
-    """A call that was sent to the client, and has no result yet."""
+    """A call that was sent to the client and has no result yet."""
 
     call: ToolCall
     """What the model asked for."""
     cwd: str | None
-    """Where commands started then."""
+    """The working directory at that time."""
     action: Action
-    """What the call would do there; the ledger has understood it already."""
+    """What the call would do there."""
     decision: Decision
-    """What was decided."""
+    """The decision about it."""
     clock: int
-    """How many commands that may write had run by then."""
+    """The ledger's clock at that time."""
     concurrent: bool
-    """Something that may write stood before it in the same turn, or was under way elsewhere."""
+    """A call that may write preceded it in the same turn, or was unanswered elsewhere."""
     writes: bool
     """It may write itself."""
 
 
 class _Judged(Struct, frozen=True):
-    """What becomes of a proposed call."""
+    """The outcome for a proposed call."""
 
     shim: ToolCall | None
-    """What takes its place, if it is not to run."""
+    """The call to run in its place, if it is suppressed."""
     pending: bool
     """Whether the next call of the same answer follows a possible write."""
 
 
 class Turn(Struct, frozen=True):
-    """One request as the model is asked it, and what its answer is judged by."""
+    """One request as the model is asked it, with what is needed to judge the answer."""
 
-    items: list[bytes]
-    """The items, as they are sent on."""
+    leaves: list[bytes]
+    """The leaves to forward."""
     visible: Container[int]
-    """The steps whose results stand in it."""
+    """Steps whose results are part of the request."""
     cwd: str | None
-    """Where the next command starts."""
+    """The working directory of the next command."""
 
 
 class Conversation:
@@ -80,63 +169,65 @@ class Conversation:
     def __init__(
         self, workspace: Workspace, thread: str, dialect: Dialect, adapter: Adapter, store: EditStore, *, sealed: bool
     ) -> None:
-        """A conversation of which nothing is known yet."""
+        """A conversation without a history."""
+        self.dialect = dialect
+        """The wire format of its requests."""
         self._workspace = workspace
         self._thread = thread
-        self._dialect = dialect
         self._adapter = adapter
         self._store = store
         self._may_be_sealed = sealed
         self._history = History(dialect, adapter, store)
         self._proposed: dict[str, _Proposed] = {}
         self.lock = workspace.lock
-        """The session's lock: to be held whenever anything here is called."""
+        """The session's lock, which every method here requires."""
 
     @property
     def _sealed(self) -> bool:
-        """Nothing but this session's own commands can write, and they are all known and done."""
+        """Whether only this session's own commands can write, and all of them are known and completed."""
         return self._may_be_sealed and self._workspace.knows_all(self._thread)
 
-    def continues(self, request: Request) -> bool:
-        """The request begins with everything that is known of this conversation."""
+    def continues(self, request: SplitRequest) -> bool:
+        """Whether the request begins with the whole known history of this conversation."""
         return self._history.continues(request.marks)
 
     # Inform
 
-    def informed(self, request: Request, *, turn: bool, view: bool = True) -> Work[Turn | None]:
-        """The request as the model is to be asked it; None if Ledger is off for this session, or it is too much.
+    def informed(self, request: SplitRequest, *, turn: bool, view: bool = True) -> Work[Turn | None]:
+        """The request as the model is to be asked it; None if Ledger is off for this session, or a limit is exceeded.
 
-        A request that is a ``turn`` of the agent ends with the state view, unless there is to be no ``view``.
+        A ``turn`` of the agent ends with the state view, unless ``view`` is false.
         """
         asking = yield from self._workspace.session.following("inform", self._informed(request, turn, view), None)
         if asking is None:
-            # From here on nobody knows what this session writes.
+            # From here on the writes of this session are unknown.
             self.overlook()
         return asking
 
-    def _informed(self, request: Request, turn: bool, view: bool) -> Work[Turn | None]:
+    def _informed(self, request: SplitRequest, turn: bool, view: bool) -> Work[Turn | None]:
         """The history as the model is to be shown it, with the state view at its end."""
         workspace = self._workspace
-        if len(request.items) > MAX_ITEMS or workspace.full:
+        if len(request.leaves) > MAX_ITEMS or workspace.full:
             return None
-        reach = self._history.reach(request.items, request.marks, MAX_NEW)
-        if reach < len(request.items):
-            # The model is shown all of it now, so that nothing in it is to be shown otherwise later.
+        reach = self._history.reach(request.leaves, request.marks, MAX_NEW)
+        if reach < len(request.leaves):
+            # The model sees all of it now, so that no part of it may be edited later.
             self._proposed.clear()
-            yield from self._history.following(request.items[:reach], request.marks[:reach], self._watch, turn=False)
+            known = request.leaves[:reach], request.marks[:reach]
+            yield from self._history.following(*known, self._recorded, turn=False)
             return None
-        items = yield from self._history.following(request.items, request.marks, self._watch, turn=turn)
+        leaves = yield from self._history.following(request.leaves, request.marks, self._recorded, turn=turn)
         if turn:
             self._give_up()
             workspace.turn += 1
         visible = workspace.visible(self._thread, self._history.steps)
         if turn and view:
             text = workspace.session.view(self._sealed, visible, self._thread)
-            items = [*items, self._dialect.tail(text)] if text else items
-        return Turn(items, visible, self._history.cwd)
+            leaves = [*leaves, self.dialect.view_leaf(text)] if text else leaves
+        return Turn(leaves, visible, self._history.cwd)
 
     def _give_up(self) -> None:
-        """What was proposed before and has no result by now never gets one; it may have run all the same."""
+        """Record calls that were proposed before and are still unanswered as unfinished: they may have run."""
         left, self._proposed = self._proposed, {}
         workspace = self._workspace
         workspace.writing.discard(self._thread)
@@ -147,12 +238,12 @@ class Conversation:
 
     # Compare and record
 
-    def _watch(self, answered: Answered) -> Watched:
-        """A call and its result have come up: record them, and settle how the result is shown."""
+    def _recorded(self, answered: AnsweredCall) -> RecordedCall:
+        """Record an answered call, and decide how its result is shown."""
         workspace = self._workspace
         step = workspace.recorded(self._thread, answered.chain)
         if step is not None:
-            return Watched(step)
+            return RecordedCall(step)
         proposed = self._proposed.pop(answered.call_id, None)
         if proposed is not None and proposed.call != answered.call:
             proposed = None
@@ -160,24 +251,24 @@ class Conversation:
             action = proposed.action
         else:
             action = self._adapter.action_of(answered.call, answered.cwd, self._thread)
-        # Who saw it proposed here did not inherit it, whatever another thread has been through.
+        # A call that was proposed here is not inherited, even if another thread made the same.
         source = workspace.source(answered.chain) if proposed is None else None
         completed, edit = self._completed(answered, action, proposed)
         if proposed is None and source is None:
-            # What else was done meanwhile, and may still be at it, nobody has told us.
+            # Other calls may have been made meanwhile, and may still be running.
             workspace.unseen = True
         completed = replace(completed, concurrent=self._concurrent(answered, proposed), inherits=source)
-        return Watched(workspace.record(completed, answered.chain, self._sealed, self._since), edit)
+        return RecordedCall(workspace.record(completed, answered.chain, self._sealed, self._since), edit)
 
     @property
     def _since(self) -> int:
-        """The first step that stands in view."""
+        """The first visible step."""
         return self._history.steps[0] if self._history.steps else len(self._workspace.session.ledger)
 
     def _completed(
-        self, answered: Answered, action: Action, proposed: _Proposed | None
+        self, answered: AnsweredCall, action: Action, proposed: _Proposed | None
     ) -> tuple[Step, ResultEdit | None]:
-        """The step; how it is shown comes from its edit, or from comparing it with what is visible."""
+        """The step, shown as its stored edit says, or else as the comparison with visible results says."""
         parts, edit = answered.parts, answered.edit
         known = parts is not None and sum(map(len, parts)) <= MAX_RESULT
         observation = Observation(truncated=True)
@@ -188,12 +279,12 @@ class Conversation:
         decision = proposed.decision if proposed is not None else UNSEEN
         full = Step(action, decision, observation, Shown("full"))
         if not known or not answered.fresh or proposed is None:
-            # A result is judged once, by whoever saw it proposed: all others show it as they find it.
+            # A result is judged once, by the conversation that saw it proposed; all others show it unchanged.
             return full, None
         return self._judged_result(answered, full)
 
     def _edited(self, action: Action, observation: Observation, edit: Edit) -> Step:
-        """The step that an edit tells of: what it refers to has other numbers in every ledger."""
+        """The step of a stored edit; its targets are translated into the step numbers of this ledger."""
         targets = self._workspace.steps_of(self._thread, edit.targets)
         shown = Shown("reference", edit.reference) if isinstance(edit, CallEdit) else edit.shown
         output = shown.text if shown.kind == "reference" else observation.output
@@ -204,8 +295,8 @@ class Conversation:
         shown = replace(shown, refers_to=targets, lines=lines)
         return Step(action, decision, replace(observation, output=output, failed=failed), shown)
 
-    def _judged_result(self, answered: Answered, full: Step) -> tuple[Step, ResultEdit | None]:
-        """A result that the model has not seen: the step, and the edit that shows it, kept before anybody sees it."""
+    def _judged_result(self, answered: AnsweredCall, full: Step) -> tuple[Step, ResultEdit | None]:
+        """The step of a result that the model has not seen, and its edit, which is stored before it is sent."""
         workspace = self._workspace
         visible = workspace.visible(self._thread, self._history.steps)
         step = workspace.session.complete(full.action, full.decision, full.observation, visible)
@@ -214,27 +305,27 @@ class Conversation:
             return step, None
         targets = workspace.chains_of(shown.refers_to)
         edit = ResultEdit(answered.chain, step.decision, replace(shown, refers_to=(), compared_to=()), targets)
-        # Edits are kept for ever, and nothing secret is.
+        # Edits are stored for good, secrets never are.
         kept = self._store.add(edit) if redact(shown.text) == shown.text else None
         if kept == edit:
             return step, edit
         if isinstance(kept, ResultEdit):
-            # The same session goes on elsewhere, and its model was shown this very result before.
+            # The same session was continued elsewhere, and its model was already shown this result.
             return self._edited(full.action, full.observation, kept), kept
         return replace(full, shown=replace(shown, kind="full", text="", refers_to=(), lines=(), end=None)), None
 
-    def _concurrent(self, answered: Answered, proposed: _Proposed | None) -> bool:
-        """Something that may write may have run beside it, or behind it, without our knowing."""
+    def _concurrent(self, answered: AnsweredCall, proposed: _Proposed | None) -> bool:
+        """Whether an unknown command that may write may have run beside it or after it."""
         if proposed is not None:
             return proposed.concurrent or proposed.clock != self._workspace.session.ledger.clock
-        # What was not seen to happen proves nothing; the published rules take a recorded history as it stands.
+        # A call that was not seen when it was made proves nothing; the published rules trust a recorded history.
         verified = self._workspace.session.policy.preset is Preset.VERIFIED
         return verified or not answered.alone or self._workspace.turn > 0
 
     # Govern
 
-    def answer(self, turn: Turn, unpack: Decoder | None = None) -> ResponseEditor:
-        """An editor for the answer to a request."""
+    def answer(self, turn: Turn, decoder: Decoder | None = None) -> ResponseEditor:
+        """An editor for the streamed answer to a request, whose content encoding ``decoder`` undoes."""
         workspace = self._workspace
         pending = False
 
@@ -249,18 +340,18 @@ class Conversation:
                 return None
             return judged.shim
 
-        return ResponseEditor(self._dialect.stream(judge), workspace.session, self.lock, self.overlook, unpack)
+        return ResponseEditor(self.dialect.stream(judge), workspace.session, self.lock, self.overlook, decoder)
 
     def overlook(self) -> None:
-        """What the model calls next is not told here: it may be writing until the next turn, and may be lost then."""
+        """Note that the next calls of the model are unknown: they may write until the next turn, and stay unseen."""
         self._workspace.write(self._thread)
         self._workspace.unseen = True
 
     def _judged(self, turn: Turn, call_id: str, call: ToolCall, pending: bool) -> _Judged:
-        """Judge a proposed call, and remember it until its result comes."""
+        """Judge a proposed call, and keep it until its result arrives."""
         workspace = self._workspace
         action = self._adapter.action_of(call, turn.cwd, self._thread)
-        # Asked for each call: an answer takes its time, and others go on meanwhile.
+        # Evaluated for each call: other conversations go on while an answer is streamed.
         pending = pending or workspace.busy(self._thread)
         proposal = propose(workspace.session.ledger, action, turn.visible, self._sealed, pending)
         if proposal.may_write:
@@ -270,7 +361,7 @@ class Conversation:
             shown = workspace.session.complete(action, decision, None, turn.visible).shown
             edit = self._call_edit(action, decision, shown, call, call_id) if shown.refers_to else None
             if edit is None:
-                # Without a reference to show in its place, after a fault of ours, the call can still be run.
+                # Without a reference to show in its place, after an internal fault, the call can still be run.
                 decision = NO_SHIM if shown.refers_to else FAULT
         clock = workspace.session.ledger.clock
         self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, pending, proposal.may_write)
@@ -279,7 +370,7 @@ class Conversation:
     def _call_edit(
         self, action: Action, decision: Decision, shown: Shown, call: ToolCall, call_id: str
     ) -> CallEdit | None:
-        """The edit that keeps a call from running; kept before the client hears of it."""
+        """The edit that suppresses a call, stored before the shim is sent to the client; None if it can't be made."""
         mark = secrets.token_hex(8)
         words = f"Instead of {action.command}. Its output still stands above, unchanged."
         shim = self._adapter.shim_of(call, mark, words)

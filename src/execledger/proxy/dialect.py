@@ -1,6 +1,14 @@
-"""What every wire dialect can do: split a request into items, read and edit an item, edit the calls of a stream.
+"""The interface of a wire dialect: the format in which a client sends a conversation to a model's API.
 
-Items are byte strings until somebody has to look inside, so that a long history costs one pass over its bytes.
+A request is a frame around leaves. A leaf is one text block, tool call or tool result. The frame is everything around
+the leaves: message boundaries, cache breakpoints, signatures, tool definitions, sampling parameters. ``split``
+separates the two, and ``joined`` puts leaves back into the frame, which is otherwise unchanged.
+
+The bytes of a leaf are the dialect's own. They hold what its content depends on, the role of its message included, and
+nothing of the frame: a leaf has the same bytes in every request that repeats it, whatever moves around it. Leaves stay
+byte strings until their content is needed, so that a long history costs one pass over its bytes.
+
+A dialect is one module in ``dialects/`` and one line in its table ``DIALECTS``.
 """
 
 from __future__ import annotations
@@ -13,25 +21,25 @@ from msgspec import Struct
 from execledger.proxy.worker import Work
 from execledger.session.adapter import ToolCall
 
-Kind: TypeAlias = Literal["call", "result", "model", "user", "context"]
-"""A tool call, its result, something else that the model made, words of the user, anything else."""
+LeafKind: TypeAlias = Literal["call", "result", "model", "user", "context"]
+"""A tool call, its result, other output of the model, text of the user, anything else."""
 Propose: TypeAlias = Callable[[str, ToolCall], ToolCall | None]
-"""Asked about each proposed call, by its id: the call that takes its place, or None to leave it."""
+"""Judges a proposed call, given its id: returns the call to put in its place, or None to forward it unchanged."""
 
 
-class Item(Struct, frozen=True):
-    """One item of a conversation, as far as Ledger cares."""
+class Leaf(Struct, frozen=True):
+    """The content of one leaf, in the same shape for all dialects."""
 
-    kind: Kind
+    kind: LeafKind
     """What it is."""
     call_id: str = ""
-    """Which call it is or answers."""
+    """The id of the call that it is or answers; "" in dialects whose calls may have none."""
     call: ToolCall | None = None
-    """The call."""
+    """The call, if it is one."""
     parts: tuple[str, ...] | None = None
-    """The result's text; None if it holds anything else than text."""
+    """The text parts of a result; None if it contains anything else, such as an image."""
     text: str = ""
-    """The words of the user or of the context."""
+    """The text of the user or of the context."""
 
 
 class Tokens(Struct, frozen=True):
@@ -45,85 +53,94 @@ class Tokens(Struct, frozen=True):
     """Tokens of output."""
 
 
-class Request(Protocol):
-    """One request, split."""
+class SplitRequest(Protocol):
+    """One request, split into its frame and its leaves."""
 
     body: bytes
-    """Its own bytes."""
-    items: Sequence[bytes]
-    """The conversation, item by item, each as its own JSON text."""
+    """The bytes of the request, decoded."""
+    leaves: Sequence[bytes]
+    """The leaves of the conversation in their order."""
 
     @property
     def marks(self) -> Sequence[int]:
-        """The hash of each item, by which it is known again."""
+        """The hash of each leaf, see ``marks_of``."""
         ...
 
     @property
     def offers_tools(self) -> bool:
-        """The model may call tools; a request for a summary or a title offers none."""
+        """Whether the model may call tools; requests for a summary or a title offer none."""
         ...
 
     @property
     def cache_key(self) -> str:
-        """What the client wants the prompt to be cached under; "" if it does not say."""
+        """The key under which the client asks for the prompt to be cached; "" without one."""
         ...
 
-    def field(self, name: str) -> str:
-        """A field of the request that is a text; "" if it is not there."""
+    @property
+    def model(self) -> str:
+        """The name of the requested model; "" if the request has none."""
         ...
 
-    def joined(self, items: Sequence[bytes]) -> bytes:
-        """The request with these items in place of its own; everything else is as it came."""
+    def joined(self, leaves: Sequence[bytes]) -> bytes:
+        """The body with these leaves in place of its own, and the frame unchanged.
+
+        A leaf beyond the request's own is a state view, and goes to the end of the conversation.
+        """
         ...
 
 
-class CallStream(Protocol):
-    """The events of one answer on their way to the client; only those of a proposed call are held."""
+class StreamEditor(Protocol):
+    """Edits the events of one streamed answer; only the events of incomplete calls are held back."""
 
     tokens: Tokens | None
-    """What the answer took, once it is complete."""
+    """The usage of the answer, once it is known."""
 
     def feed(self, event: bytes) -> bytes:
-        """What may be sent on now."""
+        """The bytes to forward after the next event."""
         ...
 
     def skip(self, piece: bytes) -> bytes:
-        """What is sent on for a piece of an event that is too long to be read."""
+        """The bytes to forward after a piece of an event that is too long to be read."""
         ...
 
     def end(self) -> bytes:
-        """What was still held when the stream ended, as it came."""
+        """The events that are still held when the stream ends, unchanged."""
         ...
 
 
 class Dialect(Protocol):
     """One wire format."""
 
-    turns: str
-    """How the path ends where a model is asked to act."""
     paths: tuple[str, ...]
-    """How the paths end whose requests hold a conversation."""
+    """Endings of the request paths whose bodies hold a conversation."""
+    turn_paths: tuple[str, ...]
+    """Those of them at which the model may propose tool calls."""
 
-    def split(self, body: bytes) -> Work[Request | None]:
-        """The request; None if it is of a shape that is passed on untouched."""
+    def split(self, path: str, body: bytes) -> Work[SplitRequest | None]:
+        """The request, split; None if its shape is not supported, and it is to be forwarded unchanged."""
         ...
 
-    def item(self, raw: bytes) -> Item:
-        """Read one item."""
+    def leaf(self, raw: bytes) -> Leaf:
+        """The content of a leaf; one that can't be read is context."""
         ...
 
     def with_call(self, raw: bytes, call: ToolCall) -> bytes:
-        """The item with another call in it."""
+        """The leaf of a call, with another call of the same tool in it."""
         ...
 
     def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
-        """The item with another result in it."""
+        """The leaf of a result, with other text parts in it."""
         ...
 
-    def tail(self, text: str) -> bytes:
-        """The item that carries a state view."""
+    def view_leaf(self, text: str) -> bytes:
+        """A new leaf that carries a state view."""
         ...
 
-    def stream(self, propose: Propose) -> CallStream:
-        """An editor for the events of one answer."""
+    def stream(self, propose: Propose) -> StreamEditor:
+        """An editor for one streamed answer that asks ``propose`` about every complete call."""
         ...
+
+
+def marks_of(leaves: Sequence[bytes]) -> list[int]:
+    """The hash of each leaf's bytes, for comparisons within this process: Python keys it anew for each."""
+    return [hash(bytes(raw)) for raw in leaves]

@@ -1,8 +1,7 @@
-"""One conversation's history, as its requests repeat it, with the stored edits applied.
+"""The history of one conversation, matched from request to request, with the stored edits applied.
 
-Every request brings the whole history again. What was there before is recognised by its hash, item by item; only what
-is new is looked into. Without ``watch`` this is the shortest way to show the model what it was shown before: it needs
-the stored edits and nothing else.
+Every request repeats the whole history. Known leaves are recognised by their hash; only new ones are read. Without
+``on_answered`` this is the shortest way to show the model what it was shown before: it needs only the stored edits.
 """
 
 from __future__ import annotations
@@ -10,80 +9,81 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from execledger.core.fingerprint import digest
 from execledger.core.references import NOT_ANSWERED
-from execledger.proxy.dialect import Dialect, Item
+from execledger.proxy.dialect import Dialect, Leaf, marks_of
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.worker import LIGHTER, Work, run_to_end
 from execledger.session.adapter import Adapter, ToolCall
 
 
-class Answered(Struct, frozen=True):
+class AnsweredCall(Struct, frozen=True):
     """A call and its result, met in a history for the first time."""
 
     call_id: str
-    """Which call it is."""
+    """The id of the call."""
     call: ToolCall
     """What the model asked for."""
     parts: tuple[str, ...] | None
-    """What the client answered; None if that is not only text."""
+    """The text parts of the client's result; None if it contains anything else."""
     chain: str
-    """Everything called and answered up to here."""
+    """The hash of every call and result up to this one."""
     cwd: str | None
-    """Where commands started."""
+    """The working directory of the call."""
     fresh: bool
     """The model has not seen the result yet."""
     alone: bool
     """No other call was made in the same turn."""
     edit: Edit | None
-    """How it is shown, if that is settled already."""
+    """The stored edit of the result, if it has one."""
 
 
-class Watched(Struct, frozen=True):
-    """What became of an answered call."""
+class RecordedCall(Struct, frozen=True):
+    """The step that was recorded for an answered call."""
 
     step: int | None = None
-    """The step that the ledger has for it."""
+    """The number of the step in the ledger."""
     edit: ResultEdit | None = None
-    """How it is shown, if that was settled just now."""
+    """The edit of the result, if one was made now."""
 
 
-Watch = Callable[[Answered], Watched]
-"""Told of each answered call, in order."""
+OnAnswered: TypeAlias = Callable[[AnsweredCall], RecordedCall]
+"""Called for each answered call that is new, in order."""
 
 
 class _Known(Struct):
-    """An item that was taken in."""
+    """A leaf that was read."""
 
     mark: int
-    """The hash of its bytes as the client sends them: keyed by Python for this process, and compared within it."""
+    """The hash of its bytes as the client sends them."""
     chain: str
-    """Everything called and answered up to it."""
+    """The hash of every call and result up to it."""
     cwd: str | None
-    """Where commands start behind it."""
+    """The working directory after it."""
     edited: bytes | None = None
-    """Its bytes as the model is shown them, if they are others."""
+    """Its bytes as the model is shown them, if they differ."""
     call_id: str = ""
-    """Which call it is."""
+    """The id of the call, if it is one."""
     call: ToolCall | None = None
-    """What the model asked for."""
+    """What the model asked for, if it is a call."""
     open: bool = False
-    """It is a call without a result so far."""
+    """It is a call that has no result yet."""
     answers: _Known | None = None
     """The call that it is the result of."""
     edit: CallEdit | None = None
-    """The call is a shim: its edit."""
+    """The edit of the call, if it is a shim."""
     step: int | None = None
-    """The step that the ledger has for it."""
+    """The number of its step in the ledger."""
     at: int = 0
-    """Which item it is."""
+    """Its position."""
 
 
 class History:
-    """One conversation, followed from request to request."""
+    """One conversation, matched from request to request."""
 
     def __init__(self, dialect: Dialect, adapter: Adapter, store: EditStore) -> None:
         """An empty history."""
@@ -91,51 +91,51 @@ class History:
         self._adapter = adapter
         self._store = store
         self._known: list[_Known] = []
-        # Both are found without going through the history: a request may hold a hundred thousand items.
+        # Both indexes avoid a search through the history: a request may hold a hundred thousand leaves.
         self._open: dict[str, list[deque[_Known]]] = {}
-        """Calls without a result, by their id: those of each turn in their order, and the last turn last."""
+        """Calls without a result by their id: those of each turn in their order, the last turn at the end."""
         self._turn = 0
-        """Where the calls of the last turn begin."""
+        """The position of the first call of the last turn."""
         self._chains: set[str] = set()
-        """Every point of the history."""
+        """The chain of every leaf."""
         self.steps: list[int] = []
-        """The steps whose results stand in the last request, in its order."""
+        """Steps whose results are part of the last request, in its order."""
 
     @property
     def cwd(self) -> str | None:
-        """Where the next command starts."""
+        """The working directory of the next command."""
         return self._known[-1].cwd if self._known else None
 
     @property
     def chain(self) -> str:
-        """Everything called and answered so far."""
+        """The hash of every call and result so far."""
         return self._known[-1].chain if self._known else ""
 
     def continues(self, marks: Sequence[int]) -> bool:
-        """Items with these marks begin with everything that is known."""
+        """Whether leaves with these marks begin with the whole known history."""
         known = len(self._known)
         if not known or len(marks) < known:
             return not known
-        # The last one first: it tells nearly always, and the others take their time.
+        # The last one first: it nearly always decides, and comparing all of them takes long.
         return marks[known - 1] == self._known[-1].mark and self._common(marks) == known
 
-    def reach(self, items: Sequence[bytes], marks: Sequence[int], most: int) -> int:
-        """How many of the items can be followed with at most so many new bytes; one that is new in any case."""
+    def reach(self, leaves: Sequence[bytes], marks: Sequence[int], most: int) -> int:
+        """How many leaves can be followed with at most ``most`` new bytes; at least one that is new."""
         at = self._common(marks)
         left = most
-        while at < len(items) and (left == most or len(items[at]) <= left):
-            left -= len(items[at])
+        while at < len(leaves) and (left == most or len(leaves[at]) <= left):
+            left -= len(leaves[at])
             at += 1
         return at
 
-    def follow(self, items: Sequence[bytes]) -> list[bytes]:
-        """The items as the model is to be shown them, all at once."""
-        return run_to_end(self.following(items, marks_of(items)))
+    def follow(self, leaves: Sequence[bytes]) -> list[bytes]:
+        """The leaves as the model is to be shown them, computed now."""
+        return run_to_end(self.following(leaves, marks_of(leaves)))
 
     def following(
-        self, items: Sequence[bytes], marks: Sequence[int], watch: Watch | None = None, *, turn: bool = True
+        self, leaves: Sequence[bytes], marks: Sequence[int], on_answered: OnAnswered | None = None, *, turn: bool = True
     ) -> Work[list[bytes]]:
-        """The items as the model is to be shown them; ``watch`` is told of each answered call that is new."""
+        """The leaves as the model is to be shown them; ``on_answered`` is called for each new answered call."""
         same = self._common(marks)
         if same < len(self._known):
             for gone in self._known[same:]:
@@ -144,28 +144,28 @@ class History:
             del self._known[same:]
             self._index()
             self.steps = [known.step for known in self._known if known.step is not None]
-        read: list[Item] = []
-        for raw in items[same:]:
+        read: list[Leaf] = []
+        for raw in leaves[same:]:
             yield len(raw) // LIGHTER
-            read.append(self._dialect.item(raw))
-        # What stands behind the model's last own item, it has not seen yet.
-        last = max((at for at, item in enumerate(read) if item.kind in ("call", "model")), default=-1)
-        for at, item in enumerate(read):
-            raw, mark = items[same + at], marks[same + at]
+            read.append(self._dialect.leaf(raw))
+        # The model has not seen yet what follows its own last leaf.
+        last = max((at for at, leaf in enumerate(read) if leaf.kind in ("call", "model")), default=-1)
+        for at, leaf in enumerate(read):
+            raw, mark = leaves[same + at], marks[same + at]
             yield len(raw)
-            known = self._take(raw, mark, item, watch, fresh=turn and at > last)
+            known = self._take(raw, mark, leaf, on_answered, fresh=turn and at > last)
             self._add(known)
             self.steps += [] if known.step is None else [known.step]
-        return [raw if known.edited is None else known.edited for raw, known in zip(items, self._known, strict=True)]
+        return [raw if known.edited is None else known.edited for raw, known in zip(leaves, self._known, strict=True)]
 
     def _index(self) -> None:
-        """Find everything anew, after the history was cut."""
+        """Rebuild the indexes after the history was cut."""
         known, self._known, self._open, self._chains, self._turn = self._known, [], {}, set(), 0
         for one in known:
             self._add(one)
 
     def _add(self, known: _Known) -> None:
-        """Put an item at the end."""
+        """Append a leaf."""
         if known.call is None:
             self._turn = len(self._known) + 1
         elif known.open:
@@ -178,54 +178,57 @@ class History:
         self._known.append(known)
 
     def _common(self, marks: Sequence[int]) -> int:
-        """How many items at the beginning are known."""
+        """The number of leaves at the beginning that are known."""
         pairs = zip(marks, self._known, strict=False)
         most = min(len(marks), len(self._known))
         return next((at for at, (mark, known) in enumerate(pairs) if mark != known.mark), most)
 
-    def _take(self, raw: bytes, mark: int, item: Item, watch: Watch | None, *, fresh: bool) -> _Known:
-        """Take in one new item."""
+    def _take(self, raw: bytes, mark: int, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool) -> _Known:
+        """Read one new leaf."""
         known = _Known(mark, self.chain, self.cwd)
-        if item.kind == "call" and item.call is not None:
-            self._take_call(known, raw, item)
-        elif item.kind == "result":
-            self._take_result(known, raw, item, watch, fresh=fresh)
-        elif item.text:
-            known.cwd = self._adapter.cwd_of(item.text) or known.cwd
+        if leaf.kind == "call" and leaf.call is not None:
+            self._take_call(known, raw, leaf)
+        elif leaf.kind == "result":
+            self._take_result(known, raw, leaf, on_answered, fresh=fresh)
+        elif leaf.text:
+            known.cwd = self._adapter.cwd_of(leaf.text) or known.cwd
         return known
 
-    def _take_call(self, known: _Known, raw: bytes, item: Item) -> None:
-        """A call; a shim that we wrote, byte for byte, becomes again what the model asked for."""
-        assert item.call is not None, "a call is known by what it asks for"
-        known.call_id, known.call, known.open = item.call_id, item.call, True
-        shim_mark = self._adapter.shim_mark(item.call)
+    def _take_call(self, known: _Known, raw: bytes, leaf: Leaf) -> None:
+        """Read a call; one of our shims, byte for byte, is shown as the call that it replaced."""
+        assert leaf.call is not None, "the leaf of a call has a call"
+        known.call_id, known.call, known.open = leaf.call_id, leaf.call, True
+        shim_mark = self._adapter.shim_mark(leaf.call)
         edit = self._store.call(shim_mark) if shim_mark else None
-        if edit is not None and edit.made(item.call_id, item.call):
+        if edit is not None and edit.made(leaf.call_id, leaf.call):
             known.call, known.edit = edit.original, edit
             known.edited = self._dialect.with_call(raw, edit.original)
 
-    def _take_result(self, known: _Known, raw: bytes, item: Item, watch: Watch | None, *, fresh: bool) -> None:
-        """A result; the call that it answers stands before it."""
-        asked = self._asked(item.call_id)
+    def _take_result(
+        self, known: _Known, raw: bytes, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool
+    ) -> None:
+        """Read the result of a call that precedes it."""
+        asked = self._asked(leaf.call_id)
         if asked is None or asked.call is None:
             return
         known.answers = asked
-        # What is not only text is told apart by its bytes.
-        answer = item.parts if item.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
-        known.chain = digest(known.chain, item.call_id, asked.call.name, asked.call.text, *answer)
+        # A result that is not only text is identified by its bytes.
+        answer = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
+        known.chain = digest(known.chain, leaf.call_id, asked.call.name, asked.call.text, *answer)
         edit: Edit | None = asked.edit or self._store.result(known.chain)
-        if watch is not None:
-            # A call of the same turn, or anything else of the model's, would stand between the two.
+        if on_answered is not None:
+            # Another call of the same turn, or other output of the model, would be between the two.
             alone = self._known[-1] is asked
-            told = Answered(item.call_id, asked.call, item.parts, known.chain, asked.cwd, fresh, alone, edit)
-            watched = watch(told)
-            known.step, edit = watched.step, edit or watched.edit
+            recorded = on_answered(
+                AnsweredCall(leaf.call_id, asked.call, leaf.parts, known.chain, asked.cwd, fresh, alone, edit)
+            )
+            known.step, edit = recorded.step, edit or recorded.edit
         if edit is not None:
-            shown = self._shown(edit, asked.call, item.parts)
+            shown = self._shown(edit, asked.call, leaf.parts)
             known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
 
     def _asked(self, call_id: str) -> _Known | None:
-        """The call that a result answers: of several with one id in one turn, the first that has none."""
+        """The call that a result answers: of several with one id in one turn, the first that has no result."""
         turns = self._open.get(call_id)
         if not turns:
             return None
@@ -238,7 +241,7 @@ class History:
         return asked
 
     def _shown(self, edit: Edit, call: ToolCall, parts: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """What stands for a result; None if it is shown as it came. Nothing is referred to that does not stand here."""
+        """The text parts shown for a result; None shows its own. A reference needs its targets in this history."""
         here = self._chains.issuperset(edit.targets)
         if isinstance(edit, CallEdit):
             return (edit.reference if here else NOT_ANSWERED,)
@@ -246,8 +249,3 @@ class History:
             return None
         show = self._adapter.referenced if edit.shown.kind == "reference" else self._adapter.remarked
         return show(call, parts, edit.shown.text)
-
-
-def marks_of(items: Sequence[bytes]) -> list[int]:
-    """The hash of each item's bytes: keyed by Python for this process, and compared within it."""
-    return [hash(bytes(raw)) for raw in items]

@@ -1,7 +1,7 @@
-"""What is sent on for a request, and what edits its answer: the one place where every fault of ours ends.
+"""The body to forward for a request, and the editor of its answer; every internal fault ends here.
 
-There are three ways for a request, and each is taken where the one before it fails: with everything that the ledger
-knows; with the stored edits alone, so that the model is shown what it was shown before; and as it came.
+A request is forwarded in one of three forms, each of them used when the one before fails: with the decisions of the
+ledger; with the stored edits alone, so that the model is shown what it was shown before; and unchanged.
 """
 
 from __future__ import annotations
@@ -14,92 +14,74 @@ from msgspec.structs import replace
 
 from execledger.core.fingerprint import digest
 from execledger.core.inform import OPENING as OPENING_OF_A_VIEW
-from execledger.proxy.book import Book, OpenSession
+from execledger.proxy.book import Book, OpenSession, Received
 from execledger.proxy.content_encoding import decoded, decoder
 from execledger.proxy.conversation import Conversation, Turn
-from execledger.proxy.dialect import Dialect, Request
-from execledger.proxy.edits import EditStore
+from execledger.proxy.dialect import Dialect, SplitRequest
+from execledger.proxy.dialects import DIALECTS
 from execledger.proxy.history import History
 from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.worker import LIGHTER, PORTION, InlineRunner, Runner, Work
-from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import error_text
 
 OPENING = 3
-"""Items at the beginning of a conversation by which it is known, where it has no name."""
+"""Leaves at the beginning of an unnamed conversation that identify it."""
 
 
 class Sent(Struct):
-    """A request on its way."""
+    """A request to be forwarded."""
 
     body: bytes
-    """What is sent on."""
+    """The body to forward."""
     plain: bool = False
-    """The body was read, and is no longer packed."""
+    """The body was decoded, and has no content encoding any more."""
     followed: tuple[Conversation, Turn] | None = None
-    """The conversation whose next calls are judged, and what by; None if nothing is."""
+    """The conversation and turn whose calls are to be judged; None if the answer is forwarded unchanged."""
 
     @property
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """To be held while its answer is begun: the lock of the session that is followed."""
+        """The session's lock, to be held when the editor of the answer is made."""
         return nullcontext() if self.followed is None else self.followed[0].lock
 
 
-class _Read(Struct, frozen=True):
-    """A request, read."""
-
-    request: Request
-    """The request, split."""
-    asked: Asked
-    """Who sends it."""
-    informed: bool
-    """Another Ledger has added a view to it."""
-    task: str | None
-    """What the conversation is about; None if that was not looked for yet."""
-
-
 class _Asking(Struct, frozen=True):
-    """A request that the model is asked."""
+    """A request as the model is asked it."""
 
     body: bytes
-    """What is sent on."""
+    """The body to forward."""
     conversation: Conversation
     """The conversation that it belongs to."""
     turn: Turn
-    """What the answer is judged by."""
+    """What is needed to judge the answer."""
 
 
 class Passage:
-    """Sends requests on for any number of conversations."""
+    """Edits the requests and answers of any number of conversations."""
 
     def __init__(
         self,
         book: Book,
-        dialect: Dialect,
-        adapter: Adapter,
-        store: EditStore,
         *,
+        dialects: Sequence[Dialect] = DIALECTS,
         pass_through: bool = False,
         tell: Callable[[str], None] = lambda _: None,
         runner: Runner | None = None,
     ) -> None:
-        """With ``pass_through`` everything is sent as it came; ``tell`` says what went wrong.
+        """With ``pass_through`` everything is forwarded unchanged; ``tell`` shows a message to the user.
 
-        ``runner`` does the work: inline, unless another is given.
+        The dialect of a request is chosen from ``dialects`` by its path; ``runner`` runs the work, by default inline.
         """
         self.book = book
         """The conversations."""
         self.faults = 0
-        """Faults of ours that ended here."""
-        self._dialect = dialect
-        self._adapter = adapter
-        self._store = store
+        """The number of internal faults that ended here."""
+        self._dialects = dialects
         self._pass_through = pass_through
         self._tell = tell
         self._runner = runner or InlineRunner()
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
-        """As ``sent``, all at once: for a passage whose work is done inline."""
+        """The same as ``sent``, without an event loop: for a passage whose work is run inline."""
         waiting = self.sent(method, path, headers, body)
         try:
             waiting.send(None)
@@ -109,16 +91,17 @@ class Passage:
         except Exception as error:
             self._fault("a request", error)
             return Sent(body)
-        raise AssertionError("work that is done inline waits for nothing")
+        raise AssertionError("work that is run inline never suspends")
 
     async def sent(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
-        """What is sent on for a request."""
-        if self._pass_through or method != "POST" or not path.endswith(self._dialect.paths):
+        """The body to forward for a request."""
+        dialect = self._dialect(method, path)
+        if dialect is None:
             return Sent(body)
-        for way in (self._informed, self._restored):
+        for form in (self._informed, self._restored):
             failed = False
             try:
-                if sent := await way(path, headers, body):
+                if sent := await form(dialect, path, headers, body):
                     return sent
             except Exception as error:
                 failed = True
@@ -129,13 +112,19 @@ class Passage:
         return Sent(body)
 
     async def unread(self, method: str, path: str, headers: Mapping[str, str]) -> None:
-        """Take note of a request that is forwarded without being followed: its effects are unknown."""
-        if not self._pass_through and method == "POST" and path.endswith(self._dialect.paths):
+        """Note a request that is forwarded without being followed: its effects are unknown."""
+        if self._dialect(method, path) is not None:
             with suppress(Exception):
-                await self._overlook(self._adapter.asked(headers, "", "").session)
+                await self._overlook(self.book.adapter.asked(headers, "", "").session)
+
+    def _dialect(self, method: str, path: str) -> Dialect | None:
+        """The dialect of a request; None if it holds no conversation, or everything passes through."""
+        if self._pass_through or method != "POST":
+            return None
+        return next((dialect for dialect in self._dialects if path.endswith(dialect.paths)), None)
 
     async def _overlook(self, session: str) -> None:
-        """Take note that a session may write from now on without our knowing."""
+        """Note that a session may write from now on without being seen."""
         opened = self.book.get(session)
         if opened is not None:
             with opened.in_use():
@@ -143,16 +132,16 @@ class Passage:
                     opened.workspace.unseen = True
 
     def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> ResponseEditor | None:
-        """What edits the answer to a request; None if it passes as it is. To be called with ``sent.lock`` held."""
+        """The editor of the answer to a request; None if it is forwarded unchanged. Requires ``sent.lock``."""
         if sent.followed is None or status != 200:
             return None
         conversation, turn = sent.followed
         try:
-            coding = headers.get("content-encoding", "")
-            unpack = decoder(coding) if coding else None
+            encoding = headers.get("content-encoding", "")
+            stream_decoder = decoder(encoding) if encoding else None
             streams = headers.get("content-type", "").startswith("text/event-stream")
-            if streams and (unpack is not None or not coding):
-                return conversation.answer(turn, unpack)
+            if streams and (stream_decoder is not None or not encoding):
+                return conversation.answer(turn, stream_decoder)
             conversation.overlook()
         except Exception as error:
             self._fault("an answer", error)
@@ -160,78 +149,73 @@ class Passage:
                 conversation.overlook()
         return None
 
-    async def _informed(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
-        """The request with everything that the ledger knows; None if it is none that we understand."""
-        read = await self._runner.run(self._read(headers, body))
-        if read is None:
+    async def _informed(self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
+        """The request with the decisions of the ledger; None if its shape is not supported."""
+        received = await self._runner.run(self._received(dialect, path, headers, body))
+        if received is None:
             return None
-        request, asked = read.request, read.asked
-        if read.informed:
-            # Another Ledger is between the client and us, and has said all there is to say.
+        asked = received.asked
+        if received.informed:
+            # Another Ledger between the client and this proxy has already informed the model.
             await self._overlook(asked.session)
-            return await self._restored(path, headers, body)
-        turn = asked.turn and request.offers_tools and path.endswith(self._dialect.turns)
+            return await self._restored(dialect, path, headers, body)
+        turn = asked.turn and received.request.offers_tools and path.endswith(dialect.turn_paths)
         if not turn and asked.session not in self.book:
-            # A title, say, for which an agent opens a session of its own: nothing in it is an agent's work.
-            return await self._restored(path, headers, body)
-        opened = self.book.session(asked, request, read.task)
+            # A title, for example, for which an agent opens a session of its own: no tool is used in it.
+            return await self._restored(dialect, path, headers, body)
+        opened = self.book.session(received)
         with opened.in_use():
-            asking = await self._runner.run(self._asking(opened, read, turn), opened.workspace.lock)
+            asking = await self._runner.run(self._asking(opened, received, turn), opened.workspace.lock)
         if asking is None:
-            return await self._restored(path, headers, body)
+            return await self._restored(dialect, path, headers, body)
         return Sent(asking.body, plain=True, followed=(asking.conversation, asking.turn) if turn else None)
 
-    def _asking(self, opened: OpenSession, read: _Read, turn: bool) -> Work[_Asking | None]:
+    def _asking(self, opened: OpenSession, received: Received, turn: bool) -> Work[_Asking | None]:
         """A request as the model is to be asked it; its session's lock is held."""
-        request = read.request
-        conversation = self.book.conversation(opened, read.asked, request, read.task)
-        asking = yield from conversation.informed(request, turn=turn, view=not read.asked.helper)
+        request = received.request
+        conversation = self.book.conversation(opened, received)
+        asking = yield from conversation.informed(request, turn=turn, view=not received.asked.helper)
         if asking is None:
             return None
-        body = yield from _joined(request, asking.items)
-        # The items are sent now: drop them here instead of keeping them until the answer is complete.
-        request.items = ()
-        return _Asking(body, conversation, replace(asking, items=[]))
+        body = yield from _joined(request, asking.leaves)
+        # The body holds the leaves now: drop them here instead of keeping them until the answer is complete.
+        request.leaves = ()
+        return _Asking(body, conversation, replace(asking, leaves=[]))
 
-    def _read(self, headers: Mapping[str, str], body: bytes) -> Work[_Read | None]:
-        """What a request says, and who sends it; no session is asked for that."""
-        request = yield from self._split(headers, body)
+    def _received(self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[Received | None]:
+        """The request, split, and its sender; no session is used for that."""
+        request = yield from _split(dialect, path, headers, body)
         if request is None:
             return None
-        last = self._dialect.item(request.items[-1]) if request.items else None
-        said = last.text if last is not None and last.kind in ("user", "context") else ""
-        asked = self._adapter.asked(headers, request.cache_key, said)
+        last = dialect.leaf(request.leaves[-1]) if request.leaves else None
+        text = last.text if last is not None and last.kind in ("user", "context") else ""
+        asked = self.book.adapter.asked(headers, request.cache_key, text)
         if not asked.session:
-            # A client that does not name its conversations is known by how they begin.
-            opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.items[:OPENING]))
+            # A conversation without a name is identified by its beginning.
+            opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.leaves[:OPENING]))
             asked = replace(asked, session=opening, thread=opening, named=False)
-        # Of a long request everything is found here that may have to be looked for; of others, what is asked for.
-        task = None
+        received = Received(dialect, request, asked, text.startswith(OPENING_OF_A_VIEW))
         if len(request.body) > PORTION * LIGHTER:
-            task, _ = self.book.task_of(request), request.marks
-        return _Read(request, asked, said.startswith(OPENING_OF_A_VIEW), task)
+            # For a long request these are computed here, off the event loop; for others, when they are needed.
+            task, _ = self.book.task_of(received), request.marks
+            received = replace(received, task=task)
+        return received
 
-    async def _restored(self, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
-        """The request with the stored edits, and no state."""
-        restored = await self._runner.run(self._edited(headers, body))
+    async def _restored(self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
+        """The request with the stored edits alone; None if its shape is not supported."""
+        restored = await self._runner.run(self._edited(dialect, path, headers, body))
         return Sent(restored, plain=True) if restored is not None else None
 
-    def _edited(self, headers: Mapping[str, str], body: bytes) -> Work[bytes | None]:
-        request = yield from self._split(headers, body)
+    def _edited(self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[bytes | None]:
+        request = yield from _split(dialect, path, headers, body)
         if request is None:
             return None
-        history = History(self._dialect, self._adapter, self._store)
-        items = yield from history.following(request.items, request.marks)
-        return (yield from _joined(request, items))
-
-    def _split(self, headers: Mapping[str, str], body: bytes) -> Work[Request | None]:
-        coding = headers.get("content-encoding", "")
-        yield len(body) if coding else 0
-        text = decoded(body, coding)
-        return (yield from self._dialect.split(text)) if text is not None else None
+        history = History(dialect, self.book.adapter, self.book.store)
+        leaves = yield from history.following(request.leaves, request.marks)
+        return (yield from _joined(request, leaves))
 
     async def close(self) -> None:
-        """Give up what is under way, and end every session."""
+        """Abandon the work in progress, and end every session."""
         await self._runner.close()
         self.book.close()
 
@@ -241,7 +225,15 @@ class Passage:
             self._tell(f"Ledger left {where} alone, after a fault of its own: {error_text(error)}")
 
 
-def _joined(request: Request, items: Sequence[bytes]) -> Work[bytes]:
-    """The request with these items; its own bytes where they are its own."""
+def _split(dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[SplitRequest | None]:
+    """The request, decoded and split; None if its encoding or its shape is not supported."""
+    encoding = headers.get("content-encoding", "")
+    yield len(body) if encoding else 0
+    text = decoded(body, encoding)
+    return (yield from dialect.split(path, text)) if text is not None else None
+
+
+def _joined(request: SplitRequest, leaves: Sequence[bytes]) -> Work[bytes]:
+    """The body with these leaves; its own bytes if no leaf differs."""
     yield len(request.body) // LIGHTER
-    return request.body if items == request.items else request.joined(items)
+    return request.body if leaves == request.leaves else request.joined(leaves)

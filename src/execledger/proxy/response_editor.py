@@ -10,7 +10,7 @@ from contextlib import suppress
 import zstandard
 
 from execledger.proxy.content_encoding import Decoder
-from execledger.proxy.dialect import CallStream
+from execledger.proxy.dialect import StreamEditor
 from execledger.proxy.sse import Events, Piece
 from execledger.session.session import Session
 
@@ -20,7 +20,7 @@ class ResponseEditor:
 
     def __init__(
         self,
-        stream: CallStream,
+        stream: StreamEditor,
         session: Session,
         lock: asyncio.Lock,
         overlook: Callable[[], None],

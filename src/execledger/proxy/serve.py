@@ -21,7 +21,6 @@ from execledger.errors import LedgerError, reason
 from execledger.journal.folder import private_folder
 from execledger.local_server.server import LocalServer
 from execledger.proxy.book import Book, Rules
-from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
@@ -94,12 +93,12 @@ class Proxy(LocalServer):
         """The relay with everything behind it."""
         _allow_many_files()
         _keep_memory()
-        settings, dialect, worker = self._settings, Responses(), Worker()
+        settings, worker = self._settings, Worker()
         store = _opened(settings)
-        book = Book(settings.rules, dialect, settings.adapter, store, partial(self._later, worker))
+        book = Book(settings.rules, settings.adapter, store, partial(self._later, worker))
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
-        passage = Passage(book, dialect, settings.adapter, store, pass_through=through, tell=tell, runner=worker)
+        passage = Passage(book, pass_through=through, tell=tell, runner=worker)
         app = Relay(settings.upstream, passage).application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)

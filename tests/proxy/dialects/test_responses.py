@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from execledger.proxy.dialect import Item, Tokens
+from execledger.proxy.dialect import Leaf, Tokens
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.worker import run_to_end
 from execledger.session.adapter import ToolCall
@@ -25,13 +25,12 @@ def event(kind: str, **fields: Any) -> bytes:
 def test_a_request_is_joined_as_it_was_split() -> None:
     """Every field keeps its place and its bytes, unknown ones included."""
     body = b'{"model":"m","input":[{"type":"message"},{"a":1.50}],"odd":{"b" : "\\u00e9"},"stream":true}'
-    request = run_to_end(DIALECT.split(body))
+    request = run_to_end(DIALECT.split("/responses", body))
     assert request is not None
-    assert request.field("model") == "m"
-    assert (request.field("odd"), request.field("missing")) == ("", "")
-    assert request.joined(request.items) == body
-    tail = DIALECT.tail("state")
-    assert json.loads(request.joined([*request.items, tail]))["input"][-1] == {
+    assert (request.model, request.cache_key) == ("m", "")
+    assert request.joined(request.leaves) == body
+    tail = DIALECT.view_leaf("state")
+    assert json.loads(request.joined([*request.leaves, tail]))["input"][-1] == {
         "type": "message",
         "role": "developer",
         "content": [{"type": "input_text", "text": "state"}],
@@ -41,7 +40,7 @@ def test_a_request_is_joined_as_it_was_split() -> None:
 def test_what_is_no_conversation_is_left_alone() -> None:
     """A body of another shape is no request of this dialect."""
     for body in (b"", b"[]", b'{"input":"text"}', b'{"model":"m"}', b"\xff", b'{"input":[}'):
-        assert run_to_end(DIALECT.split(body)) is None
+        assert run_to_end(DIALECT.split("/responses", body)) is None
 
 
 def test_items_are_read_for_what_they_are() -> None:
@@ -50,24 +49,24 @@ def test_items_are_read_for_what_they_are() -> None:
     call = {"type": "function_call", "call_id": "c", "name": "exec_command", "arguments": "{}"}
     image = [{"type": "input_image", "image_url": "x"}]
     read = {
-        Item("user", text="hello"): raw(type="message", role="user", content=text),
-        Item("context", text="hello"): raw(type="message", role="developer", content=text),
-        Item("model"): raw(type="message", role="assistant", content=text),
-        Item("call", "c", ToolCall("exec_command", "{}")): raw(**call),
-        Item("call", "c", ToolCall("exec", "text(1)", custom=True)): raw(
+        Leaf("user", text="hello"): raw(type="message", role="user", content=text),
+        Leaf("context", text="hello"): raw(type="message", role="developer", content=text),
+        Leaf("model"): raw(type="message", role="assistant", content=text),
+        Leaf("call", "c", ToolCall("exec_command", "{}")): raw(**call),
+        Leaf("call", "c", ToolCall("exec", "text(1)", custom=True)): raw(
             type="custom_tool_call", call_id="c", name="exec", input="text(1)"
         ),
-        Item("call", "c", ToolCall("clock.now", "{}")): raw(**{**call, "namespace": "clock", "name": "now"}),
-        Item("result", "c", parts=("out",)): raw(type="function_call_output", call_id="c", output="out"),
-        Item("result", "c", parts=("hello",)): raw(type="custom_tool_call_output", call_id="c", output=text),
-        Item("result", "c"): raw(type="function_call_output", call_id="c", output=image),
-        Item("context"): b"17",
+        Leaf("call", "c", ToolCall("clock.now", "{}")): raw(**{**call, "namespace": "clock", "name": "now"}),
+        Leaf("result", "c", parts=("out",)): raw(type="function_call_output", call_id="c", output="out"),
+        Leaf("result", "c", parts=("hello",)): raw(type="custom_tool_call_output", call_id="c", output=text),
+        Leaf("result", "c"): raw(type="function_call_output", call_id="c", output=image),
+        Leaf("context"): b"17",
     }
-    assert {item: DIALECT.item(data) for item, data in read.items()} == {item: item for item in read}
-    assert DIALECT.item(raw(type="reasoning", encrypted_content="x")) == Item("model")
-    assert DIALECT.item(raw(**call, encrypted_function_args="x")) == Item("call", "c", ToolCall("function", ""))
-    assert DIALECT.item(raw(type="shell_call", call_id="c")) == Item("call", "c", ToolCall("shell", ""))
-    assert DIALECT.item(raw(type="from_the_future")) == Item("context")
+    assert {item: DIALECT.leaf(data) for item, data in read.items()} == {item: item for item in read}
+    assert DIALECT.leaf(raw(type="reasoning", encrypted_content="x")) == Leaf("model")
+    assert DIALECT.leaf(raw(**call, encrypted_function_args="x")) == Leaf("call", "c", ToolCall("function", ""))
+    assert DIALECT.leaf(raw(type="shell_call", call_id="c")) == Leaf("call", "c", ToolCall("shell", ""))
+    assert DIALECT.leaf(raw(type="from_the_future")) == Leaf("context")
 
 
 def test_items_are_edited_in_their_own_shape() -> None:

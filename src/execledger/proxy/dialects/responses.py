@@ -1,211 +1,215 @@
-"""The Responses dialect: requests with an ``input`` list of items."""
+"""The Responses dialect of OpenAI: requests with an ``input`` list, whose items are the leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct, field
 
-from execledger.proxy.dialect import Item, Propose
-from execledger.proxy.dialects.responses_calls import ASKED, WireCall, call_of
-from execledger.proxy.dialects.responses_split import WINDOW, split_in_windows
-from execledger.proxy.dialects.responses_stream import ResponsesStream
-from execledger.proxy.history import marks_of
-from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
-from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
-from execledger.proxy.worker import LIGHTER, Work
+from execledger.proxy.dialect import Leaf, Propose, Tokens, marks_of
+from execledger.proxy.json_split import NOT_JSON, object_fields, split_list, text_field, with_field
+from execledger.proxy.json_surrogates import replace_surrogates
+from execledger.proxy.limits import MAX_CALL, MAX_HELD
+from execledger.proxy.sse import data_of, with_data
+from execledger.proxy.worker import Work
 from execledger.session.adapter import ToolCall
 
-_FIELDS = msgspec.json.Decoder(dict[str, Raw])
-_ITEMS = msgspec.json.Decoder(list[Raw])
-_TEXT = msgspec.json.Decoder(str)
+ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""The item types of calls that can be edited, and the field that holds the arguments of each."""
+ENDS = (b"response.completed", b"response.incomplete", b"response.failed")
+"""The types of the events that end an answer."""
+_ABSENT = (b"", b"null")
 _ENCODE = msgspec.json.Encoder().encode
+_DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class _Wire(WireCall):
-    """The fields of any item that we look at."""
+# Requests
+
+
+class ResponsesRequest:
+    """A request of this dialect, split into its fields and items."""
+
+    def __init__(self, body: bytes, fields: dict[str, Raw], leaves: Sequence[bytes]) -> None:
+        """The request ``body`` with these fields, of which ``input`` holds ``leaves``."""
+        self.body = body
+        self.leaves = leaves
+        self._fields = fields
+
+    @cached_property
+    def marks(self) -> list[int]:
+        """The hash of each item."""
+        return marks_of(self.leaves)
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the model may call tools; without a list of tools, they are defined among the items."""
+        return bytes(self._fields.get("tools", b"")).replace(b" ", b"") != b"[]"
+
+    @property
+    def cache_key(self) -> str:
+        """The key under which the client asks for the prompt to be cached."""
+        return text_field(self._fields, "prompt_cache_key")
+
+    @property
+    def model(self) -> str:
+        """The name of the requested model."""
+        return text_field(self._fields, "model")
+
+    def joined(self, leaves: Sequence[bytes]) -> bytes:
+        """The body with other items."""
+        pieces: list[bytes] = []
+        for name, value in self._fields.items():
+            pieces += (b"," if pieces else b"{", _ENCODE(name), b":")
+            pieces += (b"[", *_listed(leaves), b"]") if name == "input" else (bytes(value),)
+        # One join: a long history is copied once, and joining bytes releases the interpreter lock.
+        return b"".join((*pieces, b"}"))
+
+
+def _listed(leaves: Sequence[bytes]) -> list[bytes]:
+    """The items, with commas between them."""
+    return [piece for leaf in leaves for piece in (b",", leaf)][1:]
+
+
+class Responses:
+    """The dialect of Codex; opencode, Qwen Code and Copilot CLI can use it as well."""
+
+    paths: tuple[str, ...] = ("/responses", "/responses/compact")
+    turn_paths: tuple[str, ...] = ("/responses",)
+
+    def split(self, path: str, body: bytes) -> Work[ResponsesRequest | None]:
+        """The request; None if its input is not a list of items."""
+        pieces = yield from split_list(body, "input")
+        return ResponsesRequest(body, *pieces) if pieces is not None else None
+
+    def leaf(self, raw: bytes) -> Leaf:
+        """The content of an item; one that can't be read is context."""
+        try:
+            wire = _ITEM.decode(_valid_text(raw))
+        except (msgspec.MsgspecError, RecursionError):
+            return _leaf_with_surrogates(raw)
+        if wire.type.endswith("_output"):
+            return Leaf("result", wire.call_id or "", parts=_parts(wire.output))
+        if wire.type == "message" or (wire.role and not wire.type):
+            if wire.role == "assistant":
+                return Leaf("model")
+            text = "\n".join(_parts(wire.content) or ())
+            return Leaf("user" if wire.role == "user" else "context", text=text)
+        if call := _call_of(wire):
+            return Leaf("call", wire.call_id or "", call)
+        made = wire.type == "reasoning" or wire.type.endswith("_call")
+        return Leaf("model" if made else "context")
+
+    def with_call(self, raw: bytes, call: ToolCall) -> bytes:
+        """The item of a call, with other arguments in it."""
+        fields = _item_fields(raw)
+        return with_field(fields, ARGUMENTS[text_field(fields, "type")], call.text)
+
+    def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
+        """The item of a result, with other text in it: a string or a list of parts, as before."""
+        fields = _item_fields(raw)
+        plain = bytes(fields.get("output", b"")).startswith(b'"')
+        output = "".join(parts) if plain else [{"type": "input_text", "text": part} for part in parts]
+        return with_field(fields, "output", output)
+
+    def view_leaf(self, text: str) -> bytes:
+        """A developer message: a user message would look like a new turn, and end the reasoning of this one."""
+        content = [{"type": "input_text", "text": text}]
+        return _ENCODE({"type": "message", "role": "developer", "content": content})
+
+    def stream(self, propose: Propose) -> ResponsesStream:
+        """An editor for one streamed answer."""
+        return ResponsesStream(propose)
+
+
+# Items
+
+
+class _WireCall(Struct):
+    """The fields of an item that make it a call."""
+
+    type: str = ""
+    """The type of the item."""
+    call_id: str | None = None
+    """The id of the call."""
+    name: str | None = None
+    """The tool."""
+    namespace: str | None = None
+    """The group of tools that it belongs to."""
+    arguments: Raw = Raw(b"")
+    """The arguments of a function: a string of JSON."""
+    input: Raw = Raw(b"")
+    """The argument of a custom tool: a string."""
+    action: Raw = Raw(b"")
+    """The arguments of the local shell tool."""
+    encrypted_function_args: Raw = Raw(b"")
+    """Arguments that only the provider can read: such a call is never edited."""
+
+
+class _WireItem(_WireCall):
+    """The fields of any item that are read."""
 
     role: str | None = None
     output: Raw = Raw(b"")
     content: Raw = Raw(b"")
 
 
-_WIRE = msgspec.json.Decoder(_Wire)
+_ITEM = msgspec.json.Decoder(_WireItem)
 
 
-class ResponsesRequest:
-    """A request of this dialect, split into its fields and items."""
-
-    def __init__(self, body: bytes, fields: dict[str, Raw], items: Sequence[bytes]) -> None:
-        """The request ``body`` with these fields, of which ``input`` holds ``items``."""
-        self.body = body
-        self.items = items
-        self._fields = fields
-
-    @cached_property
-    def marks(self) -> list[int]:
-        """The hash of each item."""
-        return marks_of(self.items)
-
-    @property
-    def offers_tools(self) -> bool:
-        """The model may call tools; where the list is missing, they stand among the items."""
-        return bytes(self._fields.get("tools", b"")).replace(b" ", b"") != b"[]"
-
-    @property
-    def cache_key(self) -> str:
-        """What the client wants the prompt to be cached under."""
-        return self.field("prompt_cache_key")
-
-    def field(self, name: str) -> str:
-        """A field that is a text; "" if it is not there."""
-        try:
-            return _TEXT.decode(self._fields[name])
-        except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
-            return ""
-
-    def joined(self, items: Sequence[bytes]) -> bytes:
-        """The request with other items."""
-        pieces: list[bytes] = []
-        for name, value in self._fields.items():
-            pieces += (b"," if pieces else b"{", _ENCODE(name), b":")
-            pieces += (b"[", *_listed(items), b"]") if name == "input" else (bytes(value),)
-        # One join: a long history is copied once, and with bytes alone Python lets other threads go on meanwhile.
-        return b"".join((*pieces, b"}"))
-
-
-class Responses:
-    """The dialect that Codex speaks."""
-
-    turns = "/responses"
-    paths: tuple[str, ...] = ("/responses", "/responses/compact")
-
-    def split(self, body: bytes) -> Work[ResponsesRequest | None]:
-        """The request; None if its input is no list of items."""
-        yield len(body) // LIGHTER
-        if len(body) > UNCOUNTED and (yield from _commas(body)) > MAX_COMMAS:
-            return None
-        pieces = (yield from split_in_windows(body)) if len(body) > 2 * WINDOW else None
-        if pieces is not None:
-            return ResponsesRequest(body, *pieces) if len(pieces[1]) <= MAX_SPLIT else None
-        # Half a character is no reason to leave out what was shown before.
-        return _split(body) or _split_with_halves(body)
-
-    def item(self, raw: bytes) -> Item:
-        """Read one item; what is not understood is context."""
-        try:
-            wire = _WIRE.decode(_text(raw))
-        except (msgspec.MsgspecError, RecursionError):
-            return _with_halves(raw)
-        if wire.type.endswith("_output"):
-            return Item("result", wire.call_id or "", parts=_parts(wire.output))
-        if wire.type == "message" or (wire.role and not wire.type):
-            if wire.role == "assistant":
-                return Item("model")
-            text = "\n".join(_parts(wire.content) or ())
-            return Item("user" if wire.role == "user" else "context", text=text)
-        if call := call_of(wire):
-            return Item("call", wire.call_id or "", call)
-        made = wire.type == "reasoning" or wire.type.endswith("_call")
-        return Item("model" if made else "context")
-
-    def with_call(self, raw: bytes, call: ToolCall) -> bytes:
-        """The item with another call in it."""
-        fields = _fields(raw)
-        return _with(fields, ASKED[_TEXT.decode(fields["type"])], call.text)
-
-    def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
-        """The item with another result in it, in the shape that its own had."""
-        fields = _fields(raw)
-        plain = bytes(fields.get("output", b"")).startswith(b'"')
-        output = "".join(parts) if plain else [{"type": "input_text", "text": part} for part in parts]
-        return _with(fields, "output", output)
-
-    def tail(self, text: str) -> bytes:
-        """A message of the developer: a user's would look like a new turn, and end the reasoning of this one."""
-        content = [{"type": "input_text", "text": text}]
-        return _ENCODE({"type": "message", "role": "developer", "content": content})
-
-    def stream(self, propose: Propose) -> ResponsesStream:
-        """An editor for the events of one answer."""
-        return ResponsesStream(propose)
-
-
-def _commas(body: bytes) -> Work[int]:
-    """How many commas there are."""
-    count = 0
-    for at in range(0, len(body), WINDOW):
-        yield WINDOW // LIGHTER
-        count += body.count(b",", at, at + WINDOW)
-    return count
-
-
-def _split(body: bytes) -> ResponsesRequest | None:
-    """The request; None if it can't be read."""
-    try:
-        fields = _FIELDS.decode(body)
-        items = _ITEMS.decode(fields["input"])
-        return ResponsesRequest(body, fields, items) if len(items) <= MAX_SPLIT else None
-    except (KeyError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+def _call_of(item: _WireCall) -> ToolCall | None:
+    """The tool call that the client is to answer; one that can't be read has no arguments."""
+    if not item.call_id or not item.type.endswith("_call"):
         return None
+    name = ".".join(part for part in (item.namespace, item.name) if part)
+    if item.type == "local_shell_call":
+        return ToolCall("local_shell", bytes(item.action).decode("utf-8", "replace"))
+    if _editable(item):
+        custom = item.type == "custom_tool_call"
+        try:
+            return ToolCall(name, msgspec.json.decode(item.input if custom else item.arguments, type=str), custom)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            pass
+    return ToolCall(item.type.removesuffix("_call"), "")
 
 
-def _split_with_halves(body: bytes) -> ResponsesRequest | None:
-    """A request in which escapes of characters stand, split into its own bytes; None if that is not what is wrong."""
-    escapes = SurrogateEscapes(body)
+def _editable(item: _WireCall) -> bool:
+    """Whether another call can take its place: its arguments are not encrypted."""
+    return item.type in ARGUMENTS and bytes(item.encrypted_function_args) in _ABSENT
+
+
+def _put_call(item: dict[str, Any], call: ToolCall) -> None:
+    """Replace the arguments of a call; the tool stays the same."""
+    item[ARGUMENTS[item["type"]]] = call.text
+
+
+def _leaf_with_surrogates(raw: bytes) -> Leaf:
+    """An item with lone surrogates: its kind is known, its text is neither judged nor edited."""
     try:
-        fields = _FIELDS.decode(escapes.text)
-        items: list[bytes] = []
-        for name, value in fields.items():
-            if name == "input":
-                items = [escapes.restored(item) for item in _ITEMS.decode(value)]
-            else:
-                fields[name] = Raw(escapes.restored(value))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return ResponsesRequest(body, fields, items) if "input" in fields and escapes.all_restored else None
-
-
-def _with_halves(raw: bytes) -> Item:
-    """An item that can't be read as it is: what it is may be told, and its text is nobody's to judge or to edit."""
-    try:
-        wire = _WIRE.decode(replace_surrogates(_text(raw)))
+        wire = _ITEM.decode(replace_surrogates(_valid_text(raw)))
     except (msgspec.MsgspecError, RecursionError):
-        return Item("context")
+        return Leaf("context")
     if wire.type.endswith("_output"):
-        return Item("result", wire.call_id or "")
+        return Leaf("result", wire.call_id or "")
     if wire.call_id and wire.type.endswith("_call"):
-        return Item("call", wire.call_id, ToolCall(wire.type.removesuffix("_call"), ""))
-    return Item("model") if wire.role == "assistant" else Item("context")
+        return Leaf("call", wire.call_id, ToolCall(wire.type.removesuffix("_call"), ""))
+    return Leaf("model") if wire.role == "assistant" else Leaf("context")
 
 
-def _fields(raw: bytes) -> dict[str, Raw]:
-    """The fields of an item, with the escapes of characters that stand in their values; in names, nobody needs them."""
-    text = _text(raw)
-    try:
-        return _FIELDS.decode(text)
-    except msgspec.MsgspecError:
-        escapes = SurrogateEscapes(text)
-        fields = {name: Raw(escapes.restored(value)) for name, value in _FIELDS.decode(escapes.text).items()}
-        return fields if escapes.all_restored else _FIELDS.decode(replace_surrogates(text))
+def _item_fields(raw: bytes) -> dict[str, Raw]:
+    """The fields of an item; lone surrogates are kept in values and replaced in names."""
+    text = _valid_text(raw)
+    fields = object_fields(text)
+    if fields is None:
+        fields = object_fields(replace_surrogates(text))
+    assert fields is not None, "only an item that was read is edited"
+    return fields
 
 
-def _with(fields: dict[str, Raw], name: str, value: object) -> bytes:
-    """An item with another value in one field; the bytes of the others are its own."""
-    fields[name] = Raw(_ENCODE(value))
-    pieces = (piece for key, kept in fields.items() for piece in (b",", _ENCODE(key), b":", kept))
-    return b"".join((b"{", *[*pieces][1:], b"}"))
-
-
-def _listed(items: Sequence[bytes]) -> list[bytes]:
-    """The items, with commas between them."""
-    return [piece for item in items for piece in (b",", item)][1:]
-
-
-def _text(raw: bytes) -> bytes:
-    """An item with bytes that are no text replaced."""
+def _valid_text(raw: bytes) -> bytes:
+    """An item with invalid UTF-8 replaced."""
     data = bytes(raw)
     try:
         data.decode()
@@ -215,15 +219,174 @@ def _text(raw: bytes) -> bytes:
 
 
 def _parts(value: Raw) -> tuple[str, ...] | None:
-    """The texts of a string or of a list of text parts; None if there is anything else."""
+    """The texts of a string or of a list of text parts; None for anything else."""
     if not value:
         return None
     try:
         decoded = msgspec.json.decode(value)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except NOT_JSON:
         return None
     if isinstance(decoded, str):
         return (decoded,)
     if not isinstance(decoded, list) or not all(isinstance(part, dict) and "text" in part for part in decoded):
         return None
     return tuple(str(part["text"]) for part in decoded)
+
+
+# Streamed answers
+
+
+class _Usage(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: dict[str, Any] | None = None
+
+
+class _Response(Struct):
+    usage: _Usage | None = None
+
+
+class _Event(Struct):
+    """The fields of any event that are read."""
+
+    type: str = ""
+    output_index: int | None = None
+    item: _WireCall | None = None
+    response: _Response | None = None
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+
+
+class _Held(Struct):
+    """A call that is not complete yet."""
+
+    events: list[bytes] = field(default_factory=list)
+    """Its events so far."""
+    size: int = 0
+    """Their size in bytes."""
+
+
+class ResponsesStream:
+    """Edits the events of one answer.
+
+    Text and reasoning are forwarded at once. The events of a tool call are held until the call is complete and judged;
+    then they are forwarded unchanged, or with another call in them.
+    """
+
+    def __init__(self, propose: Propose) -> None:
+        """An editor that asks ``propose`` about every complete call."""
+        self.tokens: Tokens | None = None
+        self._propose = propose
+        self._held: dict[int | None, _Held] = {}
+        self._size = 0
+        self._large: set[int | None] = set()
+        self._swapped: dict[str, ToolCall] = {}
+
+    def feed(self, event: bytes) -> bytes:
+        """The bytes to forward after the next event."""
+        plain = b"_call" not in event and b"[DONE]" not in event and not any(end in event for end in ENDS)
+        if plain and not (self._held and b"output_item" in event):
+            return event
+        try:
+            read = _EVENT.decode(data_of(event))
+        except NOT_JSON:
+            return self._unread(event)
+        if read.type.encode() in ENDS:
+            return self.end() + self._completed(event, read)
+        call = _call_of(read.item) if read.item is not None else None
+        if call is not None and read.item is not None and read.type == "response.output_item.done":
+            sent = self._done(event, read.item, call, read.output_index)
+            # Released only now: after a fault, ``end`` still has it.
+            self._release(read.output_index)
+            return sent
+        before = b""
+        if call is not None and read.type == "response.output_item.added":
+            before = self._release(read.output_index)
+            self._held[read.output_index] = _Held()
+        held = self._held.get(read.output_index)
+        return before + (event if held is None else self._hold(event, read, held))
+
+    def end(self) -> bytes:
+        """The events that are still held, unchanged."""
+        rest = b"".join(event for held in self._held.values() for event in held.events)
+        self._held.clear()
+        self._size = 0
+        return rest
+
+    def skip(self, piece: bytes) -> bytes:
+        """The bytes to forward after a piece of an event that is too long to be read; it may hold a call."""
+        self._propose("", ToolCall("unread", ""))
+        return self.end() + piece
+
+    def _unread(self, event: bytes) -> bytes:
+        """Forward an event that can't be read, and before it everything held: it may belong to any call."""
+        if b"output_item.done" in event:
+            # It may be a complete call, which the client will run.
+            self._propose("", ToolCall("unread", ""))
+        return self.end() + event
+
+    def _release(self, index: int | None) -> bytes:
+        """The held events of one call, unchanged."""
+        held = self._held.pop(index, None)
+        self._size -= held.size if held is not None else 0
+        return b"" if held is None else b"".join(held.events)
+
+    def _hold(self, event: bytes, read: _Event, held: _Held) -> bytes:
+        held.events.append(event)
+        held.size += len(event)
+        self._size += len(event)
+        if held.size > MAX_CALL:
+            self._large.add(read.output_index)
+            return self._release(read.output_index)
+        if self._size > MAX_HELD:
+            self._large.update(self._held)
+            return self.end()
+        return b""
+
+    def _done(self, event: bytes, item: _WireCall, call: ToolCall, index: int | None) -> bytes:
+        """Judge a complete call; its held events and this one, edited if another call takes its place."""
+        held = self._held.get(index)
+        before = held.events if held is not None else []
+        swap = self._propose(item.call_id or "", call)
+        if swap is None or not _editable(item) or index in self._large:
+            return b"".join((*before, event))
+        self._swapped[item.call_id or ""] = swap
+        return b"".join((*_edited(before, swap), _with_item(event, swap)))
+
+    def _completed(self, event: bytes, read: _Event) -> bytes:
+        """The last event, which has the usage and repeats every item."""
+        usage = (read.response.usage if read.response is not None else None) or _Usage()
+        cached = (usage.input_tokens_details or {}).get("cached_tokens")
+        known = cached if isinstance(cached, int) else None
+        self.tokens = Tokens(usage.input_tokens, known, usage.output_tokens)
+        if not self._swapped:
+            return event
+        data = _DECODE(data_of(event))
+        for item in (data.get("response") or {}).get("output") or ():
+            if item.get("call_id") in self._swapped and item.get("type") in ARGUMENTS:
+                _put_call(item, self._swapped[item["call_id"]])
+        return with_data(event, _ENCODE(data))
+
+
+def _with_item(event: bytes, call: ToolCall) -> bytes:
+    """The event with another call in its item."""
+    data = _DECODE(data_of(event))
+    _put_call(data["item"], call)
+    return with_data(event, _ENCODE(data))
+
+
+def _edited(events: list[bytes], call: ToolCall) -> list[bytes]:
+    """The events before the last one, rewritten for another call: its text is in one delta."""
+    edited: list[bytes] = []
+    sent = False
+    for event in events:
+        data = _DECODE(data_of(event))
+        if data["type"].endswith(".delta"):
+            if sent:
+                continue
+            data["delta"], sent = call.text, True
+        elif data["type"].endswith(".done"):
+            data["input" if call.custom else "arguments"] = call.text
+        edited.append(with_data(event, _ENCODE(data)))
+    return edited

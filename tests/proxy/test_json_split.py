@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from execledger.proxy.dialects import responses_split
+from execledger.proxy import json_split
 from execledger.proxy.dialects.responses import Responses
-from execledger.proxy.dialects.responses_split import split_in_windows
+from execledger.proxy.json_split import split_in_windows
 from execledger.proxy.worker import run_to_end
 
 ODD = ['},{"type":', '{"input":[', "\\", '"', "],", "é\n", "}}}", '\\"},{', "", "x" * 300, "\ud800", "} , {"]
@@ -21,7 +21,7 @@ ODD = ['},{"type":', '{"input":[', "\\", '"', "],", "é\n", "}}}", '\\"},{', "",
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows so small that every request has many."""
-    monkeypatch.setattr(responses_split, "WINDOW", 200)
+    monkeypatch.setattr(json_split, "WINDOW", 200)
 
 
 def value(chance: random.Random, depth: int) -> Any:
@@ -50,7 +50,7 @@ def test_windows_find_what_one_pass_finds(seed: int) -> None:
     separators = chance.choice([(",", ":"), (", ", ": "), (" ,\n\t", " : ")])
     text = json.dumps(dict(parts), separators=separators, ensure_ascii=chance.random() < 0.5)
     body = text.encode("utf-8", "replace")
-    found = run_to_end(split_in_windows(body))
+    found = run_to_end(split_in_windows(body, "input"))
     assert found is not None
     fields, split = found
     joined = b"".join((*split, *(bytes(raw) for name, raw in fields.items() if name != "input")))
@@ -79,13 +79,12 @@ def test_windows_find_what_one_pass_finds(seed: int) -> None:
 )
 def test_what_has_another_shape_is_left_to_the_decoder(body: bytes) -> None:
     """Nothing is guessed at: the request is decoded in one go, or passed on as it came."""
-    assert run_to_end(split_in_windows(body)) is None
+    assert run_to_end(split_in_windows(body, "input")) is None
 
 
-def test_a_long_request_is_joined_as_it_was_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_request_is_joined_as_it_was_split() -> None:
     """Byte for byte, where the client puts no spaces between items."""
-    monkeypatch.setattr("execledger.proxy.dialects.responses.WINDOW", 200)
     items = [{"type": "message", "content": "x" * at} for at in range(100)]
     body = json.dumps({"model": "m", "input": items, "stream": True}, separators=(",", ":")).encode()
-    request = run_to_end(Responses().split(body))
-    assert request is not None and request.joined(request.items) == body
+    request = run_to_end(Responses().split("/responses", body))
+    assert request is not None and request.joined(request.leaves) == body

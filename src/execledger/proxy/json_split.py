@@ -1,0 +1,167 @@
+"""JSON requests split into the fields of an object and the elements of one list, each with its own bytes.
+
+Lone surrogates are handled by ``json_surrogates``. A long body is split in windows of bytes, so that no single call of
+the JSON decoder takes long. A window ends at a possible end of an element, which decoding proves: the bytes from the
+beginning of an element on are a list of whole values only if the window ends between two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from execledger.proxy.json_surrogates import SurrogateEscapes
+from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
+from execledger.proxy.worker import LIGHTER, Work
+
+WINDOW = 1_000_000
+"""Bytes that are decoded at once, or more where an element is longer."""
+_MAX_BEFORE = 8_000_000
+"""Bytes that may precede the list."""
+_TRIES = 8
+"""Possible ends that are tried before the window is made longer."""
+_REST = "\0rest"
+"""The field name under which the last elements of the list are decoded: no request has such a field."""
+
+_FIELDS = msgspec.json.Decoder(dict[str, Raw])
+_ELEMENTS = msgspec.json.Decoder(list[Raw])
+_TEXT = msgspec.json.Decoder(str)
+_ENCODE = msgspec.json.Encoder().encode
+_BETWEEN = re.compile(rb"\}\s*+,\s*+\{")
+NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What the decoder raises for a text that it can't decode."""
+
+Pieces: TypeAlias = tuple[dict[str, Raw], list[bytes]]
+"""The fields of an object, and the elements of one of them, which is a list."""
+
+
+def object_fields(text: bytes) -> dict[str, Raw] | None:
+    """The fields of a JSON object, each with its own bytes; None if the text is not one."""
+    try:
+        return _FIELDS.decode(text)
+    except NOT_JSON:
+        escapes = SurrogateEscapes(text)
+    try:
+        fields = {name: Raw(escapes.restored(value)) for name, value in _FIELDS.decode(escapes.text).items()}
+    except NOT_JSON:
+        return None
+    return fields if escapes.all_restored else None
+
+
+def list_elements(text: bytes) -> list[bytes] | None:
+    """The elements of a JSON list, each with its own bytes; None if the text is not one."""
+    try:
+        return [*_ELEMENTS.decode(text)]
+    except NOT_JSON:
+        escapes = SurrogateEscapes(bytes(text))
+    try:
+        elements = [escapes.restored(raw) for raw in _ELEMENTS.decode(escapes.text)]
+    except NOT_JSON:
+        return None
+    return elements if escapes.all_restored else None
+
+
+def text_field(fields: Mapping[str, Raw], name: str) -> str:
+    """A field that is a string; "" if it is missing or anything else."""
+    try:
+        return _TEXT.decode(fields[name])
+    except (KeyError, *NOT_JSON):
+        return ""
+
+
+def with_field(fields: dict[str, Raw], name: str, value: object) -> bytes:
+    """The JSON object of these fields with another value in one of them; the others keep their bytes."""
+    fields[name] = Raw(_ENCODE(value))
+    pieces = (piece for key, kept in fields.items() for piece in (b",", _ENCODE(key), b":", kept))
+    return b"".join((b"{", *[*pieces][1:], b"}"))
+
+
+def split_list(body: bytes, name: str) -> Work[Pieces | None]:
+    """The fields of ``body``, and the elements of its list ``name``; None if it is of another shape or too large."""
+    yield len(body) // LIGHTER
+    if len(body) > UNCOUNTED and (yield from _commas(body)) > MAX_COMMAS:
+        return None
+    pieces = (yield from split_in_windows(body, name)) if len(body) > 2 * WINDOW else None
+    pieces = pieces or _split_whole(body, name)
+    return pieces if pieces is not None and len(pieces[1]) <= MAX_SPLIT else None
+
+
+def _commas(body: bytes) -> Work[int]:
+    """The number of commas in ``body``."""
+    count = 0
+    for at in range(0, len(body), WINDOW):
+        yield WINDOW // LIGHTER
+        count += body.count(b",", at, at + WINDOW)
+    return count
+
+
+def _split_whole(body: bytes, name: str) -> Pieces | None:
+    """The fields and elements, decoded in one call."""
+    fields = object_fields(body)
+    elements = list_elements(fields[name]) if fields is not None and name in fields else None
+    return None if fields is None or elements is None else (fields, elements)
+
+
+def split_in_windows(body: bytes, name: str) -> Work[Pieces | None]:
+    """The fields and elements, decoded window by window; None if ``body`` is not of the usual shape."""
+    begun = _begun(body, name)
+    if begun is None:
+        return None
+    fields, at = begun
+    elements: list[bytes] = []
+    while len(body) - at > 2 * WINDOW:
+        found = yield from _window(body, at)
+        if found is None:
+            break
+        more, at = found
+        elements += more
+    yield (len(body) - at) // LIGHTER
+    rest = object_fields(b'{"%b":[' % _REST.encode().replace(b"\0", b"\\u0000") + body[at:])
+    if rest is None or name in rest:
+        return None
+    last = list_elements(bytes(rest.pop(_REST)))
+    return None if last is None else (fields | rest, elements + [bytes(raw) for raw in last])
+
+
+def _begun(body: bytes, name: str) -> tuple[dict[str, Raw], int] | None:
+    """The fields before the list, and the position of its first element."""
+    key = _ENCODE(name)
+    opening = re.compile(re.escape(key) + rb"\s*+:\s*+\[\s*+")
+    at = -1
+    for _ in range(_TRIES):
+        at = body.find(key, at + 1, _MAX_BEFORE)
+        if at < 0:
+            return None
+        # The match is a field name, and not a value or a part of one, if a field is valid at its position.
+        fields, begins = object_fields(body[:at] + key + b":[]}"), opening.match(body, at)
+        if fields is not None and begins is not None:
+            return fields, begins.end()
+    return None
+
+
+def _window(body: bytes, start: int) -> Work[tuple[list[bytes], int] | None]:
+    """The elements in a window that begins with one, and where the next begins; None if no window ends in time."""
+    reach = WINDOW
+    while start + reach < len(body):
+        for end in islice(_ends(body, start + reach), _TRIES):
+            yield (end.start() - start) // LIGHTER
+            found = list_elements(b"[%b]" % body[start : end.start() + 1])
+            if found is not None:
+                # Copied, so that the window's own bytes are freed.
+                return [bytes(raw) for raw in found], end.end() - 1
+        reach *= 2
+    return None
+
+
+def _ends(body: bytes, at: int) -> Iterator[re.Match[bytes]]:
+    """Possible ends of an element."""
+    while at < len(body):
+        found = _BETWEEN.search(body, at, at + WINDOW)
+        if found is not None:
+            yield found
+        at = at + WINDOW if found is None else found.end()
