@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from execledger.errors import UnreadableRun
 from execledger.journal import Ended, Event, read_journal, rebuild, recorded
 from execledger.journal.codec import encode
 from execledger.journal.events import Counts, StepRecorded
-from execledger.journal.reader import Mismatch, Trouble
+from execledger.journal.reader import (
+    JournalReader,
+    Mismatch,
+    Trouble,
+    has_end,
+    is_journal,
+    is_journal_file,
+    read_events,
+)
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Shown
 from tests.journal.runs import TASK, events_of, plain_step, retold, returning, start, written
@@ -46,6 +55,70 @@ def test_damage_in_the_middle_hides_what_needs_it() -> None:
     run = read_journal("damaged", lines(WHOLE[:1]) + b"\0\0\0\n" + lines([plain_step(1), plain_step(2)]))
     assert (run.steps, run.trouble) == ((), Trouble(damaged=1, lost=2))
     assert run.trouble.sentences() == ("lines that are no events: 1", "steps behind a gap: 2")
+
+
+def tailed(data: bytes, pieces: int) -> tuple[list[Event], Trouble]:
+    """What a reader finds that looks at the file again each time that it has grown by a piece."""
+    size = max(len(encode(start())), 1)
+    reader = JournalReader("tailed", io.BytesIO(data))
+    events: list[Event] = [reader.start]
+    for end in (*range(size, len(data), max((len(data) - size) // pieces, 1)), len(data)):
+        file = io.BytesIO(data[:end])
+        file.seek(reader.offset)
+        while (found := reader.next(file)) is not None:
+            events.append(found[1])
+    return events, reader.trouble
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 100])
+@pytest.mark.parametrize(
+    "data",
+    [
+        lines(WHOLE),
+        lines(WHOLE)[:-1],
+        lines(WHOLE)[:-9],
+        lines([start(), plain_step(0), plain_step(2), plain_step(1), plain_step(3), WHOLE[-1]]),
+        lines([start(), plain_step(0), plain_step(0), plain_step(1)]) + b"\n\0\n" + lines([WHOLE[-1]]),
+        lines([start(), plain_step(0, "cat a", "bytes #")]).replace(b"#", b"\xff") + lines([plain_step(1)]),
+    ],
+    ids=["whole", "no last newline", "torn", "gap", "twice", "no text"],
+)
+def test_a_growing_journal_is_read_like_a_whole_one(data: bytes, pieces: int) -> None:
+    """Whatever is wrong in it, and wherever the writer was when it was looked at: the same events and trouble."""
+    trouble = Trouble()
+    assert tailed(data, pieces) == (list(read_events("whole", data, trouble)), trouble)
+    run = read_journal("whole", data)
+    assert [event for event in tailed(data, pieces)[0] if isinstance(event, StepRecorded)] == list(run.steps)
+
+
+def test_a_file_is_a_journal_by_its_first_line(tmp_path: Path) -> None:
+    """Of whichever version, and with bytes that are not UTF-8 in it; nothing else is."""
+    journals = [
+        lines(WHOLE),
+        lines(WHOLE[:1])[:-1],
+        b'{"event":"start","version":9}\n',
+        b'{"event":"start","x":"\xff"}\n',
+    ]
+    others = [
+        b"",
+        b"\n",
+        lines(WHOLE[1:]),
+        b'{"event":["start"]}\n',
+        b'{"event":"start"',
+        b"[" * 90_000,
+        b'\n{"event":"start"}',
+    ]
+    for data in (*journals, *others):
+        (tmp_path / "file").write_bytes(data)
+        assert is_journal(data) == is_journal_file(str(tmp_path / "file")) == (data in journals)
+    assert not is_journal_file(str(tmp_path / "none"))
+
+
+def test_the_end_of_a_journal_is_its_last_line() -> None:
+    """Also without its newline; an end that is written on, or torn, is none."""
+    ends = [lines(WHOLE), lines(WHOLE)[:-1], lines(WHOLE) + b"\n"]
+    others = [lines(WHOLE)[:-2], lines(WHOLE) + encode(plain_step(2)), lines(WHOLE) + b"{", b""]
+    assert [has_end(io.BytesIO(data)) for data in (*ends, *others)] == [True] * 3 + [False] * 4
 
 
 @pytest.mark.parametrize(

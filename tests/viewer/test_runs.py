@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from execledger.journal.events import Counts, Ended, Event, FaultCaught
+from execledger.journal.reader import LIVE_SECONDS
 from execledger.viewer.counting import RunLine, run_id
-from execledger.viewer.runs import LIVE_SECONDS, MAX_OPEN, Filter, NoSuchRun, OpenRuns, Shelf
+from execledger.viewer.runs import MAX_OPEN, Filter, NoSuchRun, OpenRuns, Shelf
 from execledger.viewer.scan import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Seeker, Unread, stamp_of
 from execledger.viewer.worker import Search
 from tests.journal.runs import plain_step, start

@@ -18,10 +18,11 @@ from execledger.agents.openhands.recorded import read_event_lines, read_event_li
 from execledger.agents.swe_agent.recorded import is_trajectory, read_traj
 from execledger.errors import UnreadableRun
 from execledger.journal.folder import edits_file
+from execledger.journal.reader import is_journal
 from execledger.runs.atif import is_interchange, read_interchange
 from execledger.runs.decoding import FIELDS, TOO_LARGE, decode, fields_of
 from execledger.runs.find import is_instance
-from execledger.runs.journals import is_journal, read_as_run
+from execledger.runs.journals import read_as_run
 from execledger.runs.recording import Run
 from execledger.runs.spans import is_spans, read_spans
 from execledger.session.adapter import Resolve, ToolCall

@@ -13,11 +13,10 @@ from rich.table import Table
 
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.folder import journal_folder, require_readable
-from execledger.journal.reader import Trouble, read_events
+from execledger.journal.reader import Trouble, is_journal, read_events
 from execledger.runs.account import MAX_NAMES, RunSummary, Totals
 from execledger.runs.decoding import TOO_LARGE
 from execledger.runs.find import Source, find_runs
-from execledger.runs.journals import is_journal
 from execledger.runs.net import Balance, Net
 from execledger.runs.prices import load_prices
 

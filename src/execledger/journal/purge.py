@@ -10,9 +10,9 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from execledger.errors import LedgerError
 from execledger.journal.claims import CLAIMS, Claim
+from execledger.journal.reader import has_end, may_grow, read_header
 from execledger.journal.writer import SUFFIX
 
 FRESH_SECONDS = 3600.0
@@ -27,7 +28,6 @@ FRESH_SECONDS = 3600.0
 MAX_LISTED = 10
 """Runs that are named where a name could mean several."""
 _FIRST_LINE = 1_000_000
-_LAST_LINES = 100_000
 
 
 class Found(Struct, frozen=True):
@@ -66,24 +66,6 @@ class Left(Struct, frozen=True):
     """Why."""
 
 
-class _Kind(Struct):
-    """What every line of a journal has."""
-
-    event: str
-    """The kind of event."""
-
-
-class _Start(_Kind):
-    """What makes a file a journal, of whichever version."""
-
-    version: int
-    """The version of the format."""
-    software: str
-    """The version of execledger that wrote it."""
-    run: str
-    """The run's name."""
-
-
 def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = None) -> Iterator[Found]:
     """Every journal in these folders, and below them; what only looks like one is noted in ``left``."""
     now = time.time() if now is None else now
@@ -106,17 +88,17 @@ def _unread(left: list[Left], error: OSError) -> None:
 
 def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[Found]:
     try:
-        with opened(path) as file:
-            state = os.fstat(file)
+        with open_plain(path) as file:
+            state = os.fstat(file.fileno())
             if not stat.S_ISREG(state.st_mode):
                 left.append(Left(str(path), "is no plain file"))
                 return
-            start = _start(os.pread(file, _FIRST_LINE, 0))
-            if start is None:
+            header = read_header(file.readline(_FIRST_LINE))
+            if header is None:
                 left.append(Left(str(path), "holds no journal"))
                 return
-            found = Found(path, start.run, state.st_size, state.st_mtime, (state.st_dev, state.st_ino))
-            ended = _ended(file, state.st_size)
+            found = Found(path, header.run, state.st_size, state.st_mtime, (state.st_dev, state.st_ino))
+            ended = has_end(file)
         yield replace(found, busy=_busy(found, ended, now))
     except OSError as error:
         link = path.is_symlink()
@@ -132,15 +114,16 @@ def _busy(found: Found, ended: bool, now: float) -> str:
         return ""
     if written is None:
         return "has no end, and its file system does not tell whether it is being written"
-    fresh = now - found.changed < FRESH_SECONDS
-    return "has no end, and was written to within the last hour: its run may go on" if fresh else ""
+    if may_grow(found.changed, now, FRESH_SECONDS):
+        return "has no end, and was written to within the last hour: its run may go on"
+    return ""
 
 
 def delete(found: Found) -> str:
     """Take a journal away; why it was left alone, or "" if it is gone."""
     try:
-        with opened(found.path) as file, CLAIMS.excluding(found.claim) as written:
-            state = os.fstat(file)
+        with open_plain(found.path) as file, CLAIMS.excluding(found.claim) as written:
+            state = os.fstat(file.fileno())
             if (state.st_dev, state.st_ino, state.st_size) != (*found.identity, found.size):
                 return "has changed meanwhile"
             if written:
@@ -153,32 +136,9 @@ def delete(found: Found) -> str:
     return ""
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[int]:
-    """A file, to be read; never what a symbolic link leads to, and never waiting for a writer, as a pipe would."""
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        yield file
-    finally:
-        os.close(file)
-
-
-def _start(head: bytes) -> _Start | None:
-    line, newline, _ = head.partition(b"\n")
-    try:
-        start = msgspec.json.decode(line, type=_Start)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return start if newline and start.event == "start" else None
-
-
-def _ended(file: int, size: int) -> bool:
-    """Whether the last line is the end of a run."""
-    last = os.pread(file, _LAST_LINES, max(0, size - _LAST_LINES)).rstrip(b"\n").rpartition(b"\n")[2]
-    try:
-        return msgspec.json.decode(last, type=_Kind).event == "end"
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return False
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file for reading without following a symbolic link, and without waiting for the writer of a pipe."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 class Chosen(Struct, frozen=True):

@@ -1,23 +1,32 @@
-"""Reading a journal back, and the ledger that its steps make.
+"""The one reader of journals: whole files, growing files, whether a file is a journal, and whether it may still grow.
 
-What a killed process, a full disk or a newer version leaves behind is tolerated and reported, never guessed at.
+What a killed process, a full disk or a newer version leaves behind is tolerated and reported in ``Trouble``. Bytes that
+are not UTF-8 become U+FFFD, and their line still counts. Steps behind a gap are dropped and counted: the state that
+they were decided in is unknown.
 """
 
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
 
 from execledger.core.ledger import Ledger
 from execledger.errors import UnreadableRun
-from execledger.journal.codec import decode
+from execledger.journal.codec import Decoded, decode
 from execledger.journal.events import VERSION, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.symbols.steps import edited_symbols
 
-_NO_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+LIVE_SECONDS = 900.0
+"""How long a journal without an end may stay unchanged and still count as growing: commands can be slow."""
+TAIL_BYTES = 100_000
+"""How far from the end of a file its last line is searched for: the line that ends a journal is short."""
+NO_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""The errors that decoding a line raises if it is not an event."""
 _HINT = "a newer execledger reads it"
 
 
@@ -27,9 +36,9 @@ class Trouble(Struct):
     torn: bool = False
     """The last line is not whole: the writer was killed, or had no room."""
     damaged: int = 0
-    """Other lines that are no events, or steps that refer to what does not stand before them."""
+    """Other lines that are not events, or steps that refer to steps which are not before them."""
     lost: int = 0
-    """Steps that stand behind a gap: without the steps before them they mean nothing."""
+    """Steps behind a gap: the state that they were decided in is unknown."""
     unknown_events: int = 0
     """Events of a kind that this version does not know."""
     unknown_fields: int = 0
@@ -96,30 +105,169 @@ class Rebuilt(Struct, frozen=True):
         return self.ledger.faults.count
 
 
+class Place(Struct, frozen=True):
+    """The position of a line in a journal."""
+
+    offset: int
+    """The offset of its first byte."""
+    size: int
+    """Its length in bytes."""
+
+
+class Header(Struct, frozen=True):
+    """What the first line of a journal has in every version."""
+
+    event: str
+    """The kind of event."""
+    version: int
+    """The version of the format."""
+    software: str
+    """The version of execledger that wrote it."""
+    run: str
+    """The run's name."""
+
+
+class _Kind(Struct):
+    """What every line of a journal has, in every version."""
+
+    event: str = ""
+    """The kind of event."""
+
+
+class JournalReader:
+    """A position in a journal that may still be written to: each call of ``next`` reads one event more."""
+
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        """Read the first line of ``file``; raises ``UnreadableRun`` if it is not the start of a readable journal."""
+        line = file.readline()
+        if not line.endswith(b"\n"):
+            raise UnreadableRun(name, "found no whole line yet, expected the start of a journal")
+        self.trouble = Trouble()
+        """What was not as it should be, so far."""
+        self.start = _start(name, line)
+        """The first event."""
+        self.offset = len(line)
+        """How many bytes were read."""
+        self._steps = 0
+
+    def next(self, file: BinaryIO) -> tuple[Place, Event] | None:
+        """The next event of ``file``, which is positioned at ``offset``; None if there is no whole one yet."""
+        while line := file.readline():
+            event = self._event(line)
+            if self.trouble.torn:
+                # The rest of the line may still be written.
+                return None
+            place = Place(self.offset, len(line))
+            self.offset += len(line)
+            if event is not None:
+                return place, event
+        self.trouble.torn = False
+        return None
+
+    def _event(self, line: bytes) -> Event | None:
+        """The event on a line; None, noted in ``trouble``, if the line is damaged, unknown or behind a gap."""
+        trouble = self.trouble
+        try:
+            decoded = decode_line(line)
+        except NO_EVENT:
+            trouble.torn = not line.endswith(b"\n")
+            trouble.damaged += not trouble.torn and bool(line.strip())
+            return None
+        trouble.torn = False
+        trouble.unknown_fields += decoded.unknown_fields
+        trouble.unknown_events += decoded.event is None
+        return self._in_order(decoded.event) if isinstance(decoded.event, StepRecorded) else decoded.event
+
+    def _in_order(self, event: StepRecorded) -> StepRecorded | None:
+        """The step if it is the next one; after a gap nothing is, since its indices refer to other steps."""
+        if not event.step.valid_at(event.index):
+            self.trouble.damaged += 1
+        elif self.trouble.lost or event.index != self._steps:
+            self.trouble.lost += 1
+        else:
+            self._steps += 1
+            return event
+        return None
+
+
+def decode_line(line: bytes) -> Decoded:
+    """Decode one line, with U+FFFD for bytes that are not UTF-8; raises one of ``NO_EVENT``."""
+    try:
+        return decode(line)
+    except NO_EVENT:
+        text = valid_utf8(line)
+        if text == line:
+            raise
+        return decode(text)
+
+
+def valid_utf8(data: bytes) -> bytes:
+    """The data with U+FFFD in place of every byte that is not UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").encode()
+    return data
+
+
+def is_journal(data: bytes) -> bool:
+    """Whether the first line of ``data`` is the start of a journal, of whichever version."""
+    line = data[: data.find(b"\n") + 1] or data
+    return b'"event"' in line and b'"start"' in line and _kind(valid_utf8(line)) == "start"
+
+
+def is_journal_file(path: str) -> bool:
+    """Whether the first line of a file is the start of a journal; False if it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            return is_journal(file.readline())
+    except OSError:
+        return False
+
+
+def read_header(line: bytes) -> Header | None:
+    """The first line of a journal, of whichever version; None if it is not a whole one."""
+    try:
+        header = msgspec.json.decode(line, type=Header)
+    except NO_EVENT:
+        return None
+    return header if header.event == "start" and line.endswith(b"\n") else None
+
+
+def has_end(file: BinaryIO) -> bool:
+    """Whether the last line of a journal is its end, told by the tail of the file without reading the rest."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL_BYTES))
+    return _kind(file.read().rstrip(b"\n").rpartition(b"\n")[2]) == "end"
+
+
+def may_grow(changed: float, now: float, seconds: float = LIVE_SECONDS) -> bool:
+    """Whether a journal without an end, last written at ``changed``, counts as still being written at ``now``."""
+    return now - changed < seconds
+
+
+def _kind(line: bytes) -> str:
+    """The kind of event on a line; "" if it is none."""
+    try:
+        return msgspec.json.decode(line, type=_Kind).event
+    except NO_EVENT:
+        return ""
+
+
 def read_events(name: str, data: bytes, trouble: Trouble) -> Iterator[Event]:
     """The events of the journal ``name``, one at a time; what can't be read is noted in ``trouble``."""
-    lines = io.BytesIO(data)
-    yield _start(name, next(lines, b""))
-    for line in lines:
-        try:
-            decoded = decode(line)
-        except _NO_EVENT:
-            torn = not line.endswith(b"\n")
-            trouble.torn |= torn
-            trouble.damaged += not torn and bool(line.strip())
-            continue
-        trouble.unknown_fields += decoded.unknown_fields
-        event = decoded.event
-        if event is None:
-            trouble.unknown_events += 1
-        elif isinstance(event, StepRecorded) and not event.step.valid_at(event.index):
-            trouble.damaged += 1
-        else:
-            yield event
+    # A file that was cut behind its first line is a journal all the same.
+    file = io.BytesIO(data if b"\n" in data else data + b"\n")
+    reader = JournalReader(name, file)
+    reader.trouble = trouble
+    yield reader.start
+    while (found := reader.next(file)) is not None:
+        yield found[1]
 
 
 def _start(name: str, line: bytes) -> Started:
-    """The first line, which says what the others are."""
+    """Decode the first line; raises ``UnreadableRun`` if it does not start a journal that this version reads."""
+    line = valid_utf8(line)
     try:
         version = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("version", msgspec.Raw(b"0"))
         number = msgspec.json.decode(version, type=int)
@@ -130,7 +278,7 @@ def _start(name: str, line: bytes) -> Started:
         if isinstance(event, Started):
             event.known_policy()
             return event
-    except _NO_EVENT as error:
+    except NO_EVENT as error:
         raise UnreadableRun(name, f"expected the start of a journal, found: {error}") from error
     raise UnreadableRun(name, "expected the start of a journal, found another event")
 
@@ -138,19 +286,15 @@ def _start(name: str, line: bytes) -> Started:
 def read_journal(name: str, data: bytes) -> JournalRun:
     """Read a whole journal; raises ``UnreadableRun`` if it is none, or of a newer version."""
     trouble = Trouble()
-    events = list(read_events(name, data, trouble))
-    start = events[0]
+    start, *events = read_events(name, data, trouble)
     assert isinstance(start, Started), "read_events begins with the start"
-    all_steps = [event for event in events if isinstance(event, StepRecorded)]
-    steps = [step for position, step in enumerate(all_steps) if step.index == position]
-    gap = next((position for position, step in enumerate(all_steps) if step.index != position), len(all_steps))
+    steps = tuple(event for event in events if isinstance(event, StepRecorded))
     ended = next((event for event in reversed(events) if isinstance(event, Ended)), None)
-    trouble.lost = len(all_steps) - gap
-    trouble.miscounted = ended is not None and ended.counts.proposed != len(all_steps)
+    trouble.miscounted = ended is not None and ended.counts.proposed != len(steps) + trouble.lost
     return JournalRun(
         name=name,
         start=start,
-        steps=tuple(steps[:gap]),
+        steps=steps,
         views=tuple(event for event in events if isinstance(event, ViewRendered)),
         faults=tuple(event for event in events if isinstance(event, FaultCaught)),
         ended=ended,

@@ -19,18 +19,18 @@ from execledger.journal.claims import CLAIMS
 from execledger.journal.clean import withheld_lines
 from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
-from execledger.journal.purge import Found, opened
+from execledger.journal.purge import Found, open_plain
 from execledger.redact import redact, suspicious
 
 
 def rewritten(found: Found, *, dry_run: bool = False) -> bool:
     """Rewrite a journal if a secret stands in it; whether one did. Raises ``OSError`` if it can't be written."""
-    with opened(found.path) as file, os.fdopen(os.dup(file), "rb") as lines:
-        old = lines.readlines()
+    with open_plain(found.path) as file:
+        old = file.readlines()
         new = [redacted_line(line) for line in old]
         if new == old or dry_run:
             return new != old
-        _replace(found, new, os.fstat(file))
+        _replace(found, new, os.fstat(file.fileno()))
     return True
 
 

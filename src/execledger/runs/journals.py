@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from execledger.core.fingerprint import fingerprint
 from execledger.journal.events import Ended
 from execledger.journal.reader import JournalRun, read_journal
-from execledger.runs.decoding import fields_of
 from execledger.runs.instances import instance_of
 from execledger.runs.recording import Governed, ModelCall, Recorded, Run
 from execledger.vocabulary.actions import Observation
@@ -26,14 +25,6 @@ from execledger.vocabulary.decisions import Fingerprint, Step
 
 FORMAT = "execledger-journal"
 """The name of the format."""
-
-
-def is_journal(data: bytes) -> bool:
-    """The first line is the start of a journal."""
-    line = data[: data.find(b"\n") + 1] or data
-    if b'"event"' not in line or b'"start"' not in line:
-        return False
-    return bytes(fields_of(line).get("event", b"")) == b'"start"'
 
 
 def read_as_run(name: str, data: bytes) -> Run:

@@ -21,11 +21,11 @@ from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
 from execledger.evaluate.counterfactual import Account
 from execledger.journal.events import Event, StepRecorded, ViewRendered
+from execledger.journal.reader import NO_EVENT, JournalReader, Place, decode_line, has_end
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED, Replayed, replay
 from execledger.viewer.counting import Count, Origin, RunLine
-from execledger.viewer.journal_lines import NO_EVENT, JournalLines, Place, decoded_line, has_end
 from execledger.viewer.model import OUTPUT_LENGTH, News, RunAnswer, StepAnswer, Telling, Told
 from execledger.viewer.tracks import Span
 from execledger.vocabulary.actions import Observation
@@ -226,7 +226,7 @@ class JournalReading(Reading):
     def __init__(self, name: str, opener: Callable[[], BinaryIO]) -> None:
         """The journal that ``opener`` opens for reading; raises ``UnreadableRun`` if it is none."""
         with opener() as file:
-            self._journal = JournalLines(name, file)
+            self._journal = JournalReader(name, file)
         start = self._journal.start
         super().__init__(Telling(Origin.of_journal(name, start), start.known_policy(), governed=True))
         self._opener = opener
@@ -318,6 +318,6 @@ class JournalReading(Reading):
             file.seek(place.offset)
             line = file.read(place.size)
         try:
-            return decoded_line(line).event
+            return decode_line(line).event
         except NO_EVENT:
             return None

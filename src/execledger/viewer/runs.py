@@ -19,11 +19,10 @@ from msgspec.structs import replace
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
+from execledger.journal.reader import is_journal, is_journal_file, may_grow, valid_utf8
 from execledger.runs.find import find_runs
-from execledger.runs.journals import is_journal
 from execledger.session.adapter import Resolve
 from execledger.viewer.counting import RunLine, run_id
-from execledger.viewer.journal_lines import begins_journal, marked
 from execledger.viewer.reading import JournalReading, Reading, ReplayReading
 from execledger.viewer.scan import (
     NO_FILE,
@@ -89,8 +88,6 @@ def choices(lines: Iterable[RunLine]) -> dict[str, list[tuple[str, int]]]:
     }
 
 
-LIVE_SECONDS = 900.0
-"""How long a journal without an end may stay as it is and still be taken for one that grows: commands can be slow."""
 LOOK_SECONDS = 1.0
 """How long a look at the places counts as new."""
 MAX_UNREADABLE = 200
@@ -199,7 +196,7 @@ class Shelf:
             return entry.found if entry is not None and not entry.reason else None
 
     def _lives(self, entry: Entry) -> bool:
-        return not entry.over and lives(entry.found.stamp[0], self._clock())
+        return not entry.over and may_grow(entry.found.stamp[0] / 1e9, self._clock())
 
     def _take(self, note: Note) -> None:
         """Take in what was found."""
@@ -235,11 +232,6 @@ class Shelf:
             entry = self._entries[identity] = Entry(found, line)
         entry.found, entry.there = found, True
         return entry
-
-
-def lives(changed_ns: int, now: float) -> bool:
-    """A journal without an end that was last written at that time may still grow."""
-    return now - changed_ns / 1e9 < LIVE_SECONDS
 
 
 def _order(value: str | float | None) -> tuple[str, float]:
@@ -282,7 +274,7 @@ class Opened(Struct):
     def lives(self) -> bool:
         """The agent may still be at work: its journal has no end, not even one that is still to be read."""
         reading = self.reading
-        if not isinstance(reading, JournalReading) or not lives(stamp_of(self.found.file)[0], time.time()):
+        if not isinstance(reading, JournalReading) or not may_grow(stamp_of(self.found.file)[0] / 1e9, time.time()):
             return False
         try:
             return not reading.over and not reading.ends()
@@ -341,7 +333,7 @@ class OpenRuns:
         return Opened(found, self._reading(found), stamp)
 
     def _reading(self, found: Found) -> Reading:
-        if found.file == found.name and self._policy is None and begins_journal(found.file):
+        if found.file == found.name and self._policy is None and is_journal_file(found.file):
             return JournalReading(found.name, lambda: open(found.file, "rb"))
         for source in find_runs([found.file]):
             if source.name == found.name:
@@ -351,7 +343,6 @@ class OpenRuns:
 
 def reading_of(name: str, data: bytes, policy: Policy | None, resolve: Resolve | None) -> Reading:
     """A run from its content: a journal as it is, any other run, or under a ``policy`` of one's own, replayed."""
-    text = marked(data)
-    if policy is None and is_journal(text):
+    if policy is None and is_journal(data):
         return JournalReading(name, partial(io.BytesIO, data))
-    return ReplayReading(read_run(name, text, resolve), policy)
+    return ReplayReading(read_run(name, valid_utf8(data), resolve), policy)

@@ -8,11 +8,10 @@ from typing import BinaryIO
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.journal.events import Started
-from execledger.runs.journals import is_journal
+from execledger.journal.reader import JournalReader, is_journal, valid_utf8
 from execledger.runs.replay import new_ledger
 from execledger.session.adapter import Resolve
 from execledger.viewer.counting import Count, Origin, RunLine
-from execledger.viewer.journal_lines import JournalLines, marked
 from execledger.viewer.reading import told_calls
 
 
@@ -21,7 +20,7 @@ class JournalTally:
 
     def __init__(self, name: str, file: BinaryIO) -> None:
         """Begin with the first line of ``file``; raises ``UnreadableRun`` if it is not the start of a journal."""
-        self.lines = JournalLines(name, file)
+        self.lines = JournalReader(name, file)
         """How far it was read."""
         self._name = name
         self._count = Count(shadow=self.lines.start.known_policy().shadow)
@@ -49,11 +48,11 @@ class JournalTally:
 
 def tallied(name: str, data: bytes, policy: Policy | None, resolve: Resolve | None) -> tuple[RunLine, bool]:
     """The line of one run, and whether its end is recorded; a journal tells what happened, another run is replayed."""
-    if policy is None and is_journal(marked(data)):
+    if policy is None and is_journal(data):
         journal = JournalTally(name, io.BytesIO(data))
         journal.read_on(io.BytesIO(data))
         return journal.line(), journal.over
-    run = read_run(name, marked(data), resolve)
+    run = read_run(name, valid_utf8(data), resolve)
     ledger = new_ledger(run, policy)
     count = Count(shadow=ledger.policy.shadow)
     for _ in told_calls(run, ledger, count):

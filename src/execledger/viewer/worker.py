@@ -20,10 +20,10 @@ from itertools import groupby
 
 from execledger.agents.formats import shim_resolver
 from execledger.errors import LedgerError, UnreadableRun
+from execledger.journal.reader import JournalReader, is_journal_file
 from execledger.runs.find import Source, find_runs
 from execledger.session.adapter import Resolve
 from execledger.viewer.counting import RunLine
-from execledger.viewer.journal_lines import JournalLines, begins_journal
 from execledger.viewer.scan import (
     NO_FILE,
     Begun,
@@ -141,7 +141,7 @@ class Search:
 
     def _line(self, found: Found, source: Source, errand: Errand) -> tuple[RunLine, bool]:
         """The line of a run, and whether it is over; a journal that has grown is counted on from where it was left."""
-        if errand.policy is not None or found.file != found.name or not begins_journal(found.file):
+        if errand.policy is not None or found.file != found.name or not is_journal_file(found.file):
             return tallied(found.name, source.read(), errand.policy, self._resolve)
         with open(found.file, "rb") as file:
             state = os.fstat(file.fileno())
@@ -162,7 +162,7 @@ def _newer(found: Found, moment: float) -> bool:
         return False
     try:
         with open(found.file, "rb") as file:
-            began = JournalLines(found.name, file).start.at
+            began = JournalReader(found.name, file).start.at
     except (OSError, UnreadableRun):
         return True
     return began is None or began >= moment
