@@ -67,7 +67,7 @@ def by_ledger(ledger: Ledger, threads: tuple[str, ...] = ("",)) -> LineMap:
         for path, seen in ledger.files(thread).items():
             counters, calm = ledger.modifications.counters(path), not ledger.disturbed
             for record in seen.records:
-                word = status(ledger, record, counters, sealed=calm).removesuffix(", ") or "no claim"
+                word = status(ledger, record, counters, sealed=calm).value
                 for run in record.ranges:
                     whole = absolute(run, end_of(seen.records, record))
                     for line in range(whole.first, (whole.last or 0) + 1) if whole else ():

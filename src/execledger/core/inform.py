@@ -16,6 +16,7 @@ from execledger.core.observations import FileSeen, ObservationRecord, Sight, spa
 from execledger.core.plain import clip, printable
 from execledger.core.policy import Preset
 from execledger.shell.paths import beneath
+from execledger.vocabulary.status import RangeStatus, Status
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -24,6 +25,8 @@ OPENING, CLOSING = "<execution_state>", "</execution_state>"
 """What stands around the view."""
 HEADING = "Seen, most recent first:"
 """What stands above the observation index."""
+UNTIL_WRITTEN = frozenset((Status.STALE, Status.POSSIBLY_STALE))
+"""Statuses that an observation keeps until its file is written or read again."""
 MAX_FILES = 40
 """Files that are considered for the index, newest first: more would not fit the budget."""
 MAX_FOCUS = 6
@@ -112,18 +115,19 @@ def _refresh(
         return
     # What lies elsewhere may change without a command: of it, nothing is claimed.
     sealed = sealed and beneath(path, ledger.home)
-    words = [
-        status(ledger, sight.record, counters, sealed) + context(ledger, sight.record, visible) for sight in seen.sights
+    found = [
+        RangeStatus(status(ledger, sight.record, counters, sealed), in_context(ledger, sight.record, visible))
+        for sight in seen.sights
     ]
     # What is stale or possibly stale stays so until this file is written or read again.
-    seen.settled = (counters, since) if all("stale, " in word for word in words) else None
-    if words == seen.words and words:
+    seen.settled = (counters, since) if all(one.status in UNTIL_WRITTEN for one in found) else None
+    if found == seen.statuses and found:
         return
-    groups: dict[str, list[Sight]] = {}
-    for word, sight in zip(words, seen.sights, strict=True):
-        groups.setdefault(word, []).append(sight)
-    texts = [f"{_grouped(group)} ({word})" for word, group in groups.items()]
-    seen.words, seen.line = words, f"- {seen.name}: {'; '.join(texts) or 'seen in part'}"
+    groups: dict[RangeStatus, list[Sight]] = {}
+    for one, sight in zip(found, seen.sights, strict=True):
+        groups.setdefault(one, []).append(sight)
+    texts = [f"{_grouped(group)} ({one})" for one, group in groups.items()]
+    seen.statuses, seen.line = found, f"- {seen.name}: {'; '.join(texts) or 'seen in part'}"
 
 
 def _grouped(group: list[Sight]) -> str:
@@ -133,22 +137,21 @@ def _grouped(group: list[Sight]) -> str:
     return spans(tuple(run for sight in group for run in sight.ranges), group[0].record.end)
 
 
-def status(ledger: Ledger, record: ObservationRecord, counters: tuple[int, int], sealed: bool) -> str:
-    """The status word of an observation, with its comma; "" makes no claim. ``counters`` are the file's own, now."""
+def status(ledger: Ledger, record: ObservationRecord, counters: tuple[int, int], sealed: bool) -> Status:
+    """The status of an observation; ``counters`` are those of its file now (``Modifications.counters``)."""
     local, edits = counters
     if record.edits != edits:
-        return "stale, "
+        return Status.STALE
     if record.local != local or record.everywhere != ledger.modifications.everywhere:
-        return "possibly stale, "
+        return Status.POSSIBLY_STALE
     if ledger.policy.preset is Preset.PAPER:
         # Behind a command of unknown effects the counters don't tell; those of tests are taken to change no source.
-        return "current, " if record.clock >= ledger.doubted else ""
+        return Status.CURRENT if record.clock >= ledger.doubted else Status.NO_CLAIM
     if record.clock != ledger.clock:
-        return "possibly stale, "
-    return "current, " if sealed else ""
+        return Status.POSSIBLY_STALE
+    return Status.CURRENT if sealed else Status.NO_CLAIM
 
 
-def context(ledger: Ledger, record: ObservationRecord, visible: Container[int]) -> str:
-    """Whether the text that a record stands for is still in the model's context."""
-    shown = record.holder in visible and ledger.results[record.holder].kind != "reference"
-    return "in context" if shown else "seen, no longer in context"
+def in_context(ledger: Ledger, record: ObservationRecord, visible: Container[int]) -> bool:
+    """Whether the text of an observation is still in the model's context."""
+    return record.holder in visible and ledger.results[record.holder].kind != "reference"

@@ -12,6 +12,7 @@ from execledger.core.plain import printable
 from execledger.core.references import span
 from execledger.shell.ranges import subtract, union
 from execledger.vocabulary.records import Lines
+from execledger.vocabulary.status import RangeStatus
 
 MAX_RECORDS = 24
 """Records kept per file and thread: the newest bear on a decision."""
@@ -66,7 +67,7 @@ class FileSeen(Struct):
     """When its line was last made, if nothing but a write to this file or a compaction can change it."""
     moment: object = None
     """When its line was last made: nothing that it depends on differs at an equal moment."""
-    words: list[str] = field(default_factory=list)
+    statuses: list[RangeStatus] = field(default_factory=list)
     """The status and context of each sight in that line."""
     line: str = ""
     """The line that a view had for it last."""
@@ -74,14 +75,14 @@ class FileSeen(Struct):
     def rename(self, name: str) -> None:
         """Give the file another name; its line in the view is made anew."""
         self.name = name
-        self.settled, self.moment, self.words = None, None, []
+        self.settled, self.moment, self.statuses = None, None, []
 
     def add(self, record: ObservationRecord) -> None:
         """Take in a new record; it hides what older ones show of the same lines."""
         if len(self.records) >= MAX_RECORDS:
             del self.records[: MAX_RECORDS // 2]
         self.records.append(record)
-        self.settled, self.moment, self.words = None, None, []
+        self.settled, self.moment, self.statuses = None, None, []
         if not record.ranges:
             return
         sights = [Sight(record, record.ranges, spans(record.ranges, record.end))]

@@ -29,8 +29,6 @@ Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]
 - ``(step, "untold")``: something may write at any moment, or in ``paper`` something of unknown effects ran: of what is
   known no more is said than that it was seen.
 """
-UNTOLD = "no claim"
-"""The state of lines of which nothing is claimed but that they were seen."""
 Span: TypeAlias = tuple[int, int, str, int]
 """A run of lines on the map: its first and last line, their state, and the step that showed them."""
 
@@ -242,7 +240,7 @@ def _spans(moment: Ledger, track: Track, at: int, calm: bool) -> list[Span]:
         left = subtract(glimpse.ranges, hidden)
         if left:
             hidden = union(hidden, left)
-            state = status(moment, glimpse.record, counters, sealed=calm).removesuffix(", ") or UNTOLD
+            state = status(moment, glimpse.record, counters, sealed=calm).value
             spans += [(run.first, run.last or run.first, state, glimpse.record.step) for run in left]
     return sorted(spans)
 

@@ -18,6 +18,7 @@ from execledger.core.lines import Returned, returned, split_lines
 from execledger.core.policy import Preset
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Step
+from execledger.vocabulary.status import RangeStatus, Status
 
 Numbered = tuple[str, int | None]
 """A line, with the number that was printed before it."""
@@ -150,8 +151,6 @@ def check_view(session: Session, thread: str, visible: Container[int], folder: P
     ledger = session.ledger
     text = ledger.inform(visible, sealed, thread).text
     assert len(text.encode()) <= ledger.policy.view_budget
-    if "(current, " in text:
-        assert sealed or ledger.policy.preset is Preset.PAPER, "something is called current although others may write"
     standing: set[str] | None = None
     for line in text.splitlines():
         name, colon, rest = line.removeprefix("- ").partition(": ")
@@ -159,10 +158,12 @@ def check_view(session: Session, thread: str, visible: Container[int], folder: P
             continue
         for claim in CLAIM.finditer(rest):
             known = session.known.get((thread, str(folder / name)), {})
-            if "current, " in claim["words"] and ledger.policy.preset is not Preset.PAPER:
+            found = RangeStatus.parse(claim["words"])
+            if found.status is Status.CURRENT and ledger.policy.preset is not Preset.PAPER:
+                assert sealed, "something is called current although others may write"
                 session.claims += 1
                 _check_current(folder / name, claim["spans"], known)
-            if claim["words"].endswith("in context") and "no longer" not in claim["words"]:
+            if found.in_context:
                 standing = _standing(session, thread, visible) if standing is None else standing
                 _check_context(name, claim["spans"], known, standing)
 

@@ -1,0 +1,50 @@
+"""The status of an observed range of lines, in the words that the state view and the web page use.
+
+A status says whether the lines still are in the file as they were shown, as far as the ledger can tell from counters.
+Whether the text itself is still in the model's context is a second, independent fact.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Status(StrEnum):
+    """Whether lines that were shown are still in the file as they were shown."""
+
+    CURRENT = "current"
+    """Nothing that may have changed the file has run since."""
+    POSSIBLY_STALE = "possibly stale"
+    """Something that may have changed the file has run since."""
+    STALE = "stale"
+    """The file itself was edited since."""
+    NO_CLAIM = "no claim"
+    """Nothing is known; the state view says only that the lines were seen."""
+
+
+IN_CONTEXT, OUT_OF_CONTEXT = "in context", "seen, no longer in context"
+"""How the state view says whether the text of an observation is still in the model's context."""
+
+
+class RangeStatus(NamedTuple):
+    """The status of an observed range, and whether its text is still in the model's context."""
+
+    status: Status
+    """Whether the lines are still as they were shown."""
+    in_context: bool
+    """The result that shows them is part of the model's input, and is not itself a reference."""
+
+    def __str__(self) -> str:
+        """The words in the state view; a range without a claim has only those about its context."""
+        context = IN_CONTEXT if self.in_context else OUT_OF_CONTEXT
+        return context if self.status is Status.NO_CLAIM else f"{self.status.value}, {context}"
+
+    @classmethod
+    def parse(cls, words: str) -> RangeStatus:
+        """Read the words of a state view back; raises ``ValueError`` for any other text."""
+        for context in (OUT_OF_CONTEXT, IN_CONTEXT):
+            if words.endswith(context):
+                status = words.removesuffix(context).removesuffix(", ")
+                return cls(Status(status) if status else Status.NO_CLAIM, context == IN_CONTEXT)
+        raise ValueError(f"{words!r} is not the status of a range")
