@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.shell.classify import classify_command
-from execledger.shell.parts import Knowledge
+from execledger.shell.facts import Knowledge
 from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 from tests.shell.asking import ask, outcome, reads, view
 

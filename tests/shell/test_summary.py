@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execledger.shell.parts import Part, inspects, runs, writes
+from execledger.shell.facts import Part, inspects, runs, writes
 from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effects, FileRange, Lines, Scope, View
 

@@ -29,8 +29,8 @@ from execledger.core.sights import all_placed, nameless, sights
 from execledger.core.understand import classify, not_understood
 from execledger.core.withheld import marked
 from execledger.redact import redact
+from execledger.shell.facts import Knowledge
 from execledger.shell.known_scripts import Scripts, is_script
-from execledger.shell.parts import Knowledge
 from execledger.shell.paths import resolve
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Patch, Search, Write
 from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from execledger.shell.steering import steers
+from execledger.shell.environment import steers
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import CommandRecord, Effects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from execledger.shell.classify import classify_command
-from execledger.shell.parts import NOTHING, Knowledge
+from execledger.shell.facts import NOTHING, Knowledge
 from execledger.shell.patches import added_paths, patched_paths
 from execledger.shell.paths import beneath, spell, unstable
 from execledger.shell.provable import provable_command

@@ -12,15 +12,12 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.shell import programs  # noqa: F401  (fills PROGRAMS)
-from execledger.shell.contents import contents
 from execledger.shell.entering import goes_on, leading_cd, moves, stops_at_failures
 from execledger.shell.environment import acts
-from execledger.shell.evaluation import evaluates, evaluates_compound
-from execledger.shell.harmless import harmless
+from execledger.shell.evaluation import DECLARES, evaluates, evaluates_compound
+from execledger.shell.facts import NOTHING, Facts, Invocation, Knowledge, Part, Programs, doubted, runs
 from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.normalize import Normal, is_cat, quote
-from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part, runs
 from execledger.shell.paths import (
     BY_PROCESS,
     HARMLESS,
@@ -33,9 +30,9 @@ from execledger.shell.paths import (
     spell,
     unstable,
 )
-from execledger.shell.programs.idioms import doubted
+from execledger.shell.programs import PROGRAMS
+from execledger.shell.programs.interpreters import script as run_script
 from execledger.shell.programs.readers import apply
-from execledger.shell.silence import prints_nothing
 from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.shell.syntax import parse, parse_until_error
 from execledger.shell.tree import Compound, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word
@@ -51,22 +48,24 @@ EXPANSION = re.compile(r"[$`\\]")
 HERE = "."
 """Where a command starts if that is not known: its paths stay relative to it."""
 
-SETTERS = ("export", "declare", "typeset", "readonly", "local")
-"""Programs whose words set variables."""
+UNKNOWN = Facts(names="", does=runs(unknown=True))
+"""What is known about any other program."""
 
 OUTLIVING = re.compile(r"[<>]\(")
 """A process substitution: nobody waits for what runs in it."""
 
 
-def classify_command(command: str, cwd: str | None = None, knowledge: Knowledge = NOTHING) -> CommandRecord:
-    """What the shell command ``command`` would do if it started in ``cwd``."""
+def classify_command(
+    command: str, cwd: str | None = None, knowledge: Knowledge = NOTHING, programs: Programs = PROGRAMS
+) -> CommandRecord:
+    """What the shell command ``command`` would do if it started in ``cwd``, by the facts in ``programs``."""
     tree = parse(command)
     if isinstance(tree, Opaque):
-        walk = _Walk(HERE if cwd is None else cwd, knowledge)
+        walk = _Walk(HERE if cwd is None else cwd, knowledge, programs)
         walk.sequence(parse_until_error(command))
         return opaque_record(command, cwd, tree.reason, walk.found)
     tree, start = leading_cd(tree, HERE if cwd is None else cwd)
-    walk = _Walk(start, knowledge, HERE if cwd is None else cwd, tree)
+    walk = _Walk(start, knowledge, programs, HERE if cwd is None else cwd, tree)
     walk.sequence(tree)
     if walk.found.opaque is not None:
         return opaque_record(command, cwd, walk.found.opaque, walk.found)
@@ -85,13 +84,19 @@ class _Walk:
     """One pass over a command's tree."""
 
     def __init__(
-        self, start: str, knowledge: Knowledge, origin: str | None = None, tree: Sequence | None = None
+        self,
+        start: str,
+        knowledge: Knowledge,
+        programs: Programs,
+        origin: str | None = None,
+        tree: Sequence | None = None,
     ) -> None:
         self.start = start
         self.origin = start if origin is None else origin
         self._tree = tree
         self.cwd: str | None = start
         self.knowledge = knowledge
+        self.programs = programs
         self.found = Found()
         self.spelled: dict[int, tuple[str, ...]] = {}
         self.quiet: set[int] = set()
@@ -200,7 +205,7 @@ class _Walk:
     def _compound(self, node: Compound) -> None:
         for word in node.words:
             self._word(word)
-        if evaluates_compound(node):
+        if evaluates_compound(node, self.programs):
             self.found.effects.append(Effects.UNKNOWN)
         if node.kind in ("for", "case"):
             self.found.literal = False
@@ -238,17 +243,23 @@ class _Walk:
         if fed_view is not None and part.selection is not None:
             part = replace(part, view=apply(fed_view, part.selection), contents=(fed_view.path,))
         # A file behind a redirection is opened before ``cd`` moves.
-        silent = self._redirects(node.redirects, part) or prints_nothing(node.words, part)
+        silent = self._redirects(node.redirects, part) or self._prints_nothing(node.words, part)
         self.cwd = after
         self.found.part(part, self.knowledge.patches)
         self._scripts_written()
         return part, silent
 
+    def _prints_nothing(self, words: tuple[Word, ...], part: Part) -> bool:
+        """The command has no output if it succeeds; ``cd -`` prints where it goes."""
+        facts = self.programs.find(words[0].literal or "") if words else None
+        return not words or (facts is not None and part.moves_to != "" and facts.is_silent(words[1:]))
+
     def _environment(self, node: Simple, peeled: Peeled) -> None:
         """What may change what known programs do: variables that are given to one or set, and hidden evaluation."""
         words = peeled.words
-        set_ = words[1:] if words and words[0].literal in SETTERS else ()
-        if any(map(acts, (*node.assignments, *peeled.given, *set_))) or evaluates(node, words):
+        set_ = words[1:] if words and words[0].literal in DECLARES else ()
+        assigned = (*node.assignments, *peeled.given, *set_)
+        if any(acts(word, self.programs) for word in assigned) or evaluates(node, words, self.programs):
             self.found.effects.append(Effects.UNKNOWN)
 
     def _scripts_written(self) -> None:
@@ -276,25 +287,27 @@ class _Walk:
         files = named_files(words[1:])
         self.found.volatile = self.found.volatile or unstable(self.cwd or "") or any(map(unstable, files))
         self.found.upward = self.found.upward or (name != "cd" and any(map(PARENT.search, files)))
-        call = Invocation(known_name(name), words[1:], body, fed, self.cwd, self.knowledge)
-        understand = PROGRAMS.get(call.name)
-        if understand is not None:
-            part = understand(call)
+        call = Invocation(
+            known_name(name, self.programs), words[1:], self.programs, body, fed, self.cwd, self.knowledge
+        )
+        facts = self.programs.find(call.name)
+        if facts is not None:
+            part = facts.part(call)
             part = doubted(part) if "/" in machine_name(name) else part
         elif "/" in name:
-            part = PROGRAMS["bash"](replace(call, name="bash", args=words))
+            part = run_script(call.running("bash", words), words, "")
         else:
             part = runs(unknown=True)
             self.found.unknown_programs.append(name)
-        sure = understand is not None and harmless(call.name, call.args)
-        self.found.harmless = self.found.harmless and (sure or part.effects is not Effects.NONE)
+        sure = part.effects is not Effects.NONE or (facts is not None and facts.harmless(call.args))
+        self.found.harmless = self.found.harmless and sure
         if part.comparable:
             self.found.looks_at += [spell(self.cwd, text) for text in files]
         if part.category is Category.INSPECT or _executes_reader(call):
             self.found.shows += [spell(self.cwd, part.view.path)] if part.view else _operands(call, self.cwd)
         if part.moves_to is not None:
             self._enter(part.moves_to)
-        return self._joined(replace(part, contents=contents(call, part)))
+        return self._joined(replace(part, contents=(facts or UNKNOWN).printed_files(call, part)))
 
     def _enter(self, folder: str) -> None:
         """Change the working directory; from one that may not have been entered, a relative path leads anywhere."""
@@ -471,18 +484,19 @@ def _executes_reader(call: Invocation) -> bool:
     """``find -exec cat {} +``: it shows files that only the search knows."""
     for word, behind in itertools.pairwise(call.args):
         if word.literal in ("-exec", "-execdir"):
-            understand = PROGRAMS.get(behind.literal or "")
-            return understand is None or understand(Invocation(behind.literal or "", ())).category is Category.INSPECT
+            name = behind.literal or ""
+            facts = call.programs.find(name)
+            return facts is None or facts.part(Invocation(name, (), call.programs)).category is Category.INSPECT
     return False
 
 
-def known_name(name: str) -> str:
+def known_name(name: str, programs: Programs) -> str:
     """The name to look a program up by: that of a program in a ``bin`` folder, or of a known script."""
     folder, slash, base = name.rpartition("/")
     if not slash:
         return name
     spelled = f"{folder.rpartition('/')[2]}/{base}"
-    if spelled in PROGRAMS and folder not in PROGRAM_FOLDERS:
+    if spelled in programs and folder not in PROGRAM_FOLDERS:
         return spelled
-    known = base in PROGRAMS and (folder.endswith("bin") or "." in base or base in ("gradlew", "mvnw", "configure"))
+    known = base in programs and (folder.endswith("bin") or "." in base or base in ("gradlew", "mvnw", "configure"))
     return base if known else name

@@ -11,7 +11,9 @@ import re
 from itertools import pairwise
 
 from execledger.shell.environment import acting
+from execledger.shell.facts import Programs
 from execledger.shell.tree import Compound, Node, Pipeline, Redirect, Sequence, Simple, Word
+from execledger.shell.words import STATUS, splits
 
 NUMBERS = re.compile(r"[\d\s+*/%<>=!&|^~?:,()-]*")
 """An expression of numbers and operators alone."""
@@ -25,27 +27,21 @@ SETTERS = frozenset("read mapfile readarray getopts unset".split())
 """Builtins that take names of variables to set."""
 DECLARES = frozenset("export declare typeset readonly local".split())
 """Builtins that take names with values."""
-STATUS = ("$?", "$#", "$$", "$!", '"$?"', '"$#"', '"$$"', '"$!"')
-"""Expansions that are always numbers, or nothing."""
-QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-"""Quoted text is never split into several words."""
-UNQUOTED = re.compile(r"[$`*?\[{]")
-"""What begins an expansion outside of quotes."""
 BUILTINS = SETTERS | DECLARES | frozenset("let test [ hash printf wait".split())
 """Builtins that may evaluate something, or change what later commands mean."""
 
 
-def evaluates(node: Simple, words: tuple[Word, ...]) -> bool:
+def evaluates(node: Simple, words: tuple[Word, ...], programs: Programs) -> bool:
     """A simple command may run more than it says; ``words`` are those behind its wrappers."""
     if _expansions(node.words, node.redirects) or _expansions(node.assignments):
         return True
     if any(_assigns(word) for word in node.assignments):
         return True
     name = words[0].literal if words else None
-    return name in BUILTINS and _builtin(name, words[1:])
+    return name in BUILTINS and _builtin(name, words[1:], programs)
 
 
-def evaluates_compound(node: Compound) -> bool:
+def evaluates_compound(node: Compound, programs: Programs) -> bool:
     """A loop's header or a test may run more than it says."""
     # The bounds of a counting loop are expressions without a `$`.
     counts = node.kind == "for" and not node.mark
@@ -53,7 +49,7 @@ def evaluates_compound(node: Compound) -> bool:
         return True
     if node.kind == "for":
         return (counts and not all(_counting(word, node.bodies) for word in node.words)) or acting(
-            node.mark.split(" ")[-1]
+            node.mark.split(" ")[-1], programs
         )
     if node.kind != "test" or not node.mark:
         return False
@@ -106,13 +102,13 @@ def _assigns(word: Word) -> bool:
     return bool(SUBSCRIPT.match(word.source))
 
 
-def _builtin(name: str, args: tuple[Word, ...]) -> bool:
+def _builtin(name: str, args: tuple[Word, ...], programs: Programs) -> bool:
     """A builtin is given a name or an expression that may run something, or change what later commands mean."""
     texts = [word.literal for word in args]
     if name == "let":
         return not all(text is not None and LET.fullmatch(text) for text in texts)
     if name in ("test", "["):
-        return _tests(args)
+        return _tests(args, programs)
     if name == "hash":
         return any(text != "-r" for text in texts)
     if name in DECLARES:
@@ -121,26 +117,21 @@ def _builtin(name: str, args: tuple[Word, ...]) -> bool:
         first = texts[0] if texts else ""
         if first is None:
             return name == "printf"
-        return first.startswith(("-v", "-p", "-n")) and any(map(_odd, (first[2:], *texts[1:2])))
-    return name in SETTERS and any(map(_odd, texts))
+        return first.startswith(("-v", "-p", "-n")) and any(_odd(text, programs) for text in (first[2:], *texts[1:2]))
+    return name in SETTERS and any(_odd(text, programs) for text in texts)
 
 
-def _odd(text: str | None) -> bool:
+def _odd(text: str | None, programs: Programs) -> bool:
     """A word that may have a subscript, or is the name of a variable that programs look at."""
-    return text is None or "[" in text or acting(text)
+    return text is None or "[" in text or acting(text, programs)
 
 
-def _tests(args: tuple[Word, ...]) -> bool:
+def _tests(args: tuple[Word, ...], programs: Programs) -> bool:
     """A test whose words may turn out to be ``-v`` and a name with a subscript: ``[ $x ]``, or ``[ "$x" "$y" ]``."""
     if any(splits(word) for word in args):
         return True
     texts = [word.literal if word.source not in STATUS else "0" for word in args]
-    return any(one in ("-v", "-R", None) and _odd(other) for one, other in pairwise(texts))
-
-
-def splits(word: Word) -> bool:
-    """A computed word that may become several words, or none."""
-    return word.literal is None and word.source not in STATUS and bool(UNQUOTED.search(QUOTED.sub("", word.source)))
+    return any(one in ("-v", "-R", None) and _odd(other, programs) for one, other in pairwise(texts))
 
 
 def _declares(name: str, args: tuple[Word, ...]) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from execledger.shell.evaluation import splits
 from execledger.shell.tree import Word
+from execledger.shell.words import splits
 
 
 class Options(Struct, frozen=True):

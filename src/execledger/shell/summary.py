@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct, field
 
-from execledger.shell.parts import Part
+from execledger.shell.facts import Part
 from execledger.shell.transient import scratch_name, transient
 from execledger.vocabulary.records import STRENGTH, WHOLE, Category, CommandRecord, Effects, FileRange, Scope, View
 

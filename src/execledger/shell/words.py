@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from execledger.shell.tree import Word
+
 _SAFE = re.compile(r"[\w./:=,+@%^-]*")
 _EXPANSION = r"\$[\w@*#?$!{(\[-]"
 _PIECE = re.compile(
@@ -88,3 +90,24 @@ def _ansi_quoted(text: str) -> str | None:
 
     value = _ANSI_ESCAPE.sub(decode, text)
     return value if all(codes) else None
+
+
+STATUS = ("$?", "$#", "$$", "$!", '"$?"', '"$#"', '"$$"', '"$!"')
+"""Expansions that are always numbers, or nothing."""
+QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+"""Quoted text is never split into several words."""
+UNQUOTED = re.compile(r"[$`*?\[{]")
+"""What begins an expansion outside of quotes."""
+
+
+def splits(word: Word) -> bool:
+    """A computed word that may become several words, or none."""
+    return word.literal is None and word.source not in STATUS and bool(UNQUOTED.search(QUOTED.sub("", word.source)))
+
+
+def may_be_option(word: Word) -> bool:
+    """A computed word may begin with a dash, or be split into words that do."""
+    if word.literal is not None:
+        return False
+    bare = QUOTED.sub("", word.source)
+    return "$" in bare or "`" in bare or word.source.lstrip("\"'\\")[:1] in ("-", "$", "`", "*", "?", "[", "{")

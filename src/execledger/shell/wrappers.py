@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from execledger.shell.evaluation import splits
 from execledger.shell.options import Options, literal_word, parse_options
 from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
+from execledger.shell.words import splits
 
 MAX_DEPTH = 8
 """Wrappers around wrappers that we follow."""

@@ -6,13 +6,11 @@ import shlex
 
 from msgspec.structs import replace
 
-from execledger.shell import programs
+from execledger.shell.facts import NOTHING, Invocation, Knowledge, Part
 from execledger.shell.options import literal_word
-from execledger.shell.parts import NOTHING, PROGRAMS, Invocation, Knowledge, Part
+from execledger.shell.programs import PROGRAMS
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Effects, Scope
-
-assert programs
 
 
 def understand(
@@ -29,7 +27,9 @@ def understand(
     """
     name, *words = shlex.split(line)
     args = tuple(Word(word, None) if word.startswith("$") else literal_word(word) for word in words)
-    return replace(PROGRAMS[name](Invocation(name, args, body, fed, cwd, knowledge)), folders=())
+    facts = PROGRAMS.find(name)
+    assert facts is not None, f"the program {name!r} is unknown"
+    return replace(facts.part(Invocation(name, args, PROGRAMS, body, fed, cwd, knowledge)), folders=())
 
 
 def kind(line: str) -> tuple[str | None, str]:

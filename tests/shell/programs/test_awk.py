@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.shell.parts import Selection
+from execledger.shell.facts import Selection
 from execledger.shell.programs.awk import bare
 from execledger.vocabulary.records import CHANGED, WHOLE, Effects, Lines, View
 from tests.shell.asking import outcome

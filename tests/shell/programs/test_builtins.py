@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execledger.shell.parts import Part
+from execledger.shell.facts import Part
 from execledger.vocabulary.records import Category, Effects
 from tests.shell.programs.calling import kinds, understand
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.shell.parts import Part, Selection
+from execledger.shell.facts import Part, Selection
 from execledger.vocabulary.records import Category, Effects, Scope
 from tests.shell.programs.calling import SHOW, changes, kind, understand, writing
 

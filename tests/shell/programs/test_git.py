@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.shell.parts import Part
+from execledger.shell.facts import Part
 from execledger.vocabulary.records import Category
 from tests.shell.programs.calling import FOREIGN_LOOK, LOOK, changes, kind, kinds, understand, writing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.shell.parts import Knowledge, Part, runs
+from execledger.shell.facts import Knowledge, Part, runs
 from execledger.vocabulary.records import Category, Scope
 from tests.shell.programs.calling import FOREIGN_LOOK, SHOW, kind, kinds, understand, writing
 

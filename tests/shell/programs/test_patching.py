@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execledger.shell.parts import Part
+from execledger.shell.facts import Part
 from execledger.vocabulary.records import Category, Effects, Scope
 from tests.shell.programs.calling import LOOK, changes, understand
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.shell.parts import Part, Selection, inspects
+from execledger.shell.facts import Part, Selection, inspects
 from execledger.vocabulary.records import CHANGED, WHOLE, Category, Effects, Lines, View
 from tests.shell.programs.calling import SHOW, kind, understand
 

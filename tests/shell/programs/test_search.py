@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.shell.parts import Selection
+from execledger.shell.facts import Selection
 from execledger.vocabulary.records import WHOLE, View
 from tests.shell.programs.calling import LOOK, SHOW, kinds, understand
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.shell.parts import Selection
+from execledger.shell.facts import Selection
 from execledger.shell.programs.sed import Command, read_script
 from execledger.vocabulary.records import CHANGED, WHOLE, Category, Effects, Lines, View
 from tests.shell.asking import outcome, view

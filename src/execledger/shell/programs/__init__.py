@@ -1,7 +1,7 @@
-"""What the known programs do: one module per family, all of them imported here so that ``PROGRAMS`` is filled."""
+"""The registry of all known programs: one module per family, each with the tuple ``FACTS`` of its programs' records."""
 
+from execledger.shell.facts import Programs
 from execledger.shell.programs import (
-    allowed,
     archives,
     awk,
     builtins,
@@ -22,26 +22,9 @@ from execledger.shell.programs import (
     toolchains,
 )
 
-__all__ = [
-    "allowed",
-    "archives",
-    "awk",
-    "builtins",
-    "files",
-    "filters",
-    "find",
-    "formatters",
-    "git",
-    "interpreters",
-    "packages",
-    "patching",
-    "perl",
-    "readers",
-    "search",
-    "sed",
-    "system",
-    "tests",
-    "toolchains",
-]
+FAMILIES = (archives, awk, builtins, files, filters, find, formatters, git, interpreters, packages, patching, perl,
+            readers, search, sed, system, tests, toolchains)  # fmt: skip
+"""The modules that state facts."""
 
-allowed.guard()
+PROGRAMS = Programs(facts for family in FAMILIES for facts in family.FACTS)
+"""What is known about every program."""

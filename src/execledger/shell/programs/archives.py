@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from execledger.shell.facts import COMPUTED, Facts, Invocation, Part, Variables, inspects, runs, searches
 from execledger.shell.options import literal_word, parse_options
-from execledger.shell.parts import Invocation, Part, inspects, program, runs, searches
-from execledger.shell.programs.idioms import about_itself, given, may_be_option, texts, touched
+from execledger.shell.programs.idioms import about_itself, given, texts, touched
+from execledger.shell.words import may_be_option
 from execledger.vocabulary.records import Category, Scope
 
 UNPACKS = runs(Category.MODIFY, scope=Scope.TREE)
@@ -18,7 +19,6 @@ LISTS = {"list": "t", "verbose": "v", "file": "f:", "gzip": "z", "gunzip": "z", 
 """Options with which ``tar --list`` does nothing but list."""
 
 
-@program("tar", "bsdtar", "gtar")
 def tar(call: Invocation) -> Part:
     """``tar t`` lists; any other operation writes an archive or files."""
     if about := about_itself(call):
@@ -34,7 +34,6 @@ def tar(call: Invocation) -> Part:
     return searches() if plain and not remote else UNPACKS
 
 
-@program("unzip")
 def unzip(call: Invocation) -> Part:
     """``unzip -l`` lists, ``-p`` prints; else it writes files."""
     options = [text for text in texts(call.args) if text.startswith("-")]
@@ -44,14 +43,11 @@ def unzip(call: Invocation) -> Part:
     return UNPACKS
 
 
-@program("zip", "7z", "7za", "7zr", "unrar", "rar", "ar", "cpio", "unar", "jar", "dpkg-deb")
 def archiver(call: Invocation) -> Part:
     """They write archives or files; which ones is not worked out."""
     return about_itself(call) or UNPACKS
 
 
-@program("gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "unlzma", "zstd", "unzstd", "lz4", "compress",
-         "uncompress", "pigz", "brotli")  # fmt: skip
 def compressor(call: Invocation) -> Part:
     """It replaces each file by another, unless it writes to its standard output or only lists."""
     if about := about_itself(call):
@@ -66,3 +62,16 @@ def compressor(call: Invocation) -> Part:
     if given(call.args, "lt", ("--list", "--test")):
         return searches()
     return touched(files, certain=False, files=True)
+
+
+FACTS = (
+    Facts(names="tar bsdtar gtar", does=tar, variables=Variables(r"TAR_\w*")),
+    Facts(names="unzip", does=unzip, allowed=COMPUTED),
+    Facts(names="zip 7z 7za 7zr unrar rar ar cpio unar jar dpkg-deb", does=archiver),
+    Facts(
+        names="gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 compress uncompress pigz brotli",
+        does=compressor,
+        allowed=COMPUTED,
+    ),
+)
+"""Archivers and compressors."""

@@ -6,9 +6,10 @@ import re
 
 from msgspec.structs import replace
 
+from execledger.shell.facts import Facts, Invocation, Part, Reader, Selection, Variables, inspects, literal, runs
 from execledger.shell.options import parse_options
-from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs
 from execledger.shell.programs.readers import show
+from execledger.shell.tree import Word
 from execledger.vocabulary.records import CHANGED, Category, Lines, Scope
 
 CODE = re.compile(
@@ -46,7 +47,6 @@ ACTIONS = (
 """Actions that print the line, with what stands between its number and its text; None is the text that they name."""
 
 
-@program("awk", "gawk", "mawk", "nawk")
 def awk(call: Invocation) -> Part:
     """``awk 'NR>=5 && NR<=9' FILE`` shows lines; a program that may write or run something is unknown."""
     options = parse_options(
@@ -141,3 +141,25 @@ def _numbering(what: str) -> str | None:
             return separator if separator is not None else match[1].replace("\\t", "\t") or CHANGED
     one_line = what.count("\\n") == what.startswith("printf") and ";" not in what.rstrip("; ") and "\n" not in what
     return CHANGED if one_line and re.fullmatch(r"printf?\b.*\$0.*", what) else None
+
+
+def _only_selects(scripts: list[str], files: list[str]) -> bool:
+    """The program is one of the line-number idioms, and none of its files is an assignment."""
+    return selected(scripts[0].strip()) is not None and not any("=" in file for file in files)
+
+
+READER = Reader("F:", texts=1, accepts=_only_selects)
+
+
+def _harmless(args: tuple[Word, ...]) -> bool:
+    """Literal arguments, of which the program is one of the line-number idioms."""
+    options = READER.options(args)
+    first = options.paths[0] if options.paths else ""
+    return literal(args) and not options.unknown and selected(first.strip()) is not None
+
+
+FACTS = (
+    Facts(names="awk", does=awk, harmless=_harmless, provable=READER.sources, variables=Variables(r"AWK\w*")),
+    Facts(names="gawk mawk nawk", does=awk),
+)
+"""The implementations of awk."""

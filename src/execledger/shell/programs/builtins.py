@@ -6,9 +6,10 @@ import re
 
 from msgspec.structs import replace
 
+from execledger.shell.facts import ANY, NO_FILES, Facts, Invocation, Part, Reader, always, literal, runs
 from execledger.shell.options import parse_options
-from execledger.shell.parts import Invocation, Part, program, runs
-from execledger.shell.programs.idioms import given, known_as, texts
+from execledger.shell.programs.idioms import given, texts
+from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Effects
 
 NEUTRAL = Part(comparable=True)
@@ -17,20 +18,7 @@ NEUTRAL = Part(comparable=True)
 MARKERS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 """Lines by which an agent says that its work is done."""
 
-known_as(
-    NEUTRAL,
-    """
-    true false : test [ [[ umask ulimit wait exit return shift let local break continue getopts hash
-    """,
-)
-known_as(Part(category=Category.SETUP, volatile=True), "export declare typeset readonly unset unalias")
-known_as(runs(Category.SETUP, volatile=True), "source . activate deactivate")
-known_as(Part(opaque="eval", category=Category.OTHER, effects=Effects.UNKNOWN), "eval")
-known_as(runs(Category.SUBMIT), "submit")
-known_as(Part(volatile=True), "read")
 
-
-@program("cd", "chdir", "pushd")
 def cd(call: Invocation) -> Part:
     """``cd DIR``; where a bare ``cd``, ``cd -`` or a computed name leads is not known."""
     options = parse_options(call.args, "LPe@n")
@@ -39,13 +27,11 @@ def cd(call: Invocation) -> Part:
     return Part(comparable=True, moves_to=target if known else "")
 
 
-@program("popd")
 def popd(call: Invocation) -> Part:
     """Back to a directory that we don't keep."""
     return Part(comparable=True, moves_to="")
 
 
-@program("echo", "printf")
 def echo(call: Invocation) -> Part:
     """It prints its words; the agent's mark of submission makes it one."""
     if any(text.strip().startswith(MARKERS) for text in texts(call.args)):
@@ -65,13 +51,11 @@ def printed(call: Invocation) -> str | None:
     return text.replace("\\n", "\n").replace("\\t", "\t") if escapes else text
 
 
-@program("mapfile", "readarray")
 def mapfile(call: Invocation) -> Part:
     """It reads lines into a variable, and may call something on the way."""
     return runs(Category.OTHER) if given(call.args, "C") else NEUTRAL
 
 
-@program("set")
 def set_(call: Invocation) -> Part:
     """``set -e`` is neutral; a bare ``set`` prints the shell's variables, and other options change what commands do."""
     if not call.args:
@@ -84,13 +68,11 @@ GLOBBING = re.compile(r"-[suq]+|(?:null|dot|fail|nocase|ext)glob|globstar")
 """Words of ``shopt`` that change which files a pattern matches."""
 
 
-@program("shopt")
 def shopt(call: Invocation) -> Part:
     """Most options of the shell change what later commands mean."""
     return NEUTRAL if all(GLOBBING.fullmatch(word.literal or "") for word in call.args) else runs(Category.OTHER)
 
 
-@program("trap")
 def trap(call: Invocation) -> Part:
     """What a trap runs later is not followed."""
     words = texts(call.args)
@@ -98,8 +80,58 @@ def trap(call: Invocation) -> Part:
     return NEUTRAL if plain else runs(Category.OTHER)
 
 
-@program("alias")
 def alias(call: Invocation) -> Part:
     """An alias changes what later words mean."""
     defines = any("=" in word.source for word in call.args)
     return Part(category=Category.SETUP, opaque="function") if defines else Part(category=Category.OTHER)
+
+
+SETS_VARIABLES = Part(category=Category.SETUP, volatile=True)
+"""It changes the variables that later commands see."""
+NOTHING_READ = Reader(texts=NO_FILES, stdin=False)
+"""A program that reads no file."""
+ERROR_HANDLING = re.compile(r"[-+](?:[eufh]+|o)|errexit|nounset|pipefail")
+"""Words of ``set`` that change how the shell stops, and nothing else."""
+
+
+def _sets_error_handling(args: tuple[Word, ...]) -> bool:
+    return bool(args) and all(word.literal is not None and ERROR_HANDLING.fullmatch(word.literal) for word in args)
+
+
+FACTS = (
+    Facts(names="true :", does=NEUTRAL, harmless=always, provable=NOTHING_READ.sources, silent=ANY),
+    Facts(names="false exit return break continue", does=NEUTRAL, harmless=always),
+    Facts(names="test [", does=NEUTRAL, harmless=literal, silent=ANY),
+    Facts(names="wait", does=NEUTRAL, silent=ANY),
+    Facts(names="umask", does=NEUTRAL, silent=re.compile(r"[^-].*")),
+    Facts(names="[[ ulimit shift let local getopts hash", does=NEUTRAL),
+    Facts(names="export", does=SETS_VARIABLES, silent=re.compile(r"(?!-p)[\s\S]+")),
+    Facts(names="unset", does=SETS_VARIABLES, silent=ANY),
+    Facts(names="declare typeset readonly unalias", does=SETS_VARIABLES),
+    Facts(names="source . activate deactivate", does=runs(Category.SETUP, volatile=True)),
+    Facts(names="eval", does=Part(opaque="eval", category=Category.OTHER, effects=Effects.UNKNOWN)),
+    Facts(names="submit", does=runs(Category.SUBMIT)),
+    Facts(names="read", does=Part(volatile=True)),
+    Facts(names="cd", does=cd, harmless=always, silent=ANY),
+    Facts(names="chdir pushd", does=cd),
+    Facts(names="popd", does=popd),
+    Facts(
+        names="echo",
+        does=echo,
+        harmless=always,
+        provable=Reader("neE", texts=NO_FILES, stdin=False, lenient=True).sources,
+    ),
+    Facts(names="printf", does=echo, harmless=literal),
+    Facts(names="mapfile readarray", does=mapfile),
+    # A trace of the commands is printed among their output.
+    Facts(
+        names="set",
+        does=set_,
+        harmless=_sets_error_handling,
+        silent=re.compile(r"(?![-+]o$|.*(?:(?:^| )[-+]\w*[xv]|xtrace|verbose)).+"),
+    ),
+    Facts(names="shopt", does=shopt, silent=re.compile(r"-[suq]+ .+")),
+    Facts(names="trap", does=trap, silent=re.compile(r"(?!-[lp])[\s\S]+")),
+    Facts(names="alias", does=alias),
+)
+"""Builtins of the shell."""

@@ -9,8 +9,8 @@ import posixpath
 
 from msgspec.structs import replace
 
+from execledger.shell.facts import Facts, Invocation, Part, Variables, inspects, runs
 from execledger.shell.options import Options, parse_options
-from execledger.shell.parts import Invocation, Part, inspects, program, runs
 from execledger.shell.programs.idioms import DEVICES, SUFFIXED, about_itself, inside, operands, touched
 from execledger.shell.programs.readers import ALL
 from execledger.shell.tree import Word
@@ -19,7 +19,6 @@ from execledger.vocabulary.records import Category, Scope
 TEE = {"append": "a", "ignore-interrupts": "i", "output-error": "p?"}
 
 
-@program("tee")
 def tee(call: Invocation) -> Part:
     """It passes its input through, into each of its files too."""
     options = parse_options(call.args, "aip", TEE)
@@ -31,7 +30,6 @@ def tee(call: Invocation) -> Part:
     return replace(part, selection=ALL, texts=carried, creates=() if options.has("a") else part.writes)
 
 
-@program("sponge")
 def sponge(call: Invocation) -> Part:
     """It writes all of its input into its one file."""
     options = parse_options(call.args, "a")
@@ -56,7 +54,6 @@ SIMPLE: dict[str, tuple[str, dict[str, str]]] = {
 """Programs that change each of their operands and nothing else, with their options."""
 
 
-@program(*SIMPLE)
 def simple(call: Invocation) -> Part:
     """Every operand is changed."""
     options = parse_options(call.args, *SIMPLE[call.name])
@@ -79,7 +76,6 @@ SPECS = {"cp": "abdfiHlLnPpRrsS:t:TuvxZ", "mv": "bfinS:t:TuvZ", "ln": "bdFfiLnPr
          "install": "bcCdDg:m:o:pS:st:TvZ"}  # fmt: skip
 
 
-@program("cp", "mv", "ln", "install", "gcp", "gmv", "ginstall")
 def place(call: Invocation) -> Part:
     """Files are put under a new name or into a folder; ``mv`` changes the old names too."""
     name = call.name.removeprefix("g")
@@ -123,7 +119,6 @@ def _beneath(target: str | None, source: str | None) -> str | None:
     return None if target is None or source is None else posixpath.join(target, source.lstrip("/"))
 
 
-@program("chmod", "chown", "chgrp", "gchmod")
 def mode(call: Invocation) -> Part:
     """Permissions of the files behind the mode or owner."""
     long = {"recursive": "R", "verbose": "v", "quiet": "f", "silent": "f", "changes": "c", "reference": "r:",
@@ -135,7 +130,6 @@ def mode(call: Invocation) -> Part:
     return touched((word.literal for word in files), Category.SETUP, certain=not computed)
 
 
-@program("dd")
 def dd(call: Invocation) -> Part:
     """``dd of=FILE`` writes; without it dd prints, and in any case how long it took."""
     outputs = [word for word in call.args if word.source.strip("'\"").startswith("of=")]
@@ -146,7 +140,6 @@ def dd(call: Invocation) -> Part:
     return touched((None if word.literal is None else word.literal[3:] for word in outputs), files=True)
 
 
-@program("rsync")
 def rsync(call: Invocation) -> Part:
     """It writes beneath its last operand; its many options are not worked out."""
     if about := about_itself(call):
@@ -156,13 +149,11 @@ def rsync(call: Invocation) -> Part:
     return touched([None if target is None or ":" in target else target], certain=False)
 
 
-@program("split", "csplit", "rename", "prename", "detox", "mmv", "setfattr", "setfacl", "chattr", "restorecon")
 def many(call: Invocation) -> Part:
     """They write files whose names they work out themselves."""
     return about_itself(call) or runs(Category.MODIFY, scope=Scope.TREE)
 
 
-@program("ed", "ex", "vi", "vim", "nvim", "view", "vimdiff", "nano", "pico", "emacs", "emacsclient", "micro", "joe")
 def editor(call: Invocation) -> Part:
     """An editor may do anything; the files that it opens are likely to change."""
     if about := about_itself(call):
@@ -171,3 +162,21 @@ def editor(call: Invocation) -> Part:
     found = operands(call.args, valued)
     named = tuple(path for path in found if path and not path.startswith(("+", "-")) and not DEVICES.fullmatch(path))
     return runs(Category.MODIFY, writes=named, scope=Scope.FILES if named else Scope.TREE)
+
+
+FACTS = (
+    Facts(names="tee", does=tee),
+    Facts(names="sponge", does=sponge),
+    Facts(names=" ".join(SIMPLE), does=simple),
+    Facts(names="cp mv ln install gcp gmv ginstall", does=place),
+    Facts(names="chmod chown chgrp gchmod", does=mode),
+    Facts(names="dd", does=dd),
+    Facts(names="rsync", does=rsync),
+    Facts(names="split csplit rename prename detox mmv setfattr setfacl chattr restorecon", does=many),
+    Facts(
+        names="ed ex vi vim nvim view vimdiff nano pico emacs emacsclient micro joe",
+        does=editor,
+        variables=Variables("VIMINIT|EXINIT"),
+    ),
+)
+"""Programs that change files by name."""

@@ -6,9 +6,10 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.shell.parts import Invocation, Part, program, runs, searches
-from execledger.shell.programs.idioms import harmless, inner, may_be_option, strongest
+from execledger.shell.facts import Allowed, Facts, Invocation, Part, Sources, Variables, literal, runs, searches
+from execledger.shell.programs.idioms import harmless, inner, strongest, texts
 from execledger.shell.tree import Word
+from execledger.shell.words import may_be_option
 from execledger.vocabulary.records import Category, Scope
 
 EXECUTE = ("-exec", "-execdir", "-ok", "-okdir")
@@ -38,7 +39,6 @@ def may_act(word: Word, text: str | None, known: frozenset[str]) -> bool:
     return may_be_option(word) if text is None else text.startswith("-") and text not in known
 
 
-@program("find", "gfind")
 def find(call: Invocation) -> Part:
     """A search, unless it deletes, writes a report or runs a program that is not known to be harmless."""
     acts: list[Part] = []
@@ -74,7 +74,7 @@ def _executed(call: Invocation, words: tuple[Word, ...], placeholder: str = r"\{
     computed = tuple(
         Word(f"./{word.source}", None) if re.search(placeholder, word.literal or "") else word for word in words
     )
-    return inner(Invocation(call.name, (), knowledge=call.knowledge), computed)
+    return inner(Invocation(call.name, (), call.programs, knowledge=call.knowledge), computed)
 
 
 def _together(acts: list[Part]) -> Part:
@@ -91,7 +91,6 @@ def _together(acts: list[Part]) -> Part:
     )
 
 
-@program("fd", "fdfind")
 def fd(call: Invocation) -> Part:
     """A search; ``-x`` and ``-X`` run a command with every file that is found."""
     for at, word in enumerate(call.args):
@@ -102,3 +101,80 @@ def fd(call: Invocation) -> Part:
         if text.startswith("--exec") or re.match(r"-[A-Za-z]*[xX]", text):
             return runs(Category.SEARCH)
     return searches()
+
+
+PLAIN = frozenset("( ) ! -not -o -or -a -and -print -prune -empty".split())
+"""Words that select by what files are, without a value."""
+PLAIN_VALUED = frozenset("-name -iname -path -ipath -wholename -regex -iregex -type -maxdepth -mindepth -size".split())
+"""Words that do so by the next word."""
+
+
+def _plain_tests(words: list[str]) -> bool:
+    """Every word that begins with a dash tests names, types or sizes."""
+    at = 0
+    while at < len(words):
+        if words[at] in PLAIN_VALUED:
+            at += 1
+        elif words[at].startswith("-") and words[at] not in PLAIN:
+            return False
+        at += 1
+    return True
+
+
+def _find_harmless(args: tuple[Word, ...]) -> bool:
+    return literal(args) and _plain_tests(texts(args))
+
+
+def _find_sources(args: tuple[Word, ...]) -> Sources | None:
+    """Starting points, then tests of names, types and sizes alone."""
+    words = texts(args)
+    start = next((at for at, word in enumerate(words) if word[:1] in ("-", "(", "!")), len(words))
+    at = start
+    while at < len(words):
+        if words[at] in PLAIN_VALUED:
+            at += 1
+        elif words[at] not in PLAIN:
+            return None
+        at += 1
+    return Sources(tuple(words[:start]), walks=True)
+
+
+def _executed_contents(call: Invocation) -> tuple[str, ...]:
+    """The lines of what is found, if a word of the command is the name of a program that prints lines."""
+    return ("",) if any(_prints_lines(call, text) for text in texts(call.args)) else ()
+
+
+def _prints_lines(call: Invocation, name: str) -> bool:
+    facts = call.programs.find(name)
+    if facts is None:
+        return False
+    alone = Invocation(name, (), call.programs)
+    return bool(facts.printed_files(alone, facts.part(alone)))
+
+
+FD = Allowed(
+    "HIuLp0sigFaltd:e:E:c:j:S:1qhVo:",
+    "hidden no-ignore unrestricted follow full-path print0 case-sensitive ignore-case glob fixed-strings absolute-path"
+    " max-depth: min-depth: exact-depth: type: extension: exclude: color: threads: size: max-results: quiet help"
+    " version strip-cwd-prefix? regex no-ignore-vcs list-details",
+)
+
+FACTS = (
+    Facts(
+        names="find",
+        does=find,
+        harmless=_find_harmless,
+        provable=_find_sources,
+        contents=_executed_contents,
+    ),
+    Facts(names="gfind", does=find),
+    Facts(
+        names="fd fdfind",
+        does=fd,
+        allowed=FD,
+        harmless=literal,
+        contents=_executed_contents,
+        variables=Variables(r"FD_\w*"),
+    ),
+)
+"""Programs that search for files by name."""

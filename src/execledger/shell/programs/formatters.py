@@ -6,8 +6,8 @@ import re
 
 from msgspec import Struct
 
-from execledger.shell.parts import Invocation, Part, program, runs, writes
-from execledger.shell.programs.idioms import SUFFIXED, about_itself, given, known_as, operands, subcommand
+from execledger.shell.facts import Facts, Invocation, Part, runs, writes
+from execledger.shell.programs.idioms import SUFFIXED, about_itself, given, operands, subcommand
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
 
@@ -83,13 +83,11 @@ FORMATTERS: dict[str, Formatter] = {
 """Every formatter by its name."""
 
 
-@program(*(name for name in FORMATTERS if not name.startswith("ruff")))
 def formatter(call: Invocation) -> Part:
     """The files that it is given, if it is told to write."""
     return about_itself(call) or formatted(FORMATTERS[call.name], call.args)
 
 
-@program("ruff")
 def ruff(call: Invocation) -> Part:
     """``ruff format`` writes; ``ruff check`` only with ``--fix``."""
     name, rest = subcommand(call.args, ("--config",))
@@ -115,14 +113,19 @@ def formatted(tool: Formatter, args: tuple[Word, ...]) -> Part:
     return runs(Category.MODIFY, writes=named, scope=Scope.TREE)
 
 
-known_as(
-    CHECKS,
-    """
-    flake8 pylint mypy pyright basedpyright pyre pytype pyflakes pycodestyle pydocstyle bandit vulture radon xenon
-    mccabe interrogate codespell shellcheck hadolint yamllint jsonlint markdownlint rstcheck doc8 djlint curlylint
-    tsc jshint xo golint staticcheck golangci-lint errcheck cppcheck clang-tidy cpplint checkstyle pmd spotbugs
-    phpstan psalm phpcs checkbashisms cargo-clippy pip-audit safety snyk import-linter lint-imports pyroma
-    check-manifest twine-check sourcery semgrep prospector pylama refurb ty slotscheck
-    """,
+FACTS = (
+    Facts(names=" ".join(name for name in FORMATTERS if not name.startswith("ruff")), does=formatter),
+    Facts(names="ruff", does=ruff),
+    Facts(
+        names="""
+        flake8 pylint mypy pyright basedpyright pyre pytype pyflakes pycodestyle pydocstyle bandit vulture radon xenon
+        mccabe interrogate codespell shellcheck hadolint yamllint jsonlint markdownlint rstcheck doc8 djlint curlylint
+        tsc jshint xo golint staticcheck golangci-lint errcheck cppcheck clang-tidy cpplint checkstyle pmd spotbugs
+        phpstan psalm phpcs checkbashisms cargo-clippy pip-audit safety snyk import-linter lint-imports pyroma
+        check-manifest twine-check sourcery semgrep prospector pylama refurb ty slotscheck
+        """,
+        does=CHECKS,
+    ),
+    Facts(names="phpcbf oxfmt dprint treefmt unimport ssort", does=runs(Category.MODIFY, scope=Scope.TREE)),
 )
-known_as(runs(Category.MODIFY, scope=Scope.TREE), "phpcbf oxfmt dprint treefmt unimport ssort")
+"""Formatters, fixers and linters."""

@@ -7,11 +7,23 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from execledger.shell.facts import (
+    COMPUTED,
+    Facts,
+    Invocation,
+    Part,
+    Variables,
+    doubted,
+    literal,
+    named_files,
+    runs,
+    searches,
+)
 from execledger.shell.options import literal_word
-from execledger.shell.parts import Invocation, Part, program, runs, searches
 from execledger.shell.programs import git_changes
 from execledger.shell.programs.git_changes import RECORDS, Git
-from execledger.shell.programs.idioms import about_itself, doubted, given, operands, subcommand, texts
+from execledger.shell.programs.idioms import about_itself, given, operands, subcommand, texts
+from execledger.shell.programs.search import prints_matches
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category
 
@@ -47,7 +59,6 @@ SAFE_CONFIG = re.compile(
 """Settings given with ``-c`` that can't make git run another program."""
 
 
-@program("git")
 def git(call: Invocation) -> Part:
     """Read git's own options, then the subcommand."""
     if about := about_itself(call, "-v"):
@@ -276,7 +287,6 @@ HG_LOOKS = frozenset(
 )
 
 
-@program("hg", "svn", "bzr", "fossil", "jj", "sl")
 def other_systems(call: Invocation) -> Part:
     """Other version control: the usual words for looking; anything else may change the tree."""
     name, rest = subcommand(call.args, ("-R", "--cwd", "--config", "--repository"))
@@ -286,3 +296,47 @@ def other_systems(call: Invocation) -> Part:
     bookmark = name in ("bookmarks", "branches", "tags") and bool(operands(rest))
     look = searches(foreign=True)
     return look if name in HG_LOOKS and call.name in ("hg", "svn") and not (odd or bookmark) else RECORDS["merge"]
+
+
+HARMLESS = frozenset(("rev-parse", "branch"))
+"""Subcommands that run nothing that the settings of the repository name."""
+HARMLESS_WORD = re.compile(r"--(?:short|show-toplevel|abbrev-ref|no-color)|-a|--|[^-].*")
+"""The words that they may be given then."""
+
+
+def _harmless(args: tuple[Word, ...]) -> bool:
+    """A literal ``git rev-parse``, or a ``git branch`` that lists."""
+    if not literal(args):
+        return False
+    words = texts(args)
+    rest = words[1:] if words[:1] == ["--no-pager"] else words
+    named = sum(not word.startswith("-") for word in rest[1:])
+    only_lists = rest[:1] != ["branch"] or not named
+    return bool(rest) and rest[0] in HARMLESS and only_lists and all(map(HARMLESS_WORD.fullmatch, rest[1:]))
+
+
+OF_COMMIT = re.compile(r"[\w./~^@{}-]+:(?P<path>[^:\s]+)")
+"""A file of a commit, as ``git show`` takes it."""
+
+
+def _contents(call: Invocation) -> tuple[str, ...] | None:
+    """The files of a commit that ``git show`` prints, and the files in which ``git grep`` finds lines."""
+    name, args = subcommand(call.args, ("-C", "-c"))
+    if name in ("show", "cat-file"):
+        return tuple(found["path"] for text in texts(args) if (found := OF_COMMIT.fullmatch(text)))
+    return named_files(call) if name == "grep" and prints_matches(args) else ()
+
+
+FACTS = (
+    Facts(
+        names="git",
+        does=git,
+        allowed=COMPUTED,
+        harmless=_harmless,
+        contents=_contents,
+        variables=Variables(r"GIT_\w*", ("GIT_PAGER",), ("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT")),
+    ),
+    Facts(names="hg svn", does=other_systems, allowed=COMPUTED),
+    Facts(names="bzr fossil jj sl", does=other_systems),
+)
+"""Version control systems."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.shell.facts import Invocation, Part, runs
 from execledger.shell.options import number, parse_options
-from execledger.shell.parts import Invocation, Part, runs
 from execledger.shell.programs.idioms import given, inside, operands, subcommand, texts, touched
 from execledger.shell.programs.patching import applied
 from execledger.shell.tree import Word

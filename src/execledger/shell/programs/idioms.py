@@ -6,10 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable
 
-from msgspec.structs import replace
-
-from execledger.shell.evaluation import QUOTED
-from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs, writes
+from execledger.shell.facts import Invocation, Part, doubted, runs, writes
 from execledger.shell.paths import machine_name
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import STRENGTH, Category, Effects, Scope
@@ -110,27 +107,14 @@ def inner(call: Invocation, words: tuple[Word, ...]) -> Part:
         return runs(Category.OTHER)
     path = words[0].literal
     name = posixpath.basename(path)
-    understand = PROGRAMS.get(name)
-    if understand is None:
+    facts = call.programs.find(name)
+    if facts is None:
         script = "/" in path or SUFFIXED.fullmatch(path) is not None
         return runs(Category.OTHER, unknown=not script, reproduces=script)
-    part = understand(Invocation(name, words[1:], call.body, call.fed, call.cwd, call.knowledge))
+    part = facts.part(call.running(name, words[1:]))
     if part.moves_to is not None:
         return runs(Category.OTHER)
     return doubted(part) if "/" in machine_name(path) else part
-
-
-def doubted(part: Part) -> Part:
-    """The same part, run by a program that may change more."""
-    return replace(part, effects=Effects.UNKNOWN, category=part.category or Category.OTHER, view=None, comparable=False)
-
-
-def may_be_option(word: Word) -> bool:
-    """A computed word may begin with a dash, or be split into words that do."""
-    if word.literal is not None:
-        return False
-    bare = QUOTED.sub("", word.source)
-    return "$" in bare or "`" in bare or word.source.lstrip("\"'\\")[:1] in ("-", "$", "`", "*", "?", "[", "{")
 
 
 def harmless(part: Part) -> bool:
@@ -141,8 +125,3 @@ def harmless(part: Part) -> bool:
 def strongest(*categories: Category | None) -> Category:
     """The strongest of ``categories``; OTHER if none is given."""
     return max((c for c in categories if c is not None), key=STRENGTH.__getitem__, default=Category.OTHER)
-
-
-def known_as(part: Part, names: str) -> None:
-    """Register programs (their names stand between blanks) that do the same whatever their arguments are."""
-    program(*names.split())(lambda call: part)

@@ -8,7 +8,7 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.shell.parts import PROGRAMS, Invocation, Part, inspects, program, runs
+from execledger.shell.facts import Facts, Invocation, Part, Variables, inspects, runs
 from execledger.shell.programs.idioms import about_itself, folders_among, operands, texts, touched
 from execledger.shell.programs.scripts import written_by
 from execledger.shell.programs.tests import runs_tests
@@ -41,8 +41,9 @@ def script(call: Invocation, words: tuple[Word, ...], language: str) -> Part:
     name = posixpath.basename(path)
     if runs_tests(path):
         return runs(Category.TEST)
-    if name in DELEGATED or (name in PROGRAMS and posixpath.basename(posixpath.dirname(path)) in ("bin", ".bin")):
-        return PROGRAMS[name](Invocation(name, words[1:], call.body, call.fed, call.cwd, call.knowledge))
+    facts = call.programs.find(name)
+    if facts and (name in DELEGATED or posixpath.basename(posixpath.dirname(path)) in ("bin", ".bin")):
+        return facts.part(call.running(name, words[1:]))
     return naming(_known_script(call, path))
 
 
@@ -77,8 +78,9 @@ def module(call: Invocation, name: str, rest: tuple[Word, ...]) -> Part:
     """``python -m NAME``: the program of that name, if the tables know it."""
     name = name.removesuffix(".__main__")
     known = ALIASES.get(name, name if name in MODULES else "")
-    if known in PROGRAMS:
-        return PROGRAMS[known](Invocation(known, rest, call.body, call.fed, call.cwd, call.knowledge))
+    facts = call.programs.find(known)
+    if facts is not None:
+        return facts.part(call.running(known, rest))
     if name == "json.tool":
         files = operands(rest, ("--indent",))
         # A module of that name in the working folder would be run in its place.
@@ -90,7 +92,6 @@ PYTHONS = ("python", "python2", "python2.7", "pypy", "pypy3", "ipython", "ipytho
            *(f"python3{minor}" for minor in ("", *(f".{n}" for n in range(3, 16)))))  # fmt: skip
 
 
-@program(*PYTHONS)
 def python(call: Invocation) -> Part:
     """``-c CODE``, ``-m MODULE``, a script, or code on standard input."""
     if about := about_itself(call, "-VV", "-?"):
@@ -169,7 +170,6 @@ INTERPRETERS: dict[str, Interpreter] = {
 """Interpreters other than Python and Perl."""
 
 
-@program(*INTERPRETERS)
 def interpreter(call: Invocation) -> Part:
     """Inline code, or a script with its arguments."""
     tool = INTERPRETERS[call.name]
@@ -186,3 +186,10 @@ def interpreter(call: Invocation) -> Part:
             return runs(Category.TEST)
         at += 2 if words[at] in tool.valued else 1
     return script(call, call.args[at:], tool.language)
+
+
+FACTS = (
+    Facts(names=" ".join(PYTHONS), does=python, variables=Variables(r"PYTHON\w*")),
+    Facts(names=" ".join(INTERPRETERS), does=interpreter, variables=Variables(r"NODE_\w*")),
+)
+"""Interpreters other than Perl."""

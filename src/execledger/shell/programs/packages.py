@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from execledger.shell.facts import Facts, Invocation, Part, Variables, doubted, runs, searches
 from execledger.shell.options import literal_word
-from execledger.shell.parts import Invocation, Part, program, runs, searches
-from execledger.shell.programs.idioms import SUFFIXED, about_itself, doubted, given, inner, known_as, subcommand, texts
+from execledger.shell.programs.idioms import SUFFIXED, about_itself, given, inner, subcommand, texts
 from execledger.shell.programs.toolchains import SETUP, task
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category
@@ -18,7 +18,6 @@ PIP = ("--python", "--log", "--proxy", "--timeout", "--retries", "--cache-dir", 
        "--cert", "--client-cert", "--use-feature", "--use-deprecated", "--keyring-provider")  # fmt: skip
 
 
-@program("pip", "pip2", "pip3", *(f"pip3.{minor}" for minor in range(5, 16)))
 def pip(call: Invocation) -> Part:
     """``pip list``, ``show`` and ``freeze`` look at installed files; ``install`` sets up."""
     name, rest = subcommand(call.args, PIP)
@@ -92,7 +91,6 @@ MANAGERS: dict[str, Manager] = {
 """Package managers by name."""
 
 
-@program(*MANAGERS)
 def manager(call: Invocation) -> Part:
     """It looks, sets up, or runs a program in its environment."""
     tool = MANAGERS[call.name]
@@ -149,10 +147,19 @@ INSTALLERS = """
 """
 
 
-@program(*INSTALLERS.split())
 def installer(call: Invocation) -> Part:
     """It sets up the environment."""
     return about_itself(call) or SETUP
 
 
-known_as(SETUP, "setup.py configure autogen.sh bootstrap.sh")
+FACTS = (
+    Facts(
+        names=" ".join(("pip", "pip2", "pip3", *(f"pip3.{minor}" for minor in range(5, 16)))),
+        does=pip,
+        variables=Variables(r"PIP_\w*"),
+    ),
+    Facts(names=" ".join(MANAGERS), does=manager, variables=Variables(r"UV_\w*")),
+    Facts(names=INSTALLERS, does=installer),
+    Facts(names="setup.py configure autogen.sh bootstrap.sh", does=SETUP),
+)
+"""Package managers and environments."""

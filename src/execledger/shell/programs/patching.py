@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 
+from execledger.shell.facts import Facts, Invocation, Part, runs, searches, writes
 from execledger.shell.options import number, parse_options
-from execledger.shell.parts import Invocation, Part, program, runs, searches, writes
 from execledger.shell.patches import added_paths, patched_paths
 from execledger.shell.programs.idioms import about_itself
 from execledger.vocabulary.records import Category, Scope
@@ -28,7 +28,6 @@ def applied(text: str | None, strip: int | None = None, folder: str = "", *, cer
     return writes(*named, creates=creates, texts=texts)
 
 
-@program("patch", "gpatch")
 def patch(call: Invocation) -> Part:
     """``patch -p1 <<EOF``: the files that the patch names; a patch in a file may change any."""
     options = parse_options(call.args, "p:i:d:RNCftbo:F:lsunceEr:", PATCH)
@@ -48,8 +47,14 @@ def patch(call: Invocation) -> Part:
     return applied(call.body if known else None, number(strip), folder or "")
 
 
-@program("apply_patch", "applypatch", "apply-patch")
 def apply_patch(call: Invocation) -> Part:
     """The patch is the argument or stands in a here-document."""
     text = call.args[0].literal if len(call.args) == 1 else call.body if not call.args else None
     return applied(text)
+
+
+FACTS = (
+    Facts(names="patch gpatch", does=patch),
+    Facts(names="apply_patch applypatch apply-patch", does=apply_patch),
+)
+"""Programs that apply patches."""

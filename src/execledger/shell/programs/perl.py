@@ -6,8 +6,8 @@ import re
 
 from msgspec import Struct
 
+from execledger.shell.facts import COMPUTED, Facts, Invocation, Part, Variables, inspects, runs, writes
 from execledger.shell.options import literal_word
-from execledger.shell.parts import Invocation, Part, inspects, program, runs, writes
 from execledger.shell.programs.idioms import about_itself
 from execledger.shell.programs.interpreters import inline, script
 from execledger.shell.tree import Word
@@ -94,7 +94,6 @@ def _note(found: OneLiner, letter: str, value: str) -> None:
         found.odd = True
 
 
-@program("perl")
 def perl(call: Invocation) -> Part:
     """``perl -pi -e 's/a/b/' FILES`` edits files; ``perl -ne`` shows lines; other code may do anything."""
     if about := about_itself(call, "-v"):
@@ -123,3 +122,7 @@ def _in_place(suffix: str, paths: list[str | None], plain: bool) -> Part:
     if plain and literal and ("*" not in suffix):
         return writes(*named, *backups)
     return runs(Category.MODIFY, writes=(*named, *backups), scope=Scope.FILES if literal else Scope.TREE)
+
+
+FACTS = (Facts(names="perl", does=perl, allowed=COMPUTED, variables=Variables(r"PERL\w*")),)
+"""Perl."""

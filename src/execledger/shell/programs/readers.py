@@ -10,8 +10,20 @@ import re
 from msgspec.structs import replace
 
 from execledger.shell import ranges
+from execledger.shell.facts import (
+    COMPUTED,
+    Allowed,
+    Facts,
+    Invocation,
+    Part,
+    Reader,
+    Selection,
+    Variables,
+    always,
+    inspects,
+    runs,
+)
 from execledger.shell.options import Options, parse_options
-from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import CHANGED, WHOLE, Category, Lines, View
 
@@ -48,7 +60,6 @@ CAT = {"number": "n", "show-all": "A", "number-nonblank": "b", "show-ends": "E",
        "squeeze-blank": "s", "show-nonprinting": "v"}  # fmt: skip
 
 
-@program("cat")
 def cat(call: Invocation) -> Part:
     """``cat FILE``: the whole file, numbered with -n; other options alter the lines."""
     options = parse_options(call.args, "nAbeEstTuv", CAT)
@@ -74,7 +85,6 @@ def old_style(args: tuple[Word, ...]) -> tuple[Word, ...]:
     return args
 
 
-@program("head")
 def head(call: Invocation) -> Part:
     """``head -n 20 FILE``: the first lines."""
     options = parse_options(old_style(call.args), "n:c:qvz", LINES_OF)
@@ -92,7 +102,6 @@ def _quiet(options: Options) -> tuple[str, ...]:
     return ("-q",) if options.has("q") and len(options.operands) > 1 else ()
 
 
-@program("tail")
 def tail(call: Invocation) -> Part:
     """``tail -n 20 FILE`` or ``tail -n +5 FILE``: the last lines, or all from one on."""
     args = call.args
@@ -119,7 +128,6 @@ NL = {"body-numbering": "b:", "number-separator": "s:", "number-width": "w:", "n
       "footer-numbering": "f:", "join-blank-lines": "l:", "no-renumber": "p"}  # fmt: skip
 
 
-@program("nl")
 def nl(call: Invocation) -> Part:
     """``nl -ba FILE``: every line with its number; without -ba blank lines go unnumbered and numbers mean less."""
     options = parse_options(call.args, "b:s:w:n:v:i:d:h:f:l:p", NL)
@@ -132,13 +140,6 @@ def nl(call: Invocation) -> Part:
     return show(call, options.operands, Selection(None, numbering, "nl"), None)
 
 
-@program("more", "most", "pg")
-def other_pager(call: Invocation) -> Part:
-    """They show a file, some with a heading of their own."""
-    return inspects()
-
-
-@program("less")
 def pager(call: Invocation) -> Part:
     """A pager without a terminal prints the whole file; ``less -o`` keeps a log, and ``+!`` runs a command."""
     operands = tuple(word for word in call.args if not (word.literal or "").startswith(("-", "+")))
@@ -153,7 +154,6 @@ BAT = {"plain": "p", "number": "n", "line-range": "r:", "language": "l:", "style
        "theme": "t:", "decorations": "d:", "pager": "P:", "wrap": "w:", "no-pager": "N"}  # fmt: skip
 
 
-@program("bat", "batcat")
 def bat(call: Invocation) -> Part:
     """``bat -r 5:9 FILE``: undecorated when its output is not a terminal; ``bat cache`` keeps files of its own."""
     options = parse_options(call.args, "pnr:l:", BAT)
@@ -169,13 +169,40 @@ def bat(call: Invocation) -> Part:
     return show(call, options.operands, Selection(positions, form="bat"), None)
 
 
-@program("tac", "rev", "column", "fold", "fmt", "expand", "unexpand", "pr", "hexdump", "hd", "od", "strings")
-def altered(call: Invocation) -> Part:
-    """They show content, but not as lines of the file; ``pr`` prints the date."""
-    return inspects(volatile=call.name == "pr")
+HEAD_TAIL = Reader("n:c:q", {"lines": "n:", "bytes": "c:"}, rewrite=old_style)
 
-
-@program("zcat", "gzcat", "bzcat", "xzcat", "zless", "zgrep")
-def compressed(call: Invocation) -> Part:
-    """They show what an archive holds."""
-    return inspects()
+FACTS = (
+    Facts(names="cat", does=cat, harmless=always, provable=Reader("nAbeEstTuv").sources),
+    Facts(names="head", does=head, harmless=always, provable=HEAD_TAIL.sources),
+    Facts(names="tail", does=tail, harmless=always, provable=HEAD_TAIL.sources),
+    Facts(names="nl", does=nl, harmless=always, provable=Reader("b:s:w:n:").sources),
+    # These show a file, some with a heading of their own.
+    Facts(names="more", does=inspects(), allowed=COMPUTED, variables=Variables(r"MORE\w*")),
+    Facts(names="most pg", does=inspects(), allowed=COMPUTED),
+    Facts(
+        names="less",
+        does=pager,
+        allowed=COMPUTED,
+        variables=Variables(r"LESS\w*", harmless=("LESSCHARSET",)),
+    ),
+    Facts(
+        names="bat batcat",
+        does=bat,
+        allowed=Allowed(
+            "pnr:l:A",
+            "plain number line-range: language: style: color: decorations: wrap: paging: theme: show-all"
+            " list-languages list-themes tabs: terminal-width: highlight-line: no-pager help version",
+        ),
+        variables=Variables(r"BAT_\w*", ("BAT_PAGER",), ("BAT_THEME",)),
+    ),
+    # These show content, but not as lines of the file; ``pr`` prints the date.
+    Facts(names="tac rev fold expand unexpand hexdump od strings", does=inspects(), harmless=always),
+    Facts(names="column fmt hd", does=inspects()),
+    Facts(names="pr", does=inspects(volatile=True)),
+    Facts(
+        names="zcat gzcat bzcat xzcat zless zgrep",
+        does=inspects(),
+        allowed=Allowed("nicrvwlhHoqsfA:B:C:m:e:", "help"),
+    ),
+)
+"""Programs that show a file's lines."""

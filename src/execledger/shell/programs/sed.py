@@ -11,11 +11,12 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.shell.facts import Facts, Invocation, Part, Reader, Selection, inspects, literal, runs, writes
 from execledger.shell.options import parse_options
-from execledger.shell.parts import Invocation, Part, Selection, inspects, program, runs, writes
-from execledger.shell.programs.idioms import DEVICES, may_be_option, touched
+from execledger.shell.programs.idioms import DEVICES, touched
 from execledger.shell.programs.readers import show
 from execledger.shell.tree import Word
+from execledger.shell.words import may_be_option
 from execledger.vocabulary.records import CHANGED, Category, Lines, Scope
 
 LONG = {"quiet": "n", "silent": "n", "expression": "e:", "file": "f:", "in-place": "i?", "regexp-extended": "E",
@@ -160,7 +161,6 @@ def _all_but(lines: Lines) -> Selection | None:
     return Selection(tuple(kept)) if kept else None
 
 
-@program("sed", "gsed")
 def sed(call: Invocation) -> Part:
     """``sed -n 5,9p FILE`` shows lines, ``sed -i`` edits files."""
     options = parse_options(call.args, "nEre:f:i::szul:", LONG)
@@ -232,3 +232,33 @@ def _spelled(script: str, flags: list[str], operands: tuple[Word, ...]) -> tuple
         return None
     ends = ("--",) if any(text.startswith("-") and text != "-" for text in (script, *paths)) else ()
     return (*flags, *ends, script, *paths)
+
+
+def _prints_only(scripts: list[str], files: list[str]) -> bool:
+    """The scripts write no file and run nothing."""
+    commands = read_script("\n".join(scripts))
+    return commands is not None and all(command.name in "{pdqQ=nNDPgGhHxlsybt:T" for command in commands)
+
+
+READER = Reader(
+    "nErse:",
+    {"quiet": "n", "silent": "n", "expression": "e:", "regexp-extended": "E"},
+    texts=1,
+    accepts=_prints_only,
+)
+UNAMBIGUOUS = re.compile(r"(?:[\d,$+~!;{}pdq=\s]|/[^/\\\[\]\n]*/)*")
+"""A script that selects and prints lines, without anything that could be read in two ways."""
+
+
+def _harmless(args: tuple[Word, ...]) -> bool:
+    """Literal arguments, of which every script is unambiguous."""
+    options = READER.options(args)
+    scripts = [word.literal or "" for word in options.values("e")] or list(options.paths[:1])
+    return literal(args) and not options.unknown and bool(scripts) and all(map(UNAMBIGUOUS.fullmatch, scripts))
+
+
+FACTS = (
+    Facts(names="sed", does=sed, harmless=_harmless, provable=READER.sources),
+    Facts(names="gsed", does=sed),
+)
+"""The implementations of sed."""

@@ -5,75 +5,39 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from execledger.shell.facts import ANY, COMPUTED, Facts, Invocation, Part, Variables, always, runs, writes
 from execledger.shell.options import parse_options
-from execledger.shell.parts import Invocation, Part, program, runs, writes
-from execledger.shell.programs.idioms import about_itself, given, known_as, subcommand, texts
+from execledger.shell.programs.idioms import about_itself, given, subcommand, texts
 from execledger.vocabulary.records import Category, Scope
 
 VOLATILE = Part(category=Category.OTHER, volatile=True)
 """It changes nothing, and what it prints depends on more than files."""
 
-known_as(
-    VOLATILE,
-    """
-    uptime ps pstree pgrep pidof free df printenv whoami who w last id groups logname uname nproc tty
-    lsof dirs times lscpu lsblk lspci lsusb vmstat iostat mpstat netstat ping dig nslookup host hostid locale
-    getconf getent findmnt lsb_release tput uuidgen
-    """,
-)
 
 # It makes a folder for its settings below the user's home.
-known_as(runs(), "top")
-known_as(
-    Part(category=Category.OTHER),
-    """
-    help apropos whatis cal ncal
-    """,
-)
-known_as(Part(comparable=True), "seq yes expr factor numfmt clear bc")
-known_as(Part(volatile=True), "sleep usleep stty envsubst")
 
 
-@program("date")
 def date(call: Invocation) -> Part:
     """The time, unless it sets the clock."""
     sets = given(call.args, "s", ("--set",)) or any(text[:1].isdigit() for text in texts(call.args))
     return runs() if sets else VOLATILE
 
 
-@program("ss")
 def ss(call: Invocation) -> Part:
     """Open sockets; ``-K`` closes some, and ``-D`` writes a file."""
     return runs() if given(call.args, "KD", ("--kill", "--diag")) else VOLATILE
 
 
-@program(
-    "arch",
-    "htop",
-    "hostname",
-    "history",
-    "jobs",
-    "mount",
-    "dmesg",
-    "env",
-    "ip",
-    "ifconfig",
-    "route",
-    "timedatectl",
-    "sysctl",
-)
 def bare(call: Invocation) -> Part:
     """It shows something when it is given nothing, and may change it otherwise."""
     return runs() if call.args and not about_itself(call) else VOLATILE
 
 
-@program("curl")
 def curl(call: Invocation) -> Part:
     """A transfer; the file behind ``-o`` is certain."""
     return about_itself(call) or _transfer(call, r"-[fsSLkgiNv#]*o", "--output")
 
 
-@program("wget")
 def wget(call: Invocation) -> Part:
     """A download; the file behind ``-O`` is certain."""
     return about_itself(call) or _transfer(call, r"-[qvdnc]*O", "--output-document")
@@ -88,7 +52,6 @@ def _transfer(call: Invocation, short: str, long: str) -> Part:
     return runs(writes=named, scope=Scope.FILES if named else Scope.NONE)
 
 
-@program("ctags", "etags", "exuberant-ctags", "universal-ctags")
 def ctags(call: Invocation) -> Part:
     """It writes an index, by default into ``tags`` or ``TAGS``."""
     options = parse_options(call.args, "aBeF:f:h:I:L:nNo:RuVwx")
@@ -102,7 +65,6 @@ def ctags(call: Invocation) -> Part:
 LOOKING = frozenset(("ps", "images", "logs", "inspect", "version", "info", "port", "top", "stats", "history", "search"))
 
 
-@program("docker", "podman", "nerdctl")
 def docker(call: Invocation) -> Part:
     """Containers are set up, looked at, or run commands that we don't follow."""
     name, rest = subcommand(call.args, ("-H", "--host", "-c", "--context", "--config", "-l", "--log-level"))
@@ -114,7 +76,6 @@ def docker(call: Invocation) -> Part:
     return runs(Category.SETUP, background=detached or name in ("start", "restart"))
 
 
-@program("systemctl", "service", "initctl", "launchctl", "rc-service", "supervisorctl")
 def service(call: Invocation) -> Part:
     """Services are looked at with ``status``, and otherwise started or stopped."""
     words = texts(call.args)
@@ -122,27 +83,57 @@ def service(call: Invocation) -> Part:
     return VOLATILE if looking & set(words) else runs(Category.SETUP, background=True)
 
 
-known_as(
-    runs(background=True),
-    """
-    nginx redis-server mongod pg_ctl pg_ctlcluster postgres mysqld mysqld_safe mariadbd memcached sshd cron crond
-    supervisord dockerd Xvfb dbus-daemon httpd apache2 apachectl apache2ctl rabbitmq-server celery start-stop-daemon
-    tmux screen at batch crontab daemon daemonize disown bg coproc pm2 inotifywait watchman watchexec entr
-    """,
+FACTS = (
+    Facts(names="whoami id uname nproc tty", does=VOLATILE, harmless=always),
+    Facts(
+        names="""
+        uptime ps pstree pgrep pidof free df printenv who w last groups logname lsof dirs times lscpu lsblk lspci lsusb
+        vmstat iostat mpstat netstat ping dig nslookup host hostid locale getconf getent findmnt lsb_release tput
+        uuidgen
+        """,
+        does=VOLATILE,
+    ),
+    Facts(names="help apropos whatis cal ncal", does=Part(category=Category.OTHER)),
+    Facts(names="seq", does=Part(comparable=True), harmless=always),
+    Facts(names="yes expr factor numfmt clear bc", does=Part(comparable=True)),
+    Facts(names="sleep", does=Part(volatile=True), harmless=always, silent=ANY),
+    Facts(names="usleep stty envsubst", does=Part(volatile=True)),
+    Facts(names="date", does=date, allowed=COMPUTED),
+    Facts(names="ss", does=ss, allowed=COMPUTED),
+    Facts(
+        names="arch htop hostname history jobs mount dmesg env ip ifconfig route timedatectl sysctl",
+        does=bare,
+    ),
+    Facts(names="curl", does=curl),
+    Facts(names="wget", does=wget),
+    Facts(names="ctags etags exuberant-ctags universal-ctags", does=ctags),
+    Facts(names="docker podman nerdctl", does=docker),
+    Facts(names="systemctl service initctl launchctl rc-service supervisorctl", does=service),
+    Facts(
+        names="""
+        nginx redis-server mongod pg_ctl pg_ctlcluster postgres mysqld mysqld_safe mariadbd memcached sshd cron crond
+        supervisord dockerd Xvfb dbus-daemon httpd apache2 apachectl apache2ctl rabbitmq-server celery start-stop-daemon
+        tmux screen at batch crontab daemon daemonize disown bg coproc pm2 inotifywait watchman watchexec entr
+        """,
+        does=runs(background=True),
+    ),
+    Facts(names="man", does=runs(), variables=Variables(r"MAN\w*", ("MANPAGER",))),
+    # It makes a folder for its settings below the user's home.
+    Facts(names="top", does=runs()),
+    Facts(
+        names="""
+        info tldr
+        kill pkill fuser mktemp journalctl nvidia-smi mongo killall skill fg ssh scp sftp nc ncat netcat telnet socat
+        ftp openssl gpg ssh-keygen ssh-add ssh-agent sqlite3 psql mysql mariadb mysqladmin redis-cli mongosh createdb
+        dropdb pg_dump ffmpeg convert magick gh hub glab aws gcloud az kubectl helm terraform ansible ansible-playbook
+        http https aria2c gdb lldb strace ltrace perf valgrind ldd script expect watch parallel dc logger flask uvicorn
+        gunicorn hypercorn daphne streamlit jupyter jupyter-nbconvert scrapy sphinx-build sphinx-apidoc
+        sphinx-quickstart sphinx-autogen mkdocs doxygen pdoc pydoc pydoc3 latex pdflatex cscope gtags global antlr4
+        protoc alembic twine cookiecutter copier pre-commit su chroot unshare nsenter flock run-parts xdg-open open code
+        dmypy hyperfine pyinstaller cython cythonize f2py swig kaggle huggingface-cli wrk ab siege mkfifo mknod sync
+        swapoff umount useradd usermod groupadd passwd locale-gen ldconfig update-alternatives sqlfluff fc-list fc-cache
+        """,
+        does=runs(),
+    ),
 )
-
-known_as(
-    runs(),
-    """
-    man info tldr
-    kill pkill fuser mktemp journalctl nvidia-smi mongo killall skill fg ssh scp sftp nc ncat netcat telnet socat
-    ftp openssl gpg ssh-keygen ssh-add ssh-agent sqlite3 psql mysql mariadb mysqladmin redis-cli mongosh createdb
-    dropdb pg_dump ffmpeg convert magick gh hub glab aws gcloud az kubectl helm terraform ansible ansible-playbook
-    http https aria2c gdb lldb strace ltrace perf valgrind ldd script expect watch parallel dc logger flask uvicorn
-    gunicorn hypercorn daphne streamlit jupyter jupyter-nbconvert scrapy sphinx-build sphinx-apidoc
-    sphinx-quickstart sphinx-autogen mkdocs doxygen pdoc pydoc pydoc3 latex pdflatex cscope gtags global antlr4
-    protoc alembic twine cookiecutter copier pre-commit su chroot unshare nsenter flock run-parts xdg-open open code
-    dmypy hyperfine pyinstaller cython cythonize f2py swig kaggle huggingface-cli wrk ab siege mkfifo mknod sync
-    swapoff umount useradd usermod groupadd passwd locale-gen ldconfig update-alternatives sqlfluff fc-list fc-cache
-    """,
-)
+"""Programs about the machine, and large tools that may do anything."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 
-from execledger.shell.parts import Invocation, Part, program, runs
-from execledger.shell.programs.idioms import about_itself, known_as, subcommand
+from execledger.shell.facts import Facts, Invocation, Part, Variables, runs
+from execledger.shell.programs.idioms import about_itself, subcommand
 from execledger.vocabulary.records import Category
 
 RUNNERS = """
@@ -27,15 +27,6 @@ FOLDERS = re.compile(r"(?:^|.*/)bin/(?:test|tests|doctest)")
 TEST = runs(Category.TEST)
 """A test run may change anything."""
 
-known_as(TEST, RUNNERS)
-known_as(
-    TEST,
-    """
-    runtests.py runtests runtests.sh runtest.py run_tests.py run_tests.sh run_tests run-tests.sh run-tests
-    run_test.sh run_test.py bin/test bin/doctest
-    """,
-)
-
 
 def runs_tests(path: str) -> bool:
     """The script at ``path`` runs tests, as its name says."""
@@ -44,14 +35,12 @@ def runs_tests(path: str) -> bool:
     return stem in RUNNERS.split() or bool(SCRIPTS.fullmatch(path)) or bool(FOLDERS.fullmatch(path))
 
 
-@program("coverage", "coverage3", "python-coverage")
 def coverage(call: Invocation) -> Part:
     """``coverage run`` runs tests; its reports write files of their own."""
     name, _ = subcommand(call.args)
     return about_itself(call) or (TEST if name in ("run", None) else runs(Category.OTHER))
 
 
-@program("manage.py", "django-admin", "django-admin.py", "artisan", "rails", "rake")
 def project_command(call: Invocation) -> Part:
     """A project's own command: ``test`` and what begins with it run its tests."""
     name, _ = subcommand(call.args, ("--settings", "--pythonpath"))
@@ -60,3 +49,18 @@ def project_command(call: Invocation) -> Part:
     # A bare ``rake`` runs the default task, by custom the tests; ``manage.py check`` is no test.
     pattern = r"|(?:tests?|spec|check)(?:[:_-].*)?" if call.name == "rake" else r"(?:tests?|spec)(?:[:_-].*)?"
     return TEST if name is not None and re.fullmatch(pattern, name) else runs(Category.OTHER, reproduces=True)
+
+
+FACTS = (
+    Facts(names=RUNNERS, does=TEST),
+    Facts(
+        names="""
+        runtests.py runtests runtests.sh runtest.py run_tests.py run_tests.sh run_tests run-tests.sh run-tests
+        run_test.sh run_test.py bin/test bin/doctest
+        """,
+        does=TEST,
+    ),
+    Facts(names="coverage coverage3 python-coverage", does=coverage, variables=Variables(r"COVERAGE_\w*")),
+    Facts(names="manage.py django-admin django-admin.py artisan rails rake", does=project_command),
+)
+"""Test runners."""

@@ -6,19 +6,9 @@ import re
 
 from msgspec import Struct
 
+from execledger.shell.facts import Facts, Invocation, Part, Variables, doubted, runs
 from execledger.shell.options import literal_word
-from execledger.shell.parts import PROGRAMS, Invocation, Part, program, runs
-from execledger.shell.programs.idioms import (
-    about_itself,
-    doubted,
-    given,
-    inner,
-    known_as,
-    operands,
-    strongest,
-    subcommand,
-    texts,
-)
+from execledger.shell.programs.idioms import about_itself, given, inner, operands, strongest, subcommand, texts
 from execledger.shell.programs.tests import TEST
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
@@ -62,7 +52,6 @@ def task(name: str) -> Part | None:
 MAKE = ("-C", "--directory", "-f", "--file", "--makefile", "-I", "--include-dir", "-o", "-W", "-l")
 
 
-@program("make", "gmake", "ninja", "just", "invoke", "inv", "doit", "task", "scons", "waf", "bmake", "ant", "lein")
 def make(call: Invocation) -> Part:
     """Its targets say what it does; without one it builds."""
     if about := about_itself(call, "-v"):
@@ -137,7 +126,6 @@ ACTS = re.compile(r"-w$|-u$|-o\b|-mod=mod|-toolexec|-export|--output")
 CHECK_ONLY = ("--check", "--verify-no-changes", "--set-exit-if-changed", "--check-formatted", "--dry-run")
 
 
-@program(*TOOLS)
 def tool(call: Invocation) -> Part:
     """The subcommand says what it does."""
     known = TOOLS[call.name]
@@ -173,7 +161,6 @@ GOAL_OPTIONS = """
 """Options of Maven and Gradle that take the next word."""
 
 
-@program("mvn", "mvnw", "gradle", "gradlew", "mill")
 def goals(call: Invocation) -> Part:
     """Maven and Gradle: the strongest of their goals; all others build."""
     if about := about_itself(call, "-v"):
@@ -194,7 +181,6 @@ NPM_SETUP = frozenset(
 NPM_LOOKS = frozenset("ls list ll la view info show v search outdated root bin prefix why explain help".split())
 
 
-@program("npm", "yarn", "pnpm", "bun", "cnpm", "nx", "turbo", "rush")
 def npm(call: Invocation) -> Part:
     """``npm test``, ``npm run NAME``, ``npm install``; yarn and its kin also take a task by its bare name."""
     if about := about_itself(call, "-v"):
@@ -204,7 +190,7 @@ def npm(call: Invocation) -> Part:
     if name in ("run", "run-script", "rum", "urn", "workspace", "run-many", "affected"):
         return _named(call, rest, valued)
     if name in ("exec", "x", "dlx"):
-        return npx(Invocation("npx", rest, call.body, call.fed, call.cwd, call.knowledge))
+        return npx(call.running("npx", rest))
     if name in ("test", "t", "tst"):
         return TEST
     if name in NPM_LOOKS:
@@ -225,11 +211,10 @@ def _bare(call: Invocation, name: str, rest: tuple[Word, ...]) -> Part:
     """A task by its name, else a program of the project by its name."""
     if part := task(name):
         return part
-    known = name in PROGRAMS and re.fullmatch(r"[a-z][\w-]*", name)
+    known = name in call.programs and re.fullmatch(r"[a-z][\w-]*", name)
     return inner(call, (literal_word(name), *rest)) if known and name != call.name else RUN
 
 
-@program("npx", "pnpx", "bunx")
 def npx(call: Invocation) -> Part:
     """It runs a program of the project, or fetches one."""
     name, rest = subcommand(call.args, ("-p", "--package", "-c", "--call", "-w", "--workspace"))
@@ -239,11 +224,23 @@ def npx(call: Invocation) -> Part:
     return doubted(part)
 
 
-known_as(
-    SETUP,
-    """
-    cmake gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc nvcc autoconf automake
-    autoreconf aclocal libtoolize pkg-config strip ranlib objcopy webpack vite rollup esbuild parcel babel gulp
-    grunt next nuxt ng tsup swc maturin xcodebuild msbuild nuget buck pants emcc wasm-pack mkimage gyp node-gyp bear
-    """,
+FACTS = (
+    Facts(names="make gmake ninja just invoke inv doit task scons waf bmake ant lein", does=make),
+    Facts(
+        names=" ".join(TOOLS),
+        does=tool,
+        variables=Variables(r"(?:CARGO_|RUST)\w*|GO(?:FLAGS|PATH|ROOT|BIN|CACHE|MODCACHE|PROXY|TMPDIR|DEBUG|ENV|WORK)"),
+    ),
+    Facts(names="mvn mvnw gradle gradlew mill", does=goals),
+    Facts(names="npm yarn pnpm bun cnpm nx turbo rush", does=npm, variables=Variables(r"(?:NPM_|npm_)\w*")),
+    Facts(names="npx pnpx bunx", does=npx),
+    Facts(
+        names="""
+        cmake gcc g++ cc c++ clang clang++ ld as gfortran rustc javac kotlinc scalac ghc nvcc autoconf automake
+        autoreconf aclocal libtoolize pkg-config strip ranlib objcopy webpack vite rollup esbuild parcel babel gulp
+        grunt next nuxt ng tsup swc maturin xcodebuild msbuild nuget buck pants emcc wasm-pack mkimage gyp node-gyp bear
+        """,
+        does=SETUP,
+    ),
 )
+"""Build tools of many languages."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.shell.steering import steers
+from execledger.shell.environment import steers
 
 STEERING = """
     /r/.gitconfig /r/.git/config /r/.git/hooks/post-checkout /r/.git/info/exclude /r/.gitattributes /r/.gitignore
