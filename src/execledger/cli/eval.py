@@ -206,8 +206,7 @@ def report(
     from execledger.runs.prices import load_prices
 
     with needing("eval"):
-        from execledger.evaluate.report.write import FORMATS, LAYOUTS
-        from execledger.evaluate.report.write import report as write_report
+        from execledger.evaluate.report.write import FORMATS, LAYOUTS, write_report
 
     if formats and output is None:
         raise LedgerError("--format says how files are written, expected -o DIR for them", hint="--json prints JSON")

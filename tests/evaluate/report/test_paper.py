@@ -7,7 +7,7 @@ import pytest
 from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.comparison import COST, compare, gain
-from execledger.evaluate.report.rendering import Table
+from execledger.evaluate.report.table import Table
 from execledger.evaluate.report.tables import ablation, efficiency, main, scaffold
 from execledger.evaluate.statistics import mcnemar
 from execledger.runs.prices import shipped

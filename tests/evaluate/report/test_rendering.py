@@ -11,10 +11,7 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from execledger.evaluate.report.cells import ABSENT, UNKNOWN, Cell, words
 from execledger.evaluate.report.rendering import (
-    Section,
-    Table,
     latex_document,
     latex_escape,
     to_json,
@@ -22,7 +19,8 @@ from execledger.evaluate.report.rendering import (
     to_markdown,
     to_terminal,
 )
-from execledger.evaluate.report.tables import tables
+from execledger.evaluate.report.table import ABSENT, UNKNOWN, Cell, Section, Table, text_cell
+from execledger.evaluate.report.tables import full_tables
 from tests.evaluate.report.paper import GPT, compared_rows
 from tests.evaluate.rows import experiment, row
 
@@ -31,8 +29,8 @@ TABLE = Table(
     title="Totals, base → Ledger",
     columns=("Totals", "base", "Δ"),
     sections=(
-        Section("gpt_5 & co", ((words("Cost"), Cell("~$0.50", 0.5, estimated=True), Cell("-28.9%", -0.289)),)),
-        Section("", ((words("  of which a|b"), UNKNOWN, ABSENT),)),
+        Section("gpt_5 & co", ((text_cell("Cost"), Cell("~$0.50", 0.5, estimated=True), Cell("-28.9%", -0.289)),)),
+        Section("", ((text_cell("  of which a|b"), UNKNOWN, ABSENT),)),
     ),
     notes=("p: <0.001", "100% of x_1"),
 )
@@ -59,7 +57,7 @@ def test_the_terminal_shows_every_cell() -> None:
 
 def test_no_figure_is_lost_in_a_narrow_terminal() -> None:
     """The paper's tables fit into 80 columns, by wrapping between words."""
-    for table in tables(compared_rows(GPT)):
+    for table in full_tables(compared_rows(GPT)):
         out = StringIO()
         Console(file=out, width=80).print(to_terminal(table))
         shown = set(re.split(r"[\s│]+", out.getvalue()))
@@ -75,7 +73,7 @@ def test_nothing_is_cut_with_many_trials_and_long_names(width: int) -> None:
         replace(one, model="openai/gpt-5-mini-2025-08-07", cost=1e4 * (one.cost or 0), instance=names[one.instance])
         for one in experiment(5)
     ]
-    for table in tables(replace(one, estimated=True) for one in rows):
+    for table in full_tables(replace(one, estimated=True) for one in rows):
         out = StringIO()
         Console(file=out, width=width).print(to_terminal(table, width))
         texts = [*table.notes, *table.columns, *(cell.text for line in table.rows for cell in line)]
@@ -164,7 +162,7 @@ def test_a_latex_document_is_whole() -> None:
         row("x_y%{", "base", agent="codex_1", resolved=True),
         row("x_y%{", "both", agent="codex_1"),
     ]
-    document = latex_document(map(to_latex, tables(rows)), ["100% & more"])
+    document = latex_document(map(to_latex, full_tables(rows)), ["100% & more"])
     assert whole(document) == []
     assert document.startswith("\\documentclass{article}\n")
     assert document.endswith("\\end{document}\n")

@@ -6,16 +6,15 @@ from msgspec.structs import replace
 
 from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.report.cells import Cell, Unit, changed, figure, p_value, write
 from execledger.evaluate.report.footnotes import ESTIMATED
-from execledger.evaluate.report.rendering import Table
-from execledger.evaluate.report.tables import tables
+from execledger.evaluate.report.table import Cell, Table, Unit, change_cell, figure_cell, format_figure, p_value_cell
+from execledger.evaluate.report.tables import full_tables
 from execledger.runs.usage import Tokens
 from tests.evaluate.rows import AGENT, experiment, row
 
 
 def made(rows: list[RunRow]) -> dict[str, Table]:
-    return {table.name: table for table in tables(rows)}
+    return {table.name: table for table in full_tables(rows)}
 
 
 def texts(table: Table) -> list[tuple[str, ...]]:
@@ -193,28 +192,28 @@ def test_a_remark_about_one_setting_names_it() -> None:
 
 def test_no_rows_make_no_tables() -> None:
     """Nothing is made up from nothing."""
-    assert tables([]) == ()
+    assert full_tables([]) == ()
     assert settings([]) == ()
 
 
 def test_figures_are_written_as_the_paper_does() -> None:
     """Dollars, tokens and shares, small and large; a mean that is not whole has one decimal."""
     written = {
-        "$23.60": write(23.6, Unit.MONEY),
-        "$1,234.50": write(1234.5, Unit.MONEY),
-        "$0.00004": write(0.00004, Unit.MONEY),
-        "$0.084": write(0.08399, Unit.SMALL_MONEY),
-        "131.7M": write(131_700_000, Unit.TOKENS),
-        "12.3K": write(12_345, Unit.TOKENS),
-        "999": write(999, Unit.TOKENS),
-        "10,171": write(10_171, Unit.COUNT),
-        "10.5": write(10.5, Unit.COUNT),
-        "73.4%": write(0.734, Unit.SHARE),
+        "$23.60": format_figure(23.6, Unit.MONEY),
+        "$1,234.50": format_figure(1234.5, Unit.MONEY),
+        "$0.00004": format_figure(0.00004, Unit.MONEY),
+        "$0.084": format_figure(0.08399, Unit.SMALL_MONEY),
+        "131.7M": format_figure(131_700_000, Unit.TOKENS),
+        "12.3K": format_figure(12_345, Unit.TOKENS),
+        "999": format_figure(999, Unit.TOKENS),
+        "10,171": format_figure(10_171, Unit.COUNT),
+        "10.5": format_figure(10.5, Unit.COUNT),
+        "73.4%": format_figure(0.734, Unit.SHARE),
     }
     assert list(written) == list(written.values())
-    assert figure(None, Unit.MONEY) == Cell("unknown")
-    assert changed(-0.00001) == Cell("+0.0%", -0.00001)
-    assert p_value([0.0004, 0.04]) == Cell("<0.001; 0.040", (0.0004, 0.04))
+    assert figure_cell(None, Unit.MONEY) == Cell("unknown")
+    assert change_cell(-0.00001) == Cell("+0.0%", -0.00001)
+    assert p_value_cell([0.0004, 0.04]) == Cell("<0.001; 0.040", (0.0004, 0.04))
 
 
 def test_the_ablation_compares_what_is_graded_in_every_arm() -> None:

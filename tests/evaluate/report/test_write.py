@@ -9,13 +9,13 @@ import pytest
 
 from execledger.errors import LedgerError
 from execledger.evaluate.report.figures import FIGURES
-from execledger.evaluate.report.write import CAPTIONS, FORMATS, report
+from execledger.evaluate.report.write import CAPTIONS, FORMATS, write_report
 from tests.evaluate.rows import experiment, row
 
 
 def test_a_report_is_written_in_every_format(tmp_path: Path) -> None:
     """Tables in three files, figures in two forms, and every table for the terminal."""
-    shown = report(experiment(), FORMATS, tmp_path / "out", notes=["Prices of 2026-11-15"])
+    shown = write_report(experiment(), FORMATS, tmp_path / "out", notes=["Prices of 2026-11-15"])
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
         ["report.md", "report.tex", "report.json", *(f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg"))]
     )
@@ -38,7 +38,7 @@ def test_a_report_is_written_in_every_format(tmp_path: Path) -> None:
 
 def test_only_what_is_asked_for_is_written(tmp_path: Path) -> None:
     """One format, one file; and no link to a figure that is not there."""
-    report(experiment(), ["md"], tmp_path)
+    write_report(experiment(), ["md"], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
     assert "![" not in (tmp_path / "report.md").read_text()
 
@@ -46,7 +46,7 @@ def test_only_what_is_asked_for_is_written(tmp_path: Path) -> None:
 def test_a_report_is_the_same_every_time(tmp_path: Path) -> None:
     """The same rows in another order give the same texts."""
     for name, rows in (("one", experiment(2)), ("two", experiment(2)[::-1])):
-        report(rows, ["md", "tex", "json"], tmp_path / name)
+        write_report(rows, ["md", "tex", "json"], tmp_path / name)
     for path in (tmp_path / "one").iterdir():
         assert path.read_text() == (tmp_path / "two" / path.name).read_text()
 
@@ -59,6 +59,6 @@ def test_every_figure_has_a_caption() -> None:
 def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:
     """No runs, or a format that there is not."""
     with pytest.raises(LedgerError, match="no runs to report on"):
-        report([], FORMATS, tmp_path)
+        write_report([], FORMATS, tmp_path)
     with pytest.raises(LedgerError, match="`pdf` is no format of a report\nhint: formats are: md, tex, json, png, svg"):
-        report([row("a")], ["pdf"], tmp_path)
+        write_report([row("a")], ["pdf"], tmp_path)

@@ -1,7 +1,7 @@
-"""An arm with Ledger against the base: what each measure came to, how it changed, and how sure that is.
+"""Compares an arm with Ledger with the base: totals of each measure, their change, and its confidence interval.
 
-Totals are over the instances for which both arms know the measure, and an instance counts with the mean of its trials:
-``total = sum over instances of (mean over trials)``, which for equal trials is the mean of the trials' totals.
+Totals are over the instances for which the measure is known in both arms. An instance counts with the mean of its
+trials: ``total = sum over instances of (mean over trials)``, which for equal trials is the mean of the trials' totals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import Struct
 from execledger.core.rereads import TITLES
 from execledger.evaluate.arms import Arm
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.report.cells import Unit
+from execledger.evaluate.report.table import Unit
 from execledger.evaluate.statistics import (
     Floats,
     Interval,
@@ -36,22 +36,22 @@ Column = dict[str, tuple[float, float]]
 
 
 class Measure(Struct, frozen=True, kw_only=True):
-    """One thing that is measured of a run, and how runs add up: a sum, or a sum in relation to another."""
+    """A quantity of a run, and how it is totalled over runs: as a sum, or as the ratio of two sums."""
 
     name: str
-    """Its key."""
+    """Identifier."""
     title: str
-    """Its name in tables."""
+    """Title in tables."""
     unit: Unit
-    """How it is written."""
+    """Unit, which decides the format."""
     of: Of
-    """The number of one run; None where it is not known."""
+    """Function from a run's row to the quantity; None if it is not known."""
     per: Of | None = None
-    """What it is in relation to."""
+    """Function from a run's row to the denominator of a ratio; None for a plain sum."""
     optional: bool = False
-    """Whether a table leaves it out where it is zero: most providers charge nothing for writing to a cache."""
+    """True if tables omit it where it is zero: most providers charge nothing for writing to a cache."""
     from_tokens: bool = False
-    """Whether it rests on tokens, which may be estimated."""
+    """True if it is derived from tokens, which may be estimated."""
 
 
 def _tokens(number: Callable[[Tokens], int]) -> Of:
@@ -118,29 +118,29 @@ EFFICIENCY = (
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """A measure without and with Ledger."""
+    """A measure in the base and in an arm with Ledger."""
 
     base: float | None
-    """Without."""
+    """Total in the base."""
     ledger: float | None
-    """With."""
+    """Total in the arm with Ledger."""
     change: float | None
-    """The relative change; of shares, the difference."""
+    """Relative change; of shares, the difference."""
     interval: Interval | None
-    """Where the change lies."""
+    """Confidence interval of the change."""
     instances: int
-    """How many instances it is taken over; 0 where the arms have none in common."""
+    """Number of instances that both totals are over; 0 if the arms have none in common."""
 
 
 class Resolution(Struct, frozen=True, kw_only=True):
-    """How many instances an arm resolved."""
+    """Number of instances that an arm resolved."""
 
     resolved: float
-    """Instances resolved; with several trials, the sum of the shares of trials that resolved each."""
+    """Instances resolved; with several trials, the sum over instances of the share of trials that resolved it."""
     instances: int
-    """Instances that were graded, at least one."""
+    """Instances that were graded; at least one."""
     trials: Spread | None
-    """Pass@1 by trial; None where the trials do not have the same instances."""
+    """Pass@1 by trial; None if the trials do not have the same instances."""
 
     @property
     def rate(self) -> float:
@@ -149,29 +149,29 @@ class Resolution(Struct, frozen=True, kw_only=True):
 
 
 class Gain(Struct, frozen=True, kw_only=True):
-    """The resolution of both arms, over the instances that were graded in both."""
+    """Resolution of the base and of an arm with Ledger, over the instances that were graded in both."""
 
     base: Resolution | None
-    """Without Ledger; None where nothing was graded."""
+    """Resolution of the base; None if nothing was graded."""
     ledger: Resolution | None
-    """With it; None where nothing was graded."""
+    """Resolution of the arm with Ledger; None if nothing was graded."""
     difference: float | None
-    """Pass@1 with less Pass@1 without."""
+    """Pass@1 with Ledger minus Pass@1 of the base."""
     interval: Interval | None
-    """Where the difference lies."""
+    """Confidence interval of the difference."""
     rru: float | None
-    """The relative reduction in unresolved instances."""
+    """Relative reduction in unresolved instances."""
     pairs: dict[int, Paired]
-    """The paired outcomes of each trial that both arms have."""
+    """Paired outcomes by trial, for the trials that both arms have."""
 
     @property
     def p_values(self) -> tuple[float, ...]:
-        """McNemar's test of each trial."""
+        """p-value of McNemar's test for each trial."""
         return tuple(mcnemar(len(pair.recovered), len(pair.regressed)) for pair in self.pairs.values())
 
 
 def column(measure: Measure, arm: Arm) -> Column:
-    """The measure by instance, and what it is in relation to: means over the runs that know both."""
+    """Return, by instance, the measure and its denominator (1 for a sum): means over the runs that know both."""
     found: Column = {}
     for instance, runs in arm.runs.items():
         known = [(measure.of(row), measure.per(row) if measure.per else 1.0) for row in runs]
@@ -182,7 +182,7 @@ def column(measure: Measure, arm: Arm) -> Column:
 
 
 def total(measure: Measure, values: Column, instances: Collection[str]) -> float | None:
-    """The sum over these instances, in relation to the other sum where the measure has one; None of nothing."""
+    """Return the sum over these instances, divided by that of the denominator if there is one; None without any."""
     if not instances:
         return None
     over = sum(values[name][0] for name in instances)
@@ -193,13 +193,13 @@ def total(measure: Measure, values: Column, instances: Collection[str]) -> float
 
 
 def sole(measure: Measure, arm: Arm) -> float | None:
-    """The measure of one arm, over the instances for which it is known."""
+    """Return the total of one arm over the instances for which the measure is known."""
     values = column(measure, arm)
     return total(measure, values, values)
 
 
 def compare(measure: Measure, base: Arm, ledger: Arm) -> Change:
-    """The measure of both arms, over the instances where both know it; each over its own if there is none."""
+    """Compare two arms over the instances where both know the measure; without any, total each over its own."""
     without, with_ledger = column(measure, base), column(measure, ledger)
     common = sorted(without.keys() & with_ledger.keys())
     before = total(measure, without, common or without)
@@ -222,7 +222,7 @@ def _statistic(measure: Measure) -> Callable[..., Floats]:
 
 
 def resolution(arm: Arm) -> Resolution | None:
-    """The resolution of one arm, over its graded instances; None if there is none."""
+    """Return the resolution of one arm over its graded instances; None if nothing was graded."""
     shares = _shares(arm)
     if not shares:
         return None
@@ -233,7 +233,7 @@ def resolution(arm: Arm) -> Resolution | None:
 
 
 def gain(base: Arm, ledger: Arm) -> Gain:
-    """The resolution of both arms over the instances graded in both; each over its own if there is none."""
+    """Compare the resolution of two arms over the instances graded in both; without any, each over its own."""
     without, with_ledger = _shares(base), _shares(ledger)
     common = sorted(without.keys() & with_ledger.keys())
     before = resolution(base.over(common) if common else base)
@@ -253,6 +253,6 @@ def gain(base: Arm, ledger: Arm) -> Gain:
 
 
 def _shares(arm: Arm) -> dict[str, float]:
-    """The share of graded runs that resolved each instance."""
+    """Return, by instance, the share of graded runs that resolved it."""
     graded = {name: [row.resolved for row in runs if row.resolved is not None] for name, runs in arm.runs.items()}
     return {name: fmean(outcomes) for name, outcomes in graded.items() if outcomes}

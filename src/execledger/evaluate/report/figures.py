@@ -1,6 +1,6 @@
-"""The report's figures: cost and tokens, paired outcomes, input over the course of a run, and re-reads.
+"""Figures of the report: cost and tokens, paired outcomes, input over the course of a run, and re-reads.
 
-The same rows give the same bytes: no clock and no random name reaches a file.
+Equal rows give equal bytes: files hold neither a date nor a random identifier.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from execledger.evaluate.arms import Arm, Setting
-from execledger.evaluate.report.cells import Unit, write
 from execledger.evaluate.report.comparison import COST, gain, sole
+from execledger.evaluate.report.table import Unit, format_figure
 from execledger.evaluate.statistics import Floats, Paired
 from execledger.runs.usage import Tokens
 
-# Okabe and Ito's colours, which also readers with a colour deficiency tell apart; lines differ in their marks as well.
+# The palette of Okabe and Ito, which readers with a colour deficiency can tell apart; lines also differ in markers.
 LOOKS = {
     "base": ("#555555", "o"),
     "inform": ("#0072B2", "s"),
@@ -47,7 +47,7 @@ WIDTH = 7.2
 
 
 def write_figures(found: tuple[Setting, ...], folder: Path, formats: Iterable[str]) -> tuple[Path, ...]:
-    """Draw each figure that there are numbers for, in each of the formats png and svg; and say what was written."""
+    """Draw each figure that there is data for in each format (png, svg), and return the files written."""
     written = []
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -64,7 +64,7 @@ def write_figures(found: tuple[Setting, ...], folder: Path, formats: Iterable[st
 
 
 def cost_and_tokens(found: tuple[Setting, ...]) -> Figure | None:
-    """Total cost, and tokens by what a provider charges for, of each arm."""
+    """Draw the total cost of each arm, and its tokens by kind (uncached, written, cached, output)."""
     shown = [setting for setting in found if any(row.tokens for arm in setting.arms for row in arm.rows)]
     if not shown:
         return None
@@ -82,12 +82,12 @@ def cost_and_tokens(found: tuple[Setting, ...]) -> Figure | None:
 
 
 def _titled(arm: Arm) -> str:
-    """An arm's title; a mark says that its tokens are estimated."""
+    """Return the arm's title, marked with ``~`` if its tokens are estimated."""
     return ("~ " if arm.estimated else "") + arm.title
 
 
 def _about_estimates(found: Sequence[Setting]) -> str:
-    """What the mark means, where it stands."""
+    """Return the explanation of the mark ``~`` if an arm has it."""
     return "\n~ rests on estimated tokens" if any(arm.estimated for one in found for arm in one.arms) else ""
 
 
@@ -99,7 +99,7 @@ def _cost_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
 
 
 def _cost(arm: Arm, cost: float | None) -> str:
-    return "unknown" if cost is None else ("~" if arm.estimated else "") + write(cost, Unit.MONEY)
+    return "unknown" if cost is None else ("~" if arm.estimated else "") + format_figure(cost, Unit.MONEY)
 
 
 def _token_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
@@ -111,7 +111,7 @@ def _token_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
 
 
 def _mean_tokens(arm: Arm) -> Floats:
-    """Tokens of each kind, an instance counting with the mean of its trials."""
+    """Return the tokens of each kind; each instance counts with the mean of its trials."""
     totals = np.zeros(len(KINDS))
     for runs in arm.runs.values():
         known = [row.tokens for row in runs if row.tokens is not None]
@@ -122,7 +122,7 @@ def _mean_tokens(arm: Arm) -> Floats:
 
 
 def paired_outcomes(found: tuple[Setting, ...]) -> Figure | None:
-    """Instances that only Ledger resolved, and those that only the base resolved."""
+    """Draw the numbers of instances that only Ledger resolved, and that only the base resolved."""
     pairs = {setting.title: _pairs(setting) for setting in found}
     shown = [setting for setting in found if pairs[setting.title]]
     if not shown:
@@ -160,7 +160,7 @@ def _outcome_bars(axes: Axes, pairs: Mapping[str, Paired]) -> None:
 
 
 def input_over_calls(found: tuple[Setting, ...]) -> Figure | None:
-    """Input tokens so far, call by call: the median run and the middle half; a run that has ended keeps its total."""
+    """Draw cumulative input tokens by model call: median and quartiles over runs; ended runs keep their total."""
     shown = [setting for setting in found if any(row.input_by_call for arm in setting.arms for row in arm.rows)]
     if not shown:
         return None
@@ -168,7 +168,7 @@ def input_over_calls(found: tuple[Setting, ...]) -> Figure | None:
     figure = Figure(figsize=(max(WIDTH, 1.8 * width), 2.2 * len(shown) + 0.6), layout="constrained")
     axes = figure.subplots(len(shown), width, squeeze=False, sharey="row")
     for setting, panels in zip(shown, axes, strict=True):
-        # Beyond this call nine runs in ten have ended, and nothing that is drawn changes any more.
+        # After this call nine runs in ten have ended, and the quartiles no longer change.
         calls = [len(row.input_by_call) for arm in setting.arms for row in arm.rows if row.input_by_call]
         longest = int(np.quantile(calls, 0.9)) + 1
         base = _quartiles(setting.base, longest)
@@ -184,7 +184,7 @@ def input_over_calls(found: tuple[Setting, ...]) -> Figure | None:
 
 
 def _quartiles(arm: Arm, longest: int) -> Floats:
-    """The quartiles over runs of the input so far, in millions, after each number of calls."""
+    """Return the quartiles over runs of the cumulative input, in millions of tokens, after each call."""
     runs = [_cumulative(row.input_by_call, longest) for row in arm.rows if row.input_by_call]
     return np.quantile(np.array(runs), [0.25, 0.5, 0.75], axis=0) / 1e6 if runs else np.zeros((3, 0))
 
@@ -206,7 +206,7 @@ def _input_panel(axes: Axes, drawn: Floats, base: Floats, colour: str) -> None:
 
 
 def rereads_per_instance(found: tuple[Setting, ...]) -> Figure | None:
-    """How many runs, of one instance each, have at least so many redundant re-reads."""
+    """Draw the share of runs that have at least a given number of redundant re-reads."""
     if not found:
         return None
     figure = Figure(figsize=(WIDTH, 2.2 * len(found) + 0.4), layout="constrained")
@@ -231,7 +231,7 @@ def rereads_per_instance(found: tuple[Setting, ...]) -> Figure | None:
 
 
 def _bars(found: Sequence[Setting], columns: int, bars: list[int]) -> tuple[Figure, Any]:
-    """A figure of horizontal bars, with a row of panels for each setting, as high as it has bars."""
+    """Return a figure for horizontal bars, with one row of panels per setting, each as high as its number of bars."""
     figure = Figure(figsize=(WIDTH, 0.34 * sum(bars) + 0.45 * len(found) + 0.7), layout="constrained")
     axes = figure.subplots(len(found), columns, squeeze=False, height_ratios=bars, sharex="col")
     for panel, number in zip(axes.flat, [number for number in bars for _ in range(columns)], strict=True):
@@ -241,7 +241,7 @@ def _bars(found: Sequence[Setting], columns: int, bars: list[int]) -> tuple[Figu
 
 
 def _look(arm: Arm) -> tuple[str, str]:
-    """Colour and mark, the same for an arm in every panel."""
+    """Return the colour and marker of an arm, the same in every panel."""
     return (PAPER_LOOKS if arm.preset == "paper" else LOOKS).get(arm.name, OTHER_LOOK)
 
 
@@ -251,4 +251,4 @@ FIGURES = {
     "input_over_calls": input_over_calls,
     "rereads_per_instance": rereads_per_instance,
 }
-"""The figures by the name of their file."""
+"""Figures by the stem of their file's name."""

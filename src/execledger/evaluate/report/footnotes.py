@@ -1,4 +1,4 @@
-"""What a reader must know about the figures of a table, in sentences."""
+"""Footnotes of tables: the methods of comparison, and what is unknown, left out, estimated or averaged."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ ESTIMATED = "~ marks figures that rest on estimated tokens, not on the provider'
 
 
 def methods(found: tuple[Setting, ...], *sentences: str) -> tuple[str, ...]:
-    """How figures were compared, if any were."""
+    """Return the sentences about methods if any setting has a base to compare with; else none."""
     return sentences if any(setting.base.runs and setting.ledger for setting in found) else ()
 
 
 def remarks(found: tuple[Setting, ...], *, tokens: bool = False) -> tuple[str, ...]:
-    """What is unknown, left out, estimated or averaged in these settings; about tokens too, where the table has any."""
+    """Return sentences about what is unknown, left out, estimated or averaged in these settings.
+
+    Sentences about tokens are added if the table has ``tokens``. A sentence that does not hold for all settings names
+    those that it holds for.
+    """
     said: dict[str, list[str]] = {}
     for setting in found:
         for text in _remarks(setting, tokens=tokens):

@@ -1,4 +1,4 @@
-"""A table as people and programs read it: in the terminal, in Markdown, in LaTeX (booktabs) and in JSON."""
+"""Renders a table for the terminal, in Markdown, in LaTeX (booktabs) and in JSON."""
 
 from __future__ import annotations
 
@@ -7,67 +7,18 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from msgspec import Struct
 
-from execledger.evaluate.report.cells import Cell
+from execledger.evaluate.report.table import Cell, Table
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-Row = tuple[Cell, ...]
-
-
-class Section(Struct, frozen=True):
-    """Rows that belong together, under a heading of their own."""
-
-    title: str
-    """The heading; may be empty."""
-    rows: tuple[Row, ...]
-    """The rows, each as long as the table is wide."""
-
-
-class Table(Struct, frozen=True, kw_only=True):
-    """A table before anything is decided about its looks."""
-
-    name: str
-    """Its key: also the label in LaTeX."""
-    title: str
-    """What it shows."""
-    columns: tuple[str, ...]
-    """The headings of its columns."""
-    groups: tuple[tuple[str, int], ...] = ()
-    """Headings above those: each spans that many columns, and together they span all columns."""
-    left: int = 1
-    """How many columns, from the left, hold words; the others hold figures."""
-    wide: bool = False
-    """Whether the last column holds long text, which must wrap."""
-    sections: tuple[Section, ...]
-    """Its rows."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know about the figures."""
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """All rows, without the headings between them."""
-        return tuple(row for section in self.sections for row in section.rows)
-
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """The headings of its columns where there is no room above them: each with the one above it in front."""
-        above = [title for title, span in self.groups or (("", len(self.columns)),) for _ in range(span)]
-        return tuple(": ".join(filter(None, pair)) for pair in zip(above, self.columns, strict=True))
-
-    def aligned_left(self, column: int) -> bool:
-        """Whether a column holds words."""
-        return column < self.left or (self.wide and column == len(self.columns) - 1)
-
-
 WIDTH = 80
-"""Columns of a terminal, where nobody says otherwise."""
+"""Default width of the terminal, in columns."""
 
 
 def to_terminal(table: Table, width: int = WIDTH) -> RichTable:
-    """The table for a terminal of that width; nothing is cut."""
+    """Render a table for a terminal of that width; long texts are wrapped, never cut."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -90,12 +41,12 @@ def to_terminal(table: Table, width: int = WIDTH) -> RichTable:
 
 
 def _widths(table: Table, width: int) -> list[int]:
-    """How wide each column is: the widest gives way first, and no word is broken as long as all fit together."""
+    """Return the width of each column: the widest shrinks first, and words are broken only if they do not fit."""
     columns = [[title, *(row[number].text for row in table.rows)] for number, title in enumerate(table.headings)]
     columns[0] += [section.title for section in table.sections]
     widths = [max(map(len, texts)) for texts in columns]
     words = [max(len(word) for text in texts for word in text.split()) for texts in columns]
-    # Two signs stand between columns, and one before the first.
+    # Two characters separate columns, and one precedes the first.
     while sum(widths) + 2 * len(widths) + 1 > width and max(widths) > 1:
         at = max(range(len(widths)), key=lambda number: (widths[number] > words[number], widths[number]))
         widths[at] -= 1
@@ -103,7 +54,7 @@ def _widths(table: Table, width: int) -> list[int]:
 
 
 def to_markdown(table: Table) -> str:
-    """The table in Markdown, under a heading of the second level, its notes as a list."""
+    """Render a table in Markdown: a heading of the second level, the table, and its footnotes as a list."""
     lines = [f"## {table.title}", "", _markdown_row(table.headings)]
     lines.append(
         "|" + "|".join(" --- " if table.aligned_left(i) else " ---: " for i in range(len(table.columns))) + "|"
@@ -118,13 +69,13 @@ def to_markdown(table: Table) -> str:
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
-    """One row; what Markdown would take for its own marks is escaped, and an indented cell keeps its indent."""
+    """Render one row; Markdown syntax in cells is escaped, and leading spaces become ``&nbsp;``."""
     escaped = (re.sub(r"[|\\`<]", r"\\\g<0>", " ".join(cell.split("\n"))) for cell in cells)
     return "| " + " | ".join(re.sub(r"^ +", lambda m: "&nbsp;" * len(m[0]), cell) for cell in escaped) + " |"
 
 
 def to_json(tables: Iterable[Table], notes: Iterable[str] = ()) -> str:
-    """Tables as JSON: every cell with its text and the number behind it."""
+    """Render tables as JSON; every cell has its text and the number behind it."""
     whole = {"notes": list(notes), "tables": list(tables)}
     return msgspec.json.format(msgspec.json.encode(whole)).decode() + "\n"
 
@@ -144,15 +95,15 @@ _LATEX = {
 
 
 def latex_escape(text: str) -> str:
-    """Text that LaTeX sets as it stands; a sign that its fonts may not have becomes a question mark."""
+    """Escape text for LaTeX; characters that its default fonts lack become a question mark."""
     signs = "".join(_LATEX.get(char, char if char < "\u0180" else "?") for char in " ".join(text.split("\n")))
     signs = re.sub(r"^ +", lambda m: r"\quad " * (len(m[0]) // 2), signs)
-    # A hyphen in front of a figure is a minus, and a name may be broken where it has underscores.
+    # A hyphen before a figure is a minus sign, and names may be broken after a double underscore.
     return re.sub(r"(?<![\w}-])-(?=[\d.])", "$-$", signs).replace(r"\_\_", r"\_\_\allowbreak{}")
 
 
 def to_latex(table: Table) -> str:
-    """The table in LaTeX: a float with booktabs rules, or a longtable where the last column holds long text."""
+    """Render a table in LaTeX: a float with booktabs rules, or a longtable if the last column holds long text."""
     columns = "".join("l" if table.aligned_left(i) else "r" for i in range(len(table.columns)))
     caption = latex_escape(". ".join(part.rstrip(".") for part in (table.title, *table.notes))) + "."
     head = [r"\toprule", *_latex_groups(table), _latex_row(map(latex_escape, table.columns)), r"\midrule"]
@@ -177,7 +128,7 @@ def _latex_body(table: Table) -> Iterator[str]:
 
 
 def _latex_groups(table: Table) -> Iterator[str]:
-    """The headings above those of the columns, each with a rule over its columns."""
+    """Render the headings of column groups, each with a rule below it."""
     if not table.groups:
         return
     yield _latex_row(rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(title)}}}" for title, span in table.groups)
@@ -193,12 +144,12 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def _latex_row(cells: Iterable[str]) -> str:
-    # Braces keep a cell that begins with a bracket from being read as an argument of the line break before it.
+    # Without braces, a cell that begins with a bracket would be read as an argument of the preceding line break.
     return " & ".join(re.sub(r"^(?=[\[*])", "{}", cell) for cell in cells) + r" \\"
 
 
 def latex_document(parts: Iterable[str], notes: Iterable[str] = ()) -> str:
-    """A document of its own, with whatever the tables need."""
+    """Return a complete LaTeX document with these parts and the packages that tables need."""
     packages = r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs,longtable,graphicx}", r"\usepackage{geometry}"
     head = [r"\documentclass{article}", *packages, r"\geometry{margin=2cm}", r"\begin{document}", ""]
     return "\n".join([*head, *(f"{latex_escape(note)}.\n" for note in notes), *parts, r"\end{document}"]) + "\n"

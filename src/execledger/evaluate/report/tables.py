@@ -1,19 +1,29 @@
-"""The paper's four tables, for whatever arms were run."""
+"""The paper's four tables (main result, efficiency, second scaffold, ablation) in two layouts.
+
+``full_tables`` has every arm that was run, confidence intervals, sub-counts, and two further tables: outcomes by
+instance, and variation over trials. ``paper_tables`` has the rows and columns that the paper prints, with backbones
+side by side and the best figure in bold: the base, and one arm for each path, that of the preset ``paper`` if there is
+one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.evaluate.arms import TITLES, Arm, Setting, settings
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.report import cells
-from execledger.evaluate.report.cells import ABSENT, UNKNOWN, Cell, Unit, words
 from execledger.evaluate.report.comparison import (
     CACHE_HITS,
     COST,
+    COST_PER_RESOLVED,
     EFFICIENCY,
     INPUT,
     MODEL_CALLS,
+    REREADS,
+    Change,
     Gain,
     Measure,
     Resolution,
@@ -22,24 +32,145 @@ from execledger.evaluate.report.comparison import (
     resolution,
     sole,
 )
-from execledger.evaluate.report.footnotes import INTERVALS, MCNEMAR, PUBLISHED_ELSEWHERE, methods, remarks
-from execledger.evaluate.report.outcomes import outcomes, trials
-from execledger.evaluate.report.published import PUBLISHED, Published
-from execledger.evaluate.report.rendering import Row, Section, Table
-from execledger.evaluate.statistics import Interval, rru
+from execledger.evaluate.report.footnotes import (
+    ESTIMATED,
+    INTERVALS,
+    MCNEMAR,
+    PUBLISHED_ELSEWHERE,
+    TRIALS,
+    methods,
+    remarks,
+)
+from execledger.evaluate.report.table import (
+    ABSENT,
+    UNKNOWN,
+    Cell,
+    Row,
+    Section,
+    Table,
+    Unit,
+    change_cell,
+    figure_cell,
+    figures_cell,
+    format_count,
+    interval_cell,
+    p_value_cell,
+    percent_cell,
+    text_cell,
+)
+from execledger.evaluate.statistics import Interval, Spread, rru, spread
 
 
-def tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
-    """Every table that the rows have something for, the paper's four first."""
+class Published(Struct, frozen=True):
+    """Pass@1 of another method on the 500 instances of SWE-bench Verified under mini-swe-agent, as published."""
+
+    method: str
+    """The method."""
+    model: str
+    """The model."""
+    base: float
+    """Pass@1 without the method."""
+    method_rate: float
+    """Pass@1 with the method."""
+
+
+# As Ledger's paper cites them from the papers of SWE-Pruner and LaMR; their set-ups differ from each other and from
+# ours, so a table never mixes them with our own figures.
+PUBLISHED = (
+    Published("SWE-Pruner", "Claude Sonnet 4.5", 0.706, 0.720),
+    Published("SWE-Pruner", "GLM-4.6", 0.554, 0.566),
+    Published("LaMR", "Claude Sonnet 4.5", 0.706, 0.718),
+    Published("LaMR", "Claude Opus 4.6", 0.756, 0.760),
+)
+PAPER_MEASURES = (COST, COST_PER_RESOLVED, INPUT, MODEL_CALLS, REREADS)
+"""Rows of the tables of totals in the paper's layout."""
+PAPER_PATHS = {"inform": "inform only", "govern": "govern only", "both": "inform+govern"}
+"""The arms with Ledger, in the words and the order of the paper."""
+LEDGER = "+ Ledger"
+ABREAST = 2
+"""Backbones side by side in one table of totals, as in the paper; more backbones make more tables."""
+
+
+def full_tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
+    """Return every table that can be made of the rows, in the full layout."""
     found = settings(rows)
-    first = tuple(setting for setting in found if setting.scaffold == found[0].scaffold)
-    others = found[len(first) :]
+    first, others = _by_scaffold(found)
     made = (main(found), efficiency(first), scaffold(others), ablation(found), outcomes(found), trials(found))
     return tuple(table for table in made if table is not None)
 
 
+def paper_tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
+    """Return every table that can be made of the rows, in the paper's layout."""
+    first, others = _by_scaffold(tuple(_as_published(setting) for setting in settings(rows)))
+    made = (_paper_main(first), *_paper_efficiency(first), *map(_paper_scaffold, others), _paper_ablation(first))
+    return tuple(table for table in made if table is not None)
+
+
+def _by_scaffold(found: tuple[Setting, ...]) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
+    """Split settings, which are in the order of their agents, into those of the first agent and all others."""
+    first = tuple(setting for setting in found if setting.scaffold == found[0].scaffold)
+    return first, found[len(first) :]
+
+
+# Cells that both layouts have.
+
+
+def _figure(measure: Measure, value: float | None, arm: Arm) -> Cell:
+    if not arm.runs:
+        return ABSENT
+    return figure_cell(value, measure.unit, estimated=measure.from_tokens and arm.estimated)
+
+
+def _compared(measure: Measure, base: Arm, arm: Arm) -> tuple[Change, tuple[Cell, Cell, Cell]]:
+    """Return the comparison of two arms, and the cells for the figure of either and its change."""
+    found = compare(measure, base, arm)
+    estimated = measure.from_tokens and (base.estimated or arm.estimated)
+    change = change_cell(found.change, measure.unit, estimated=estimated)
+    return found, (_figure(measure, found.base, base), _figure(measure, found.ledger, arm), change)
+
+
+def _graded(found: Resolution | None, show: Callable[[Resolution], Cell], arm: Arm | None = None) -> Cell:
+    """Return a cell for a resolution: ``UNKNOWN`` if nothing was graded, ``ABSENT`` if ``arm`` was not run at all."""
+    if found is not None:
+        return show(found)
+    return ABSENT if arm is not None and not arm.runs else UNKNOWN
+
+
+def _resolved(found: Resolution) -> Cell:
+    return Cell(f"{format_count(found.resolved)}/{found.instances}", found.resolved)
+
+
+def _resolved_share(found: Resolution) -> Cell:
+    return Cell(f"{format_count(found.resolved)} ({found.rate:.1%})", found.resolved)
+
+
+def _unresolved(found: Resolution) -> Cell:
+    return figure_cell(found.instances - found.resolved, Unit.COUNT)
+
+
+def _rate(found: Resolution) -> Cell:
+    return Cell(f"{found.rate * 100:.1f}", found.rate)
+
+
+def _outcome_changes(found: Gain) -> tuple[Cell, Cell]:
+    """Return the change of resolved instances, in percentage points, and that of unresolved ones."""
+    points = change_cell(found.difference, Unit.SHARE)
+    points = points if found.difference is None else replace(points, text=f"{points.text} pp")
+    return points, change_cell(None if found.rru is None else -found.rru)
+
+
+def _common(setting: Setting) -> tuple[set[str], set[str]]:
+    """Return the instances that every arm has, and those of them that are graded in every arm that has any grade."""
+    common = set.intersection(*(set(arm.runs) for arm in setting.arms))
+    graded = [arm.over(common).graded for arm in setting.arms]
+    return common, common.intersection(*(names for names in graded if names))
+
+
+# The full layout.
+
+
 def main(found: tuple[Setting, ...]) -> Table | None:
-    """Pass@1 without and with Ledger, its difference and RRU, beside what others published for theirs."""
+    """Return the table of Pass@1 without and with Ledger, its difference and RRU, beside published figures."""
     if not found:
         return None
     published = Section("published by others", tuple(_published(entry) for entry in PUBLISHED))
@@ -56,12 +187,12 @@ def main(found: tuple[Setting, ...]) -> Table | None:
 def _published(entry: Published) -> Row:
     difference = entry.method_rate - entry.base
     return (
-        words(f"{entry.method}, {entry.model} (published)"),
+        text_cell(f"{entry.method}, {entry.model} (published)"),
         ABSENT,
         Cell(f"{entry.base * 100:.1f} → {entry.method_rate * 100:.1f}", (entry.base, entry.method_rate)),
-        cells.changed(difference, Unit.SHARE),
+        change_cell(difference, Unit.SHARE),
         ABSENT,
-        cells.percent(rru(entry.base, entry.method_rate)),
+        percent_cell(rru(entry.base, entry.method_rate)),
         ABSENT,
     )
 
@@ -71,17 +202,17 @@ def _main_rows(setting: Setting) -> Iterator[Row]:
     for arm in setting.compared:
         found = gain(base, arm)
         yield (
-            words("Ledger" if arm.title == TITLES["both"] else f"Ledger ({arm.title})"),
-            _arrow(_graded(found.base, base, _resolved), _graded(found.ledger, arm, _resolved)),
-            _arrow(_graded(found.base, base, _rate), _graded(found.ledger, arm, _rate)),
-            cells.changed(found.difference, Unit.SHARE),
-            _between(found.interval, Unit.SHARE),
-            cells.percent(found.rru),
-            cells.p_value(found.p_values),
+            text_cell("Ledger" if arm.title == TITLES["both"] else f"Ledger ({arm.title})"),
+            _arrow(_graded(found.base, _resolved, base), _graded(found.ledger, _resolved, arm)),
+            _arrow(_graded(found.base, _rate, base), _graded(found.ledger, _rate, arm)),
+            change_cell(found.difference, Unit.SHARE),
+            _interval(found.interval, Unit.SHARE),
+            percent_cell(found.rru),
+            p_value_cell(found.p_values),
         )
     if not setting.compared:
-        figures = (_graded(resolution(base), base, show) for show in (_resolved, _rate))
-        yield words("base"), *figures, *[ABSENT] * 4
+        figures = (_graded(resolution(base), show, base) for show in (_resolved, _rate))
+        yield text_cell("base"), *figures, *[ABSENT] * 4
 
 
 def _arrow(before: Cell, after: Cell) -> Cell:
@@ -89,40 +220,17 @@ def _arrow(before: Cell, after: Cell) -> Cell:
     return Cell(f"{before.text} → {after.text}", values)
 
 
-def _graded(found: Resolution | None, arm: Arm, show: Callable[[Resolution], Cell]) -> Cell:
-    """What there is to show of a resolution; an arm that nobody graded stays unknown."""
-    if found is None:
-        return UNKNOWN if arm.runs else ABSENT
-    return show(found)
-
-
-def _resolved(found: Resolution) -> Cell:
-    return Cell(f"{cells.count(found.resolved)}/{found.instances}", found.resolved)
-
-
-def _resolved_share(found: Resolution) -> Cell:
-    return Cell(f"{cells.count(found.resolved)} ({found.rate:.1%})", found.resolved)
-
-
-def _unresolved(found: Resolution) -> Cell:
-    return Cell(cells.count(found.instances - found.resolved), found.instances - found.resolved)
-
-
-def _rate(found: Resolution) -> Cell:
-    return Cell(f"{found.rate * 100:.1f}", found.rate)
-
-
-def _between(interval: Interval | None, unit: Unit, *, estimated: bool = False) -> Cell:
-    return cells.between((interval.low, interval.high) if interval else None, unit, estimated=estimated)
+def _interval(interval: Interval | None, unit: Unit, *, estimated: bool = False) -> Cell:
+    return interval_cell((interval.low, interval.high) if interval else None, unit, estimated=estimated)
 
 
 def efficiency(found: tuple[Setting, ...]) -> Table | None:
-    """What the runs took without and with Ledger."""
+    """Return the table of cost, tokens, calls and re-reads without and with Ledger."""
     return _totals("efficiency", "Efficiency: totals over all instances", found, with_outcomes=False)
 
 
 def scaffold(found: tuple[Setting, ...]) -> Table | None:
-    """Resolution and efficiency under another agent."""
+    """Return the table of resolution and efficiency under a second agent."""
     return _totals("scaffold", "Second scaffold: totals over all instances", found, with_outcomes=True)
 
 
@@ -132,7 +240,7 @@ def _totals(name: str, title: str, found: tuple[Setting, ...], *, with_outcomes:
         for arm in setting.compared or (Arm(name="", title="", runs={}),):
             resolved = _outcome_rows(gain(setting.base, arm), setting.base, arm) if with_outcomes else ()
             measured = (_measure_row(measure, setting.base, arm) for measure in EFFICIENCY)
-            sections.append(Section(_head(setting, arm), (*resolved, *(row for row in measured if row))))
+            sections.append(Section(_heading(setting, arm), (*resolved, *(row for row in measured if row))))
     columns = "Totals", "base", "with Ledger", "Δ", "95% interval"
     if not sections:
         return None
@@ -145,45 +253,32 @@ def _totals(name: str, title: str, found: tuple[Setting, ...], *, with_outcomes:
     )
 
 
-def _head(setting: Setting, arm: Arm) -> str:
-    """What is compared, and over how many instances."""
+def _heading(setting: Setting, arm: Arm) -> str:
+    """Return the heading of a comparison: the setting, the arm, and the number of instances."""
     instances = setting.base.runs.keys() & arm.runs.keys() or {*setting.base.runs, *arm.runs}
     number = f"{len(instances)} instance{'s' if len(instances) > 1 else ''}"
     return ": ".join([setting.title, ", ".join(part for part in (arm.title, number) if part)])
 
 
 def _outcome_rows(found: Gain, base: Arm, arm: Arm) -> Iterator[Row]:
-    change = cells.changed(found.difference, Unit.SHARE)
-    points = change if found.difference is None else Cell(f"{change.text} pp", change.value)
+    points, change = _outcome_changes(found)
     sides = (found.base, base), (found.ledger, arm)
-    resolved = (_graded(*side, _resolved_share) for side in sides)
-    yield words("Resolved"), *resolved, points, _between(found.interval, Unit.SHARE)
-    unresolved = (_graded(*side, _unresolved) for side in sides)
-    yield words("Unresolved (RRU)"), *unresolved, cells.changed(None if found.rru is None else -found.rru), ABSENT
+    resolved = (_graded(side, _resolved_share, of) for side, of in sides)
+    yield text_cell("Resolved"), *resolved, points, _interval(found.interval, Unit.SHARE)
+    unresolved = (_graded(side, _unresolved, of) for side, of in sides)
+    yield text_cell("Unresolved (RRU)"), *unresolved, change, ABSENT
 
 
 def _measure_row(measure: Measure, base: Arm, arm: Arm) -> Row | None:
-    found = compare(measure, base, arm)
+    found, figures = _compared(measure, base, arm)
     if measure.optional and not (found.base or found.ledger):
         return None
     estimated = measure.from_tokens and (base.estimated or arm.estimated)
-    return (
-        words(measure.title),
-        _figure(measure, found.base, base),
-        _figure(measure, found.ledger, arm),
-        cells.changed(found.change, measure.unit, estimated=estimated),
-        _between(found.interval, measure.unit, estimated=estimated),
-    )
-
-
-def _figure(measure: Measure, value: float | None, arm: Arm) -> Cell:
-    if not arm.runs:
-        return ABSENT
-    return cells.figure(value, measure.unit, estimated=measure.from_tokens and arm.estimated)
+    return text_cell(measure.title), *figures, _interval(found.interval, measure.unit, estimated=estimated)
 
 
 def ablation(found: tuple[Setting, ...]) -> Table | None:
-    """Each arm's resolution and totals, over the instances that all arms of the setting have."""
+    """Return the table of each arm's resolution and totals, over the instances that all arms of a setting have."""
     shown = tuple(setting for setting in found if len(setting.arms) > 1)
     if not shown:
         return None
@@ -202,14 +297,7 @@ def _ablation_rows(setting: Setting) -> Iterator[Row]:
         found = resolution(arm.over(graded))
         figures = [_figure(measure, sole(measure, arm), arm) for measure in (MODEL_CALLS, INPUT, CACHE_HITS, COST)]
         title = "base" if arm.name == "base" else f"+ Ledger ({arm.title})"
-        yield words(title), _graded(found, arm, _resolved), _graded(found, arm, _rate), *figures
-
-
-def _common(setting: Setting) -> tuple[set[str], set[str]]:
-    """The instances that every arm has, and those of them that are graded in every arm of which any is."""
-    common = set.intersection(*(set(arm.runs) for arm in setting.arms))
-    graded = [arm.over(common).graded for arm in setting.arms]
-    return common, common.intersection(*(names for names in graded if names))
+        yield text_cell(title), _graded(found, _resolved, arm), _graded(found, _rate, arm), *figures
 
 
 def _ablation_notes(found: tuple[Setting, ...]) -> Iterator[str]:
@@ -217,3 +305,239 @@ def _ablation_notes(found: tuple[Setting, ...]) -> Iterator[str]:
         common, graded = _common(setting)
         if len(graded) < len(common):
             yield f"{setting.title}: Resolved and Pass@1 are over the {len(graded)} instances graded in every arm"
+
+
+def outcomes(found: tuple[Setting, ...]) -> Table | None:
+    """Return the table of the instances, by name, whose outcome differs between the base and an arm with Ledger."""
+    sections = [Section(setting.title, tuple(_named_outcomes(setting))) for setting in found]
+    if not any(section.rows for section in sections):
+        return None
+    return Table(
+        name="outcomes",
+        title="Paired outcomes",
+        columns=("Arm", "Trial", "Outcome", "Number", "Instances"),
+        left=3,
+        wide=True,
+        sections=tuple(section for section in sections if section.rows),
+    )
+
+
+def _named_outcomes(setting: Setting) -> Iterator[Row]:
+    for arm in setting.ledger:
+        for trial, pair in gain(setting.base, arm).pairs.items():
+            head = text_cell(arm.title), Cell(str(trial), trial)
+            for what, names in (("recovered", pair.recovered), ("regressed", pair.regressed)):
+                listed = Cell(", ".join(names) or "none", names)
+                yield *head, text_cell(what), Cell(str(len(names)), len(names)), listed
+            for what, number in (("resolved in both", pair.both), ("resolved in neither", pair.neither)):
+                yield *head, text_cell(what), Cell(str(number), number), ABSENT
+
+
+def trials(found: tuple[Setting, ...]) -> Table | None:
+    """Return the table of the variation of resolution and efficiency over the trials of each arm."""
+    sections = [
+        Section(setting.title, tuple(row for arm in setting.arms for row in _trial_rows(arm))) for setting in found
+    ]
+    if not any(section.rows for section in sections):
+        return None
+    return Table(
+        name="trials",
+        title="Variation over trials",
+        columns=("Arm", "Measure", "By trial", "Mean", "SD"),
+        left=3,
+        sections=tuple(section for section in sections if section.rows),
+        notes=(TRIALS, *([ESTIMATED] if any(arm.estimated for setting in found for arm in setting.arms) else [])),
+    )
+
+
+def _trial_rows(arm: Arm) -> Iterator[Row]:
+    if len(arm.trials) < 2:
+        return
+    found = resolution(arm)
+    if found and found.trials:
+        yield text_cell(arm.title), text_cell("Pass@1"), *_spread(found.trials, Unit.SHARE, estimated=False)
+    by_trial = [arm.trial(number) for number in arm.trials]
+    if any(trial.runs.keys() != arm.runs.keys() for trial in by_trial):
+        return
+    for measure in (COST, INPUT, MODEL_CALLS, REREADS):
+        totals = [value for trial in by_trial if (value := _trial_total(measure, trial)) is not None]
+        if len(totals) == len(by_trial):
+            figures = _spread(spread(totals), measure.unit, estimated=measure.from_tokens and arm.estimated)
+            yield text_cell(arm.title), text_cell(measure.title), *figures
+
+
+def _trial_total(measure: Measure, trial: Arm) -> float | None:
+    """Return the total of a trial; None unless the measure is known for each of its runs."""
+    return None if any(measure.of(row) is None for row in trial.rows) else sole(measure, trial)
+
+
+def _spread(found: Spread, unit: Unit, *, estimated: bool) -> tuple[Cell, Cell, Cell]:
+    mean, deviation = (figure_cell(value, unit, estimated=estimated) for value in (found.mean, found.sd))
+    return figures_cell(found.values, unit, estimated=estimated), mean, deviation
+
+
+# The paper's layout.
+
+
+def _as_published(setting: Setting) -> Setting:
+    """Return the setting with its base and one arm per path: that of the preset ``paper`` if there is one."""
+    arms = {arm.name: arm for arm in sorted(setting.arms, key=lambda arm: arm.preset == "paper")}
+    return replace(setting, arms=tuple(arms[name] for name in ("base", *PAPER_PATHS) if name in arms))
+
+
+def _full_system(setting: Setting) -> Arm:
+    """Return the arm with both paths; an arm without runs if it was not run."""
+    return next((arm for arm in setting.arms if arm.name == "both"), Arm(name="both", title="", runs={}))
+
+
+def _backbone(setting: Setting, among: Sequence[Setting]) -> str:
+    """Return the name of the model, with the agent in front if several settings have a model of that name."""
+    name = setting.model.rpartition("/")[2]
+    twice = sum(one.model.rpartition("/")[2] == name for one in among) > 1
+    return setting.title if twice else name or "unknown model"
+
+
+def _paper_notes(found: tuple[Setting, ...], *, tokens: bool = True) -> tuple[str, ...]:
+    presets = sorted({arm.preset for setting in found for arm in setting.ledger})
+    other = () if presets in ([], ["paper"]) else (f"Ledger ran under the preset {' and '.join(presets)}",)
+    return (*other, *remarks(found, tokens=tokens))
+
+
+def _paper_main(found: tuple[Setting, ...]) -> Table | None:
+    if not found:
+        return None
+    prior = []
+    for at, entry in enumerate(PUBLISHED):
+        method = entry.method if not at or PUBLISHED[at - 1].method != entry.method else ""
+        prior.append(_paper_main_row(method, entry.model, entry.base, entry.method_rate))
+    own = []
+    for at, setting in enumerate(found):
+        both = gain(setting.base, _full_system(setting))
+        rates = (one.rate if one is not None else None for one in (both.base, both.ledger))
+        own.append(_paper_main_row("" if at else "Ledger", _backbone(setting, found), *rates))
+    return Table(
+        name="main",
+        title="Reported Pass@1 on SWE-bench Verified, shown as base → method",
+        columns=("Method", "Backbone", "Pass@1", "Δ", "RRU"),
+        left=2,
+        sections=(Section("Results reported in prior work", tuple(prior)), Section("Our results", tuple(own))),
+        notes=_paper_notes(found, tokens=False),
+    )
+
+
+def _paper_main_row(method: str, backbone: str, before: float | None, after: float | None) -> Row:
+    shown = [UNKNOWN.text if rate is None else f"{rate * 100:.1f}" for rate in (before, after)]
+    both = Cell(" → ".join(shown), (before, after))
+    if before is None or after is None:
+        return text_cell(method), text_cell(backbone), both, ABSENT, ABSENT
+    change = change_cell(after - before, Unit.SHARE)
+    return text_cell(method), text_cell(backbone), both, change, percent_cell(rru(before, after))
+
+
+def _paper_efficiency(found: tuple[Setting, ...]) -> Iterator[Table]:
+    for at in range(0, len(found), ABREAST):
+        name = f"efficiency-{at // ABREAST + 1}" if at else "efficiency"
+        yield _side_by_side(found[at : at + ABREAST], found, name)
+
+
+def _side_by_side(shown: tuple[Setting, ...], among: tuple[Setting, ...], name: str) -> Table:
+    rows = []
+    for measure in PAPER_MEASURES:
+        sides = [_paper_totals(measure, setting) for setting in shown]
+        rows.append((text_cell(measure.title), *(cell for side in sides for cell in side)))
+    numbers = {_compared_instances(setting) for setting in shown}
+    over = f"Totals over {numbers.pop()} instances" if len(numbers) == 1 else "Totals over all instances"
+    return Table(
+        name=name,
+        title=f"Efficiency totals on {shown[0].scaffold}",
+        columns=(over, *("base", LEDGER, "Δ") * len(shown)),
+        groups=(("", 1), *((_backbone(setting, among), 3) for setting in shown)),
+        sections=(Section("", tuple(rows)),),
+        notes=_paper_notes(shown),
+    )
+
+
+def _compared_instances(setting: Setting) -> int:
+    """Return the number of instances that the base and the full system are compared over."""
+    base, full = setting.base.runs.keys(), _full_system(setting).runs.keys()
+    return len(base & full or base | full)
+
+
+def _paper_totals(measure: Measure, setting: Setting) -> tuple[Cell, Cell, Cell]:
+    return _compared(measure, setting.base, _full_system(setting))[1]
+
+
+def _paper_scaffold(setting: Setting) -> Table:
+    totals = (
+        (text_cell(measure.title), *_best(_paper_totals(measure, setting), most=False)) for measure in PAPER_MEASURES
+    )
+    name = setting.scaffold.capitalize() or "Unknown agent"
+    return Table(
+        name=setting.scaffold or "scaffold",
+        title=f"Integrating Ledger with {name}, {_backbone(setting, (setting,))}",
+        columns=(f"{name}: totals over {_compared_instances(setting)}", "base", LEDGER, "Δ"),
+        sections=(Section("", (*_paper_outcomes(gain(setting.base, _full_system(setting))), *totals)),),
+        notes=_paper_notes((setting,)),
+    )
+
+
+def _paper_outcomes(found: Gain) -> Iterator[Row]:
+    both, (points, change) = (found.base, found.ledger), _outcome_changes(found)
+    resolved = [_graded(one, _resolved_share) for one in both]
+    unresolved = [_graded(one, _unresolved) for one in both]
+    yield text_cell("Resolved"), *_best((*resolved, points), most=True)
+    yield text_cell("Unresolved (RRU)"), *_best((*unresolved, change), most=False)
+
+
+def _best(row: tuple[Cell, ...], *, most: bool) -> tuple[Cell, ...]:
+    """Return a row of two figures and their change with the better figure in bold."""
+    *figures, change = row
+    return (*_in_bold(figures, most=most), change)
+
+
+def _in_bold(figures: list[Cell], *, most: bool) -> list[Cell]:
+    """Return figures with the best, and whatever has the same text, in bold; none in bold if one is not known."""
+    values = [one.value for one in figures if isinstance(one.value, int | float)]
+    if len(values) < max(len(figures), 2):
+        return figures
+    best = figures[values.index(max(values) if most else min(values))]
+    return [replace(one, best=one.text == best.text) for one in figures]
+
+
+def _paper_ablation(found: tuple[Setting, ...]) -> Table | None:
+    shown = tuple(setting for setting in found if len(setting.arms) > 1)
+    if not shown:
+        return None
+    return Table(
+        name="ablation",
+        title=f"Ablation results using {shown[0].scaffold}, over the instances that every arm has",
+        columns=("Method", "Resolved", "Pass@1", "Calls", "In. tok.", "Cost"),
+        sections=tuple(Section(_backbone(setting, shown), _paper_ablation_rows(setting)) for setting in shown),
+        notes=_paper_notes(shown),
+    )
+
+
+def _paper_ablation_rows(setting: Setting) -> tuple[Row, ...]:
+    common, graded = _common(setting)
+    arms = [arm.over(common) for arm in setting.arms]
+    found = [resolution(arm.over(graded)) for arm in arms]
+    titles = [
+        text_cell(f"{LEDGER} ({PAPER_PATHS[arm.name]})" if arm.name in PAPER_PATHS else setting.scaffold)
+        for arm in arms
+    ]
+    columns = [
+        _in_bold([_graded(one, _resolved) for one in found], most=True),
+        _in_bold([_graded(one, _rate) for one in found], most=True),
+        _in_bold([_calls_in_thousands(arm) for arm in arms], most=False),
+        *(
+            _in_bold([_figure(measure, sole(measure, arm), arm) for arm in arms], most=False)
+            for measure in (INPUT, COST)
+        ),
+    ]
+    return tuple(zip(titles, *columns, strict=True))
+
+
+def _calls_in_thousands(arm: Arm) -> Cell:
+    """Return the number of model calls, in thousands from 1,000 on."""
+    calls = sole(MODEL_CALLS, arm)
+    return _figure(MODEL_CALLS, calls, arm) if calls is None or calls < 1000 else Cell(f"{calls / 1000:.1f}K", calls)

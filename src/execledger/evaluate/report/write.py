@@ -1,4 +1,4 @@
-"""The report of an experiment: every table and figure, written into a folder and shown in the terminal."""
+"""Writes a report (tables and figures) into a folder in several formats, and prepares its tables for the terminal."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING
 from execledger.errors import LedgerError
 from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.report.paper_layout import printed_tables
-from execledger.evaluate.report.rendering import (
-    WIDTH,
-    Table,
-    latex_document,
-    to_json,
-    to_latex,
-    to_markdown,
-    to_terminal,
-)
-from execledger.evaluate.report.tables import tables
+from execledger.evaluate.report.rendering import WIDTH, latex_document, to_json, to_latex, to_markdown, to_terminal
+from execledger.evaluate.report.table import Table
+from execledger.evaluate.report.tables import full_tables, paper_tables
 from execledger.extras import needing
 from execledger.journal.folder import make_folder
 
@@ -28,8 +20,8 @@ if TYPE_CHECKING:
 
 FIGURE_FORMATS = ("png", "svg")
 FORMATS = ("md", "tex", "json", *FIGURE_FORMATS)
-LAYOUTS = {"full": ("report", tables), "paper": ("paper", printed_tables)}
-"""How tables are laid out: with all that is known, or as the paper prints them; and the names of the files."""
+LAYOUTS = {"full": ("report", full_tables), "paper": ("paper", paper_tables)}
+"""For each layout, the stem of the files' names and the function that makes the tables."""
 CAPTIONS = {
     "cost_and_tokens": "Cost and tokens of each arm",
     "paired_outcomes": "Instances that were resolved only with Ledger, and only without",
@@ -38,7 +30,7 @@ CAPTIONS = {
 }
 
 
-def report(
+def write_report(
     rows: Iterable[RunRow],
     formats: Collection[str],
     folder: Path,
@@ -47,10 +39,10 @@ def report(
     width: int = WIDTH,
     layout: str = "full",
 ) -> tuple[RichTable, ...]:
-    """Write the report in each of the formats into the folder, and give its tables for the terminal.
+    """Write a report about the rows into the folder in each format, and return its tables for the terminal.
 
-    ``notes`` are sentences about the whole, such as the date of the prices; ``width`` is the terminal's. The files are
-    named after the ``layout``, so that both can stand in one folder.
+    ``notes`` are sentences about the report as a whole, such as the date of the prices; ``width`` is the number of
+    columns of the terminal. Files are named after the ``layout``, so one folder can hold both.
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
@@ -75,14 +67,14 @@ def _figures(rows: tuple[RunRow, ...], formats: Collection[str], folder: Path) -
     if not kinds:
         return ()
     with needing("eval"):
-        from execledger.evaluate.report.figures import write_figures  # Drawing is the slowest import of all.
+        from execledger.evaluate.report.figures import write_figures  # matplotlib is the slowest import.
 
     return write_figures(settings(rows), folder, kinds)
 
 
 def _markdown(made: tuple[Table, ...], figures: tuple[Path, ...], notes: tuple[str, ...]) -> str:
     head = ["# Report", "", *(f"{note}.\n" for note in notes)]
-    # Either kind of file shows the same figure; the drawing is sharper at any size.
+    # PNG and SVG show the same figure; of both, the SVG is linked since it scales.
     chosen = {path.stem: path.name for path in figures}
     shown = [f"## {CAPTIONS[name]}\n\n![{CAPTIONS[name]}]({file})\n" for name, file in chosen.items()]
     return "\n".join([*head, *(to_markdown(table) for table in made), *shown])

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.report.paper_layout import printed_tables
-from execledger.evaluate.report.rendering import Table, to_latex, to_markdown
-from execledger.evaluate.report.write import report
+from execledger.evaluate.report.rendering import to_latex, to_markdown
+from execledger.evaluate.report.table import Table
+from execledger.evaluate.report.tables import paper_tables
+from execledger.evaluate.report.write import write_report
 from tests.evaluate.report.paper import ABLATION_PRINTED, CODEX, GPT, MINIMAX, ablation_rows, compared_rows
 from tests.evaluate.rows import experiment, row
 
@@ -23,7 +24,7 @@ def rows() -> list[RunRow]:
 
 @pytest.fixture(scope="module")
 def tables(rows: list[RunRow]) -> dict[str, Table]:
-    return {table.name: table for table in printed_tables(rows)}
+    return {table.name: table for table in paper_tables(rows)}
 
 
 def texts(table: Table) -> list[tuple[str, ...]]:
@@ -66,7 +67,7 @@ def test_the_efficiency_table(tables: dict[str, Table]) -> None:
 def test_more_backbones_than_fit_have_tables_of_their_own() -> None:
     """Two side by side, as printed; models of one name are distinguished."""
     models = ("openai/gpt-5", "azure/gpt-5", "gpt-5-mini")
-    tables = printed_tables([replace(row("a"), model=model, agent="mini 2") for model in models])
+    tables = paper_tables([replace(row("a"), model=model, agent="mini 2") for model in models])
     totals = [table for table in tables if table.name.startswith("efficiency")]
     assert [(table.name, [name for name, _ in table.groups[1:]]) for table in totals] == [
         ("efficiency", ["mini 2, azure/gpt-5", "gpt-5-mini"]),
@@ -123,15 +124,15 @@ def test_markdown_and_latex(tables: dict[str, Table]) -> None:
 def test_the_published_preset_goes_before_another(rows: list[RunRow]) -> None:
     """Beside the arms of ``paper`` others are left out; without it they are shown, and the preset is named."""
     other = [replace(one, preset="verified", resolved=True) for one in compared_rows(GPT) if one.arm == "both"]
-    assert printed_tables([*rows, *other])[0].rows[4][2].text == "56.2 → 64.2"
-    alone = printed_tables([*(one for one in compared_rows(GPT) if one.arm == "base"), *other])
+    assert paper_tables([*rows, *other])[0].rows[4][2].text == "56.2 → 64.2"
+    alone = paper_tables([*(one for one in compared_rows(GPT) if one.arm == "base"), *other])
     assert alone[0].rows[4][2].text == "56.2 → 100.0"
     assert alone[0].notes[0] == "Ledger ran under the preset verified"
 
 
 def test_what_is_not_known_is_not_in_bold() -> None:
     """These runs are not graded, and one arm was not run."""
-    tables = {table.name: table for table in printed_tables([row("a", resolved=None), row("b", resolved=None)])}
+    tables = {table.name: table for table in paper_tables([row("a", resolved=None), row("b", resolved=None)])}
     assert list(tables) == ["main", "efficiency"]
     assert texts(tables["main"])[4][2:] == ("unknown → unknown", "-", "-")
     assert texts(tables["efficiency"])[0][1:] == ("$1.00", "-", "-")
@@ -139,7 +140,9 @@ def test_what_is_not_known_is_not_in_bold() -> None:
 
 def test_both_layouts_stand_in_one_folder(tmp_path: Path) -> None:
     """Files of the paper's layout have a name of their own."""
-    shown = [len(report(experiment(), ["md", "tex", "json"], tmp_path, layout=layout)) for layout in ("full", "paper")]
+    shown = [
+        len(write_report(experiment(), ["md", "tex", "json"], tmp_path, layout=layout)) for layout in ("full", "paper")
+    ]
     assert shown == [4, 3]
     names = [f"{name}.{kind}" for name in ("paper", "report") for kind in ("json", "md", "tex")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
