@@ -340,7 +340,8 @@ def named_in_text(path: Path) -> set[str]:
     texts = (
         node.value for node in ast.walk(parse(path)) if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
-    return {text.partition(":")[0] for text in texts if re.fullmatch(r"execledger(?:\.\w+)+(?::\w+)?", text)}
+    names = [text.partition(":")[0] for text in texts if re.fullmatch(r"(?:execledger)?(?:\.\w+)+(?::\w+)?", text)]
+    return {module_name(path) + name if name.startswith(".") else name for name in names}
 
 
 def test_no_module_is_unreachable() -> None:

@@ -40,7 +40,7 @@ ANSWER = {
     "tool_calls": [CALL],
     "observation": {"results": [{"source_call_id": "c", "content": "a"}]},
 }
-EXPECTED = "expected a run of mini-swe-agent, SWE-agent, OpenHands, Codex, Claude Code or Vorflux, or one in ATIF"
+EXPECTED = "expected a run of mini-swe-agent, Codex, Claude Code, OpenHands, SWE-agent or Vorflux, or one in ATIF"
 
 SAMPLES: list[Any] = [
     trajectory("mini-swe-agent-1", [reply("ls"), said(tagged("a\n"))]),

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.registry import AGENTS, CLAUDE_CODE, CODEX, MINI, Supported, parsed
+from execledger.agents.claude import AGENT as CLAUDE_CODE
+from execledger.agents.codex import AGENT as CODEX
+from execledger.agents.mini import AGENT as MINI
+from execledger.agents.registry import Agent, parsed
+from execledger.agents.registry import agents as registered
 from execledger.doctor import agents
 from execledger.doctor.findings import Finding
 from execledger.extras import requirement
@@ -35,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(one: Supported) -> list[Finding]:
+def told(one: Agent) -> list[Finding]:
     return list(agents.agent(one))
 
 
@@ -75,7 +79,7 @@ def test_an_agent_that_can_only_be_read_says_so(home: Path) -> None:
 
 def test_nothing_found_is_nothing_wrong(home: Path) -> None:
     """But there is nothing to run then."""
-    for one in AGENTS:
+    for one in registered():
         assert told(one) == [Finding(one.name, "none", "not found here")]
     (finding,) = agents.nothing_to_run()
     assert (finding.status, finding.found) == ("note", "none that Ledger can run")
@@ -88,7 +92,7 @@ def test_mini_is_found_in_an_environment_of_its_own(home: Path, folder: str) -> 
     """With the one line that makes Ledger importable there."""
     python = home / folder / "python"
     # It knows the versions, and can't import us.
-    answers = 'case "$2" in *importlib.metadata*) echo 2.4.6; echo 1.105.3;; *) exit 1;; esac'
+    answers = 'case "$2" in *find_spec*) echo 1.105.3; exit 1;; *) echo 2.4.6;; esac'
     program(python, answers)
     mini = home / folder / "mini"
     mini.write_text(f"#!{python}\n")
@@ -109,7 +113,7 @@ def test_mini_is_found_in_an_environment_of_its_own(home: Path, folder: str) -> 
 
 def test_a_litellm_that_breaks_tool_calls_is_named(home: Path) -> None:
     """It breaks them without Ledger as well."""
-    python = program(home / "bin" / "python", 'case "$2" in *importlib.metadata*) echo 2.4.6; echo 1.108.2;; esac')
+    python = program(home / "bin" / "python", 'case "$2" in *find_spec*) echo 1.108.2;; *) echo 2.4.6;; esac')
     (home / "bin" / "mini").write_text(f"#!{python}\n")
     (home / "bin" / "mini").chmod(0o755)
     _, broken = told(MINI)
@@ -140,5 +144,9 @@ def test_the_table_the_tests_and_the_documents_agree() -> None:
     assert all(version in codex for version in CODEX.tested) and "0.80 and newer" in codex
     assert all(version in mini for version in MINI.tested) and "2.0.0 and newer" in mini
     doctor = (ROOT / "docs" / "doctor.md").read_text()
-    for one in (CODEX, MINI):
-        assert f"| {'.'.join(map(str, one.oldest))} | {', '.join(one.tested)} |" in doctor
+    for one in registered():
+        if one.use == "run":
+            assert f"| {one.name} | `execledger run -- {one.key} ...`" in doctor
+            assert f"| {'.'.join(map(str, one.oldest))} | {', '.join(one.tested)} |" in doctor
+    read = ", ".join(one.name for one in registered() if one.use == "read")
+    assert f"| {read} | their recorded runs are read" in doctor

@@ -1,27 +1,26 @@
-"""Choosing the reader of a recorded run by what is in it, never by its name."""
+"""Reading recorded runs: the format is recognised by what is in a file, never by the file's name.
+
+Every agent's package registers the formats of its own records. Those that belong to no agent are listed here: Ledger's
+journals, the spans of Vorflux, and the interchange format ATIF.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Literal, NoReturn
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from execledger.agents.claude import tools as claude_tools
-from execledger.agents.claude.recorded import is_transcript, read_transcript
-from execledger.agents.codex.recorded import is_rollout, read_rollout
-from execledger.agents.mini.recorded import is_mini, read_list, read_trajectory
-from execledger.agents.openhands import tools as openhands_tools
-from execledger.agents.openhands.events import is_event_lines, is_event_list
-from execledger.agents.openhands.recorded import read_event_lines, read_event_list, read_instance
-from execledger.agents.swe_agent.recorded import is_trajectory, read_traj
+from execledger.agents import registry
+from execledger.agents.openhands import AGENT as OPENHANDS
 from execledger.errors import UnreadableRun
 from execledger.journal.folder import edits_file
 from execledger.journal.reader import is_journal
 from execledger.runs.atif import is_interchange, read_interchange
 from execledger.runs.decoding import FIELDS, TOO_LARGE, decode, fields_of
-from execledger.runs.find import is_instance
 from execledger.runs.journals import read_as_run
 from execledger.runs.recording import Run
 from execledger.runs.spans import is_spans, read_spans
@@ -29,74 +28,118 @@ from execledger.session.adapter import Resolve, ToolCall
 from execledger.vocabulary.actions import Action
 
 _KEYS_SHOWN = 8
-_SHELLS = frozenset(("bash", "bash_command", "shell", "exec_command", "run_shell_command"))
-"""Tools that run a shell command, in most agents."""
-_EXPECTED = "a run of mini-swe-agent, SWE-agent, OpenHands, Codex, Claude Code or Vorflux, or one in ATIF"
+
+
+class Recording:
+    """A file with a recorded run, of a format that is still to be recognised."""
+
+    def __init__(self, name: str, data: bytes, resolve: Resolve | None = None) -> None:
+        """The content of the file ``name``; ``resolve`` finds the calls that shims in it replaced."""
+        self.name = name
+        """The file, as messages name it."""
+        self.data = data
+        """Its content."""
+        self.resolve = resolve
+        """Finds the calls that shims replaced; None if there are none."""
+
+    @cached_property
+    def fields(self) -> dict[str, Raw]:
+        """The fields of a file that is one object."""
+        return decode(self.name, self.data, FIELDS, "")
+
+
+class Format(Struct, frozen=True, kw_only=True):
+    """A format of recorded runs."""
+
+    kind: Literal["list", "lines", "object"]
+    """A list, one object per line, or one object; formats are tried in this order of kinds."""
+    recognises: Callable[[Recording], bool]
+    """Whether a file is in this format; the fields of a file are known only for the kind ``object``."""
+    read: Callable[[Recording], Run]
+    """Reads the run."""
+    fallback: bool = False
+    """It is tried after all others of its kind."""
+
+
+OWN = (
+    Format(
+        kind="lines",
+        recognises=lambda file: is_journal(file.data),
+        read=lambda file: read_as_run(file.name, file.data),
+    ),
+    Format(
+        kind="object",
+        recognises=lambda file: is_spans(file.fields),
+        read=lambda file: read_spans(file.name, file.fields),
+    ),
+    Format(
+        kind="object",
+        recognises=lambda file: is_interchange(file.fields),
+        read=lambda file: read_interchange(file.name, file.fields, action_of),
+    ),
+)
+"""The formats that belong to no agent."""
 
 
 def read_run(source_name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read one recorded run; raises ``UnreadableRun``, and nothing else, for whatever can't be read.
 
-    ``resolve`` knows the calls that shims in a rollout stand for.
+    ``resolve`` finds the calls that shims in a record replaced.
     """
     try:
-        return _read(source_name, data, resolve)
+        return _read(Recording(source_name, data, resolve))
     except RecursionError as error:
         raise UnreadableRun(source_name, "found values nested too deeply, expected a recorded run") from error
     except MemoryError as error:
         raise UnreadableRun(source_name, TOO_LARGE) from error
 
 
-def _read(source_name: str, data: bytes, resolve: Resolve | None) -> Run:
-    """Read a run of any known format."""
-    if not data.strip():
-        raise UnreadableRun(source_name, "found an empty file, expected a recorded run")
-    if data.lstrip().startswith(b"["):
-        return read_event_list(source_name, data) if is_event_list(data) else read_list(source_name, data)
-    if is_journal(data):
-        return read_as_run(source_name, data)
-    if is_rollout(data):
-        return read_rollout(source_name, data, resolve)
-    if is_transcript(data):
-        return read_transcript(source_name, data)
-    if is_event_lines(data):
-        return read_event_lines(source_name, data)
-    return _read_object(source_name, data)
+def _read(file: Recording) -> Run:
+    """Read a run in the first format that recognises it."""
+    if not file.data.strip():
+        raise UnreadableRun(file.name, "found an empty file, expected a recorded run")
+    if file.data.lstrip().startswith(b"["):
+        run = _first(file, "list")
+        assert run is not None, "every list is taken for a list of messages"
+        return run
+    return _first(file, "lines") or _read_object(file)
 
 
-def _read_object(name: str, data: bytes) -> Run:
-    """Read a run that is kept as one object, chosen by the object's fields."""
-    first, _, rest = data.lstrip().partition(b"\n")
-    if rest.strip() and (lines := fields_of(first)):
-        _unknown(name, lines, "lines of JSON, the first of them ")
-    fields = decode(name, data, FIELDS, "")
-    if is_mini(fields):
-        return read_trajectory(name, fields)
-    if is_spans(fields):
-        return read_spans(name, fields)
-    if is_interchange(fields):
-        return read_interchange(name, fields, _interchange_action)
-    if "trajectory" in fields and is_event_list(fields["trajectory"]):
-        return read_event_list(name, fields["trajectory"], "trajectory")
-    if is_trajectory(fields):
-        return read_traj(name, fields)
-    if is_instance(fields):
-        return read_instance(name, data, fields)
-    _unknown(name, fields)
+def _read_object(file: Recording) -> Run:
+    """Read a run that is kept as one object."""
+    first, _, rest = file.data.lstrip().partition(b"\n")
+    if rest.strip() and (fields := fields_of(first)):
+        _unknown(file.name, fields, "lines of JSON, the first of them ")
+    return _first(file, "object") or _unknown(file.name, file.fields)
+
+
+def _first(file: Recording, kind: str) -> Run | None:
+    """The run as the first format of a kind reads it that recognises the file; None if none does."""
+    tried = sorted((one for one in _formats() if one.kind == kind), key=lambda one: one.fallback)
+    return next((one.read(file) for one in tried if one.recognises(file)), None)
+
+
+def _formats() -> Iterator[Format]:
+    """Every format, those of no agent first."""
+    yield from OWN
+    for agent in registry.agents():
+        if agent.formats:
+            yield from agent.part("formats")
 
 
 def _unknown(name: str, fields: dict[str, Raw], what: str = "") -> NoReturn:
-    """Say what was found where no format fits."""
+    """Raise the error for a file that no format recognises."""
     keys = ", ".join(sorted(fields)[:_KEYS_SHOWN]) + (", ..." if len(fields) > _KEYS_SHOWN else "")
     found = f"an object with the keys {keys}" if keys else "an empty object"
-    raise UnreadableRun(name, f"found {what}{found}, expected {_EXPECTED}")
+    known = ", ".join(agent.name for agent in registry.agents() if agent.formats)
+    raise UnreadableRun(name, f"found {what}{found}, expected a run of {known} or Vorflux, or one in ATIF")
 
 
-def _interchange_action(agent: str, tool: str, arguments: object) -> Action:
-    """The action that a call proposes, by the tools of the agent that made it."""
-    if "claude" in agent:
-        return claude_tools.action_of(tool, arguments, None)
-    return openhands_tools.action_of("execute_bash" if tool in _SHELLS else tool, arguments, None)
+def action_of(agent: str, tool: str, arguments: object) -> Action:
+    """The action that a call proposes, by the tools of the agent that made it; others are taken for OpenHands'."""
+    known = (one for one in registry.agents() if one.actions and one.key in agent)
+    found: Action = next(known, OPENHANDS).part("actions")(tool, arguments, None)
+    return found
 
 
 def shim_resolver() -> Resolve | None:

@@ -1,62 +1,143 @@
-"""Which agents Ledger works with, and in which versions: the one table that the doctor and the tests read.
+"""The registry of agents: one line for each, the package that holds all that Ledger knows of it.
 
-``oldest`` is what an adapter was made for; ``tested`` are the versions that its tests run, against a scripted model.
+Such a package has one record, ``AGENT``. It says what the agent is called, in which versions it was tested, and where
+in the package its parts are: the launcher, the adapter for the proxy, the formats of its recorded runs, the runner of
+evaluations. ``execledger run``, ``proxy``, ``doctor``, ``eval`` and ``replay`` read these records, and import a part
+when they need it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from execledger.core.policy import Policy
+from execledger.extras import install_command
+from execledger.session.adapter import Adapter
+
+PACKAGES: tuple[str, ...] = (
+    "execledger.agents.mini",
+    "execledger.agents.codex",
+    "execledger.agents.claude",
+    "execledger.agents.openhands",
+    "execledger.agents.swe_agent",
+)
+"""The packages of all agents, in the order in which they are listed."""
+
 Version: TypeAlias = tuple[int, ...]
-"""A version, as numbers."""
+"""The numbers of a version."""
+Problems: TypeAlias = Callable[[str, Callable[[list[str]], tuple[str, int | None]]], Iterator[tuple[str, str]]]
+"""Takes the Python of an agent and a function that runs a command and gives its output and exit status; yields what
+keeps the agent from working with Ledger, and how to repair it."""
 
 
-class Supported(Struct, frozen=True, kw_only=True):
-    """One agent."""
+class Option(Struct, frozen=True, kw_only=True):
+    """An option of ``execledger run`` that belongs to one agent."""
 
     name: str
-    """What it is called."""
+    """Its spelling, such as ``--upstream``."""
+    help: str
+    """Its help text."""
+    choices: tuple[str, ...] = ()
+    """The values that it takes, if these are few."""
+    metavar: str = ""
+    """The word for its value in the help text; an option with neither choices nor this is a flag."""
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """The options of one call of ``execledger run``."""
+
+    policy: Policy
+    """The policy."""
+    journals: Path | None
+    """The folder for journals; None if none are written."""
+    asked: Mapping[str, object]
+    """The fields of the policy that the user set, and no defaults: the agent's own configuration may set others."""
+    options: Mapping[str, Any]
+    """The agent's own options that the user gave, by name."""
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """One agent. A part is named as ``.module:name``, relative to the agent's package; "" if the agent lacks it."""
+
+    folder: str
+    """The package that holds the agent's parts."""
+    name: str
+    """The agent's name."""
     programs: tuple[str, ...]
-    """Its programs; the first one stands for the others."""
+    """Its programs; the first one is named in messages."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the same programs."""
     use: Literal["run", "read"]
     """``run``: Ledger can be around it; ``read``: only its recorded runs can be read."""
     package: str = ""
-    """The Python package that it is; "" if it is a program that says its version itself."""
+    """The Python package that it is; "" if it is a program that prints its version itself."""
     extra: str = ""
     """The extra of ours that it needs."""
+    install: str = ""
+    """The command that installs the agent; "" if our extra does."""
     oldest: Version = ()
-    """The oldest version that it works with."""
+    """The oldest version that works."""
     tested: tuple[str, ...] = ()
-    """The versions that its tests run, the newest last."""
+    """The versions that the tests run against a scripted model, the newest last."""
+    options: tuple[Option, ...] = ()
+    """Its own options of ``execledger run``."""
+    instead: Mapping[str, str] = {}
+    """For options of other agents: what to do with this one."""
+    launcher: str = ""
+    """``start(program, arguments, launch) -> exit status``: runs the agent with Ledger."""
+    problems: str = ""
+    """Checks of the doctor, a ``Problems``; only for agents that are Python packages."""
+    adapter: str = ""
+    """The module that is its ``Adapter`` for the proxy."""
+    formats: str = ""
+    """The formats of its recorded runs, a tuple of ``Format``."""
+    actions: str = ""
+    """``action_of(tool, arguments, cwd) -> Action``: the meaning of its calls in the interchange format."""
+
+    @property
+    def key(self) -> str:
+        """The word for the agent in options and messages: its first program."""
+        return self.programs[0]
+
+    def part(self, name: str) -> Any:
+        """Import the part that a field of this record names."""
+        module, _, attribute = getattr(self, name).partition(":")
+        found = import_module(module, self.folder)
+        return getattr(found, attribute) if attribute else found
+
+    def how_to_install(self) -> str:
+        """The command that installs the agent."""
+        return self.install or install_command(self.extra)
 
 
-MINI = Supported(
-    name="mini-swe-agent",
-    programs=("mini", "mini-extra"),
-    use="run",
-    package="mini-swe-agent",
-    extra="mini",
-    oldest=(2, 0, 0),
-    tested=("2.4.6",),
-)
-CODEX = Supported(
-    name="Codex",
-    programs=("codex",),
-    use="run",
-    extra="codex",
-    oldest=(0, 80, 0),
-    tested=("0.125.0", "0.166.0"),
-)
-CLAUDE_CODE = Supported(name="Claude Code", programs=("claude",), use="read")
-OPENHANDS = Supported(name="OpenHands", programs=("openhands",), use="read", package="openhands")
-SWE_AGENT = Supported(name="SWE-agent", programs=("sweagent",), use="read", package="sweagent")
-AGENTS = (MINI, CODEX, CLAUDE_CODE, OPENHANDS, SWE_AGENT)
-"""Every agent that can be run or read."""
-BROKEN_LITELLM = ("1.106.", "1.108.0", "1.108.1", "1.108.2", "1.108.3")
-"""Versions of litellm that break every tool call of an unmodified mini-swe-agent: how their numbers begin."""
+@cache
+def _records(packages: tuple[str, ...]) -> tuple[Agent, ...]:
+    """The records of these packages."""
+    return tuple(import_module(package).AGENT for package in packages)
+
+
+def agents() -> tuple[Agent, ...]:
+    """Every registered agent."""
+    return _records(PACKAGES)
+
+
+def agent_of(program: str) -> Agent | None:
+    """The agent that a program, given by name or path, belongs to; None if it is no agent's."""
+    name = Path(program).name
+    return next((one for one in agents() if name in one.programs + one.aliases), None)
+
+
+def proxy_adapter() -> Adapter:
+    """The adapter of the agents that reach their model through the proxy."""
+    adapter: Adapter = next(one for one in agents() if one.adapter).part("adapter")
+    return adapter
 
 
 def parsed(version: str) -> Version:

@@ -68,9 +68,9 @@ class Verbs(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from execledger.agents.registry import AGENTS
+            from execledger.agents.registry import agents
 
-            if any(args[0] in one.programs and one.use == "run" for one in AGENTS):
+            if any(args[0] in one.programs and one.use == "run" for one in agents()):
                 how = f"{error.message} To start an agent: execledger run -- {' '.join(args)}"
                 raise click.UsageError(how, ctx) from None
             raise

@@ -23,14 +23,14 @@ from execledger.runs.account import sentences
 def command(upstream: str, port: int, sealed: bool, pass_through: bool, switches: Switches) -> None:
     """Stand between agents that speak the Responses API and their model, until stopped."""
     rules = proxy_rules(switches, sealed)
-    from execledger.agents.codex import tools as codex
+    from execledger.agents.registry import proxy_adapter
     from execledger.proxy.serve import Proxy, Settings
 
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     settings = Settings(
-        adapter=codex,
+        adapter=proxy_adapter(),
         upstream=upstream,
         rules=rules,
         edits=edits_file(),

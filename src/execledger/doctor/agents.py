@@ -9,26 +9,25 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from execledger.agents.mini.launch import PRESENT, TOO_OLD, interpreter_of, remedy
-from execledger.agents.registry import AGENTS, BROKEN_LITELLM, CODEX, MINI, Supported, parsed
+from execledger.agents.programs import interpreter_of
+from execledger.agents.registry import Agent, Problems, agents, parsed
 from execledger.doctor.asking import ask
 from execledger.doctor.findings import Finding
 from execledger.errors import LedgerError
 from execledger.extras import install_command, missing
 
-VERSIONS = """
+VERSION = """
 import sys
 from importlib.metadata import version
-for name in sys.argv[1:]:
-    try:
-        print(version(name))
-    except Exception:
-        print("?")
+try:
+    print(version(sys.argv[1]))
+except Exception:
+    print("?")
 """
-"""Asks another Python for the versions of packages."""
+"""A program for another Python, which prints the version of a package."""
 
 
-def agent(one: Supported) -> Iterator[Finding]:
+def agent(one: Agent) -> Iterator[Finding]:
     """Every copy of an agent."""
     places = programs(one)
     if not places:
@@ -39,12 +38,13 @@ def agent(one: Supported) -> Iterator[Finding]:
 
 def nothing_to_run() -> Iterator[Finding]:
     """No agent that Ledger can be around."""
-    if not any(programs(one) for one in AGENTS if one.use == "run"):
-        fix = f"{install_command('mini')}, or npm install -g @openai/codex"
+    runnable = [one for one in agents() if one.use == "run"]
+    if not any(map(programs, runnable)):
+        fix = ", or ".join(one.how_to_install() for one in runnable)
         yield Finding("agents", "note", "none that Ledger can run", fix)
 
 
-def programs(one: Supported) -> list[str]:
+def programs(one: Agent) -> list[str]:
     """Where the programs of an agent are, each once: on the path, beside our Python, in environments of their own."""
     found: dict[str, str] = {}
     for folder in _folders(one):
@@ -57,7 +57,7 @@ def programs(one: Supported) -> list[str]:
     return list(found.values())
 
 
-def _folders(one: Supported) -> Iterator[str]:
+def _folders(one: Agent) -> Iterator[str]:
     yield from os.environ.get("PATH", os.defpath).split(os.pathsep)
     yield str(Path(sys.executable).parent)
     home = Path.home()
@@ -68,34 +68,32 @@ def _folders(one: Supported) -> Iterator[str]:
         yield str(above / name / "bin")
 
 
-def _packaged(one: Supported, place: str) -> Iterator[Finding]:
+def _packaged(one: Agent, place: str) -> Iterator[Finding]:
     """An agent that is a Python package, perhaps in an environment of its own."""
     try:
         python = interpreter_of(place)
     except (LedgerError, OSError) as error:
         yield Finding(one.name, "note", f"{place}: {getattr(error, 'message', error)}")
         return
-    said = ask([python, "-c", VERSIONS, one.package, "litellm"])
-    version, litellm = (*said.text.split(), "?", "?")[:2]
-    if said.trouble or version == "?":
+    said = ask([python, "-c", VERSION, one.package])
+    if said.trouble or said.text == "?":
         found = f"{place}: {python} {said.trouble or f'does not know the package {one.package}'}"
         yield Finding(one.name, "fix" if one.use == "run" else "note", found, f"install {one.name} anew")
         return
-    yield _judged(one, version, place)
-    if one is not MINI:
-        return
-    if litellm.startswith(BROKEN_LITELLM):
-        fix = f"{python} -m pip install 'litellm!=1.106.*,!=1.108.0,!=1.108.1,!=1.108.2,!=1.108.3'"
-        yield Finding(one.name, "fix", f"litellm {litellm} breaks every tool call of it, with and without Ledger", fix)
-    present = ask([python, "-c", PRESENT]).status
-    if present == TOO_OLD:
-        fix = "install mini-swe-agent with Python 3.11 or newer"
-        yield Finding(one.name, "fix", f"{python} is too old for execledger", fix)
-    elif present != 0:
-        yield Finding(one.name, "fix", f"{python} can't import execledger", remedy(python))
+    yield _judged(one, said.text, place)
+    if one.problems:
+        problems: Problems = one.part("problems")
+        for found, fix in problems(python, _asked):
+            yield Finding(one.name, "fix", found, fix)
 
 
-def _program(one: Supported, place: str) -> Iterator[Finding]:
+def _asked(command: list[str]) -> tuple[str, int | None]:
+    """The output of a command and its exit status; None if it did not end by itself."""
+    said = ask(command)
+    return said.text, said.status
+
+
+def _program(one: Agent, place: str) -> Iterator[Finding]:
     """An agent that says its version itself."""
     said = ask([place, "--version"])
     number = re.search(r"\d+\.\d+(?:\.\d+)?[\w.+-]*", said.text)
@@ -106,11 +104,11 @@ def _program(one: Supported, place: str) -> Iterator[Finding]:
         )
         return
     yield _judged(one, number[0], place)
-    if one is CODEX and (lacks := missing("codex")):
-        yield Finding(one.name, "fix", f"needs {' and '.join(lacks)}", install_command("codex"))
+    if one.extra and (lacks := missing(one.extra)):
+        yield Finding(one.name, "fix", f"needs {' and '.join(lacks)}", install_command(one.extra))
 
 
-def _judged(one: Supported, version: str, place: str) -> Finding:
+def _judged(one: Agent, version: str, place: str) -> Finding:
     """What a version is good for."""
     at = f"{version} at {place}"
     if one.use == "read":

@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from execledger.agents.registry import AGENTS
+from execledger.agents.registry import agents as registered
 from execledger.doctor import agents, environment, installation, roundtrip
 from execledger.doctor.findings import Check, Finding, guarded
 
-CHECKS: tuple[tuple[str, Check], ...] = (
-    ("package", installation.package),
-    ("extras", installation.extras),
-    ("state folder", installation.folders),
-    *((one.name, partial(agents.agent, one)) for one in AGENTS),
-    ("agents", agents.nothing_to_run),
-    ("proxy", roundtrip.proxy),
-    ("viewer", roundtrip.viewer),
-    ("switches", environment.switches),
-    ("web proxy", environment.web_proxies),
-    ("addresses", environment.addresses),
-)
-"""The checks, by name."""
+
+def checks() -> tuple[tuple[str, Check], ...]:
+    """The checks, by name."""
+    return (
+        ("package", installation.package),
+        ("extras", installation.extras),
+        ("state folder", installation.folders),
+        *((one.name, partial(agents.agent, one)) for one in registered()),
+        ("agents", agents.nothing_to_run),
+        ("proxy", roundtrip.proxy),
+        ("viewer", roundtrip.viewer),
+        ("switches", environment.switches),
+        ("web proxy", environment.web_proxies),
+        ("addresses", environment.addresses),
+    )
 
 
 def examine() -> Iterator[Finding]:
     """Whatever there is to tell, one thing after the other."""
-    for name, check in CHECKS:
+    for name, check in checks():
         yield from guarded(name, check)

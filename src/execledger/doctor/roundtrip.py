@@ -36,13 +36,13 @@ def proxy() -> Iterator[Finding]:
         # The proxy would ask the same web proxy for the upstream that we are about to start.
         yield Finding("proxy", "note", "not tried, since a web proxy is asked for addresses on this machine")
         return
-    from execledger.agents.codex import tools as codex
+    from execledger.agents.registry import proxy_adapter
     from execledger.local_server.server import LocalServer
     from execledger.proxy.serve import Proxy, Settings
 
     with (
         LocalServer(0, _upstream) as upstream,
-        Proxy(Settings(adapter=codex, upstream=upstream.url.rstrip("/") + "/v1")) as relay,
+        Proxy(Settings(adapter=proxy_adapter(), upstream=upstream.url.rstrip("/") + "/v1")) as relay,
     ):
         status, body = _asked(relay.port, "POST", "/v1/responses", REQUEST)
     if (status, body) == (200, b"".join(EVENTS)):

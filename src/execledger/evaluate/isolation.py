@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from execledger.agents.mini.launch import interpreter_of
+from execledger.agents.programs import interpreter_of
 from execledger.errors import LedgerError
 from execledger.evaluate.plan import Plan
 

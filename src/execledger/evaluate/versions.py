@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 from execledger import __version__
-from execledger.agents.mini.launch import interpreter_of
-from execledger.agents.programs import find_program
+from execledger.agents.programs import find_program, interpreter_of
+from execledger.agents.registry import agent_of
 from execledger.errors import LedgerError
 from execledger.evaluate.plan import Agent, Plan
 
@@ -36,7 +36,9 @@ _NAMES = {Agent.MINI: "mini-extra", Agent.CODEX: "codex"}
 def program_of(plan: Plan) -> str:
     """The agent's program."""
     name = _NAMES[plan.agent]
-    program = find_program(plan.program or name, plan.agent)
+    agent = agent_of(name)
+    assert agent is not None, "the program belongs to a registered agent"
+    program = find_program(plan.program or name, agent.how_to_install())
     if Path(program).name != name:
         raise LedgerError(f"`program` is {plan.program}, expected a program called {name}")
     return str(Path(program).absolute())

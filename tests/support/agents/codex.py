@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from execledger.agents.registry import CODEX
+from execledger.agents.codex import AGENT as CODEX
 from execledger.demo.repository import make_repository
 from execledger.errors import LedgerError
 from tests.support.agents.terminal import Terminal

@@ -17,6 +17,7 @@ from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from execledger.agents.claude.tools import SHELL, action_of, mark_of, observed
+from execledger.agents.formats import Format
 from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
 from execledger.runs.instances import instance_of
 from execledger.runs.recording import ModelCall, Recorded, Run
@@ -235,3 +236,13 @@ def _totals(line: _Line) -> ModelCall:
     whole = summed([model_call(each) for each in usage.values()]) or ModelCall()
     cost = line.total_cost if line.total_cost is not None else line.total_cost_usd
     return replace(whole, cost=model_call(None, cost).cost)
+
+
+FORMATS = (
+    Format(
+        kind="lines",
+        recognises=lambda file: is_transcript(file.data),
+        read=lambda file: read_transcript(file.name, file.data),
+    ),
+)
+"""The formats of Claude Code's records."""

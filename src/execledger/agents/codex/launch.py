@@ -18,12 +18,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from execledger.agents.codex import tools
 from execledger.agents.codex.catalog import direct_tools
 from execledger.agents.codex.config import Route, Version, overridden, route, subcommand
+from execledger.agents.registry import Launch
 from execledger.journal.folder import edits_file
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
@@ -42,27 +40,15 @@ OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _DEATH_SIGNAL = 1
 
 
-class Launch(Struct, frozen=True, kw_only=True):
-    """How Codex is started."""
-
-    rules: Rules
-    """What Ledger does."""
-    upstream: str = ""
-    """The server to send on to; "" is the one that the user's configuration names."""
-    direct: bool = False
-    """Ask Codex to offer its tools directly, instead of a script that calls them."""
-    pass_through: bool = False
-    """Change nothing, not a byte."""
-
-
 def start(program: str, arguments: list[str], launch: Launch) -> int:
     """Run Codex to its end; its exit status."""
     if not ASIDE.isdisjoint((subcommand(arguments), *arguments[:1])):
         os.execv(program, [program, *arguments])
-    chosen = route(arguments, os.environ, lambda: _version(program), launch.upstream)
+    options = launch.options
+    chosen = route(arguments, os.environ, lambda: _version(program), options.get("--upstream", ""))
     # The screen is the agent's while it runs.
     told: list[str] = []
-    rules = replace(launch.rules, tell=told.append)
+    rules = Rules(policy=launch.policy, sealed="--sealed" in options, journals=launch.journals, tell=told.append)
     with ExitStack() as stack:
         # The port is taken first and served last: a process with one thread can start another safely.
         proxy = Proxy(
@@ -71,11 +57,11 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
                 upstream=chosen.upstream,
                 rules=rules,
                 edits=edits_file(),
-                pass_through=launch.pass_through,
+                pass_through="--pass-through" in options,
             )
         )
         settings = chosen.settings(proxy.url)
-        if launch.direct:
+        if "--direct-tools" in options:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
             settings["model_catalog_json"] = str(direct_tools(program, Path(folder)))
         command = [program, *overridden(arguments, settings)]

@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.codex.tools import action_of, cwd_of, observation_of, shim_mark, task_of
+from execledger.agents.formats import Format
 from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
 from execledger.runs.instances import instance_of
 from execledger.runs.recording import ModelCall, Recorded, Run
@@ -258,3 +259,13 @@ def _parts(output: object) -> tuple[str, ...]:
     if isinstance(output, list):
         return tuple(part["text"] for part in output if isinstance(part, dict) and isinstance(part.get("text"), str))
     return (text_of(output),) if output is not None else ()
+
+
+FORMATS = (
+    Format(
+        kind="lines",
+        recognises=lambda file: is_rollout(file.data),
+        read=lambda file: read_rollout(file.name, file.data, file.resolve),
+    ),
+)
+"""The formats of Codex's records."""

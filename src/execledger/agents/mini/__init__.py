@@ -1,1 +1,29 @@
-"""mini-swe-agent: the wrapped model, its launcher, its batch runner, its trajectories."""
+"""mini-swe-agent: the wrapped model, its recorded trajectories, its launcher, and its runner of evaluations."""
+
+from execledger.agents.registry import Agent, Option
+
+AGENT = Agent(
+    folder=__name__,
+    name="mini-swe-agent",
+    programs=("mini", "mini-extra"),
+    aliases=("mini-swe-agent", "mini-e"),
+    use="run",
+    package="mini-swe-agent",
+    extra="mini",
+    oldest=(2, 0, 0),
+    tested=("2.4.6",),
+    options=(Option(name="--placement", choices=("auto", "message", "inside"), help="where the state view stands."),),
+    instead={
+        "--sealed": (
+            "mini-swe-agent's configuration says whether its commands run in a container; Ledger reads it there"
+        ),
+        "--pass-through": "EXECLEDGER=off starts the agent without Ledger",
+        "--upstream": (
+            "mini-swe-agent has the model's address in its configuration: -c model.model_kwargs.api_base=URL"
+        ),
+    },
+    launcher=".launch:start",
+    problems=".launch:problems",
+    formats=".recorded:FORMATS",
+)
+"""mini-swe-agent in the registry."""

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
+from execledger.agents.formats import Format
 from execledger.agents.mini.extra import answer_of, policy_of
 from execledger.agents.mini.rendered import observed, shown
 from execledger.agents.mini.sealed import shares_nothing
@@ -269,3 +270,20 @@ def _is_container(config: _Config) -> bool:
         return False
     names = f"{config.environment_type or ''} {environment.environment_class or ''}"
     return bool(environment.image or _CONTAINERS.search(names))
+
+
+FORMATS = (
+    Format(
+        kind="object",
+        recognises=lambda file: is_mini(file.fields),
+        read=lambda file: read_trajectory(file.name, file.fields),
+    ),
+    # Of old versions nothing but the messages was kept.
+    Format(
+        kind="list",
+        fallback=True,
+        recognises=lambda file: True,
+        read=lambda file: read_list(file.name, file.data),
+    ),
+)
+"""The formats of mini-swe-agent's records."""

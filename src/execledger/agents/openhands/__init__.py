@@ -1,1 +1,14 @@
-"""OpenHands: its recorded runs."""
+"""OpenHands: its tools and its recorded events."""
+
+from execledger.agents.registry import Agent
+
+AGENT = Agent(
+    folder=__name__,
+    name="OpenHands",
+    programs=("openhands",),
+    use="read",
+    package="openhands",
+    formats=".recorded:FORMATS",
+    actions=".tools:foreign_action_of",
+)
+"""OpenHands in the registry."""

@@ -17,10 +17,19 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from execledger.agents.openhands.events import Event, ToolCall, decode_event_lines, decode_events
+from execledger.agents.formats import Format
+from execledger.agents.openhands.events import (
+    Event,
+    ToolCall,
+    decode_event_lines,
+    decode_events,
+    is_event_lines,
+    is_event_list,
+)
 from execledger.agents.openhands.tools import FORGETS, NO_CALLS, action_of, observed, place_of
 from execledger.errors import UnreadableRun
 from execledger.runs.decoding import decode, text_of
+from execledger.runs.find import is_instance
 from execledger.runs.instances import instance_of
 from execledger.runs.recording import ModelCall, Recorded, Run, windowed
 from execledger.runs.usage import model_call, summed, told
@@ -217,3 +226,28 @@ def _model_calls(metrics: _Metrics) -> tuple[ModelCall, ...]:
 def _totals(metrics: _Metrics) -> ModelCall | None:
     whole = model_call(metrics.accumulated_token_usage, metrics.accumulated_cost)
     return whole if told([whole]) else None
+
+
+FORMATS = (
+    Format(
+        kind="list",
+        recognises=lambda file: is_event_list(file.data),
+        read=lambda file: read_event_list(file.name, file.data),
+    ),
+    Format(
+        kind="lines",
+        recognises=lambda file: is_event_lines(file.data),
+        read=lambda file: read_event_lines(file.name, file.data),
+    ),
+    Format(
+        kind="object",
+        recognises=lambda file: "trajectory" in file.fields and is_event_list(file.fields["trajectory"]),
+        read=lambda file: read_event_list(file.name, file.fields["trajectory"], "trajectory"),
+    ),
+    Format(
+        kind="object",
+        recognises=lambda file: "trajectory" not in file.fields and is_instance(file.fields),
+        read=lambda file: read_instance(file.name, file.data, file.fields),
+    ),
+)
+"""The formats of OpenHands' records."""

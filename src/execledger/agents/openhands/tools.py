@@ -30,6 +30,8 @@ MAX_OUTPUT = 30_000
 """Characters of a result that the model is shown."""
 _BESIDE = frozenset("thought security_risk summary confirmation_state hidden blocking kind impl_source".split())
 """Arguments that say nothing about what is done."""
+FOREIGN_SHELLS = frozenset(("bash", "bash_command", "shell", "exec_command", "run_shell_command"))
+"""Tools that run a shell command, in most agents."""
 _MARK = "\n[... Observation truncated due to length ...]\n"
 _CLIPPED = "<response clipped>"
 
@@ -169,3 +171,8 @@ def _result(event: Event) -> _Result:
     except msgspec.ValidationError:
         known = _Result()
     return known if isinstance(event.observation, dict) else msgspec.structs.replace(known, content=event.content)
+
+
+def foreign_action_of(name: str, given: object, cwd: str | None) -> Action:
+    """The action of a call in a record that was converted from an agent with similar tools."""
+    return action_of("execute_bash" if name in FOREIGN_SHELLS else name, given, cwd)

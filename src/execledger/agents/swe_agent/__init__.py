@@ -1,1 +1,13 @@
-"""SWE-agent: its recorded runs."""
+"""SWE-agent: its recorded trajectories."""
+
+from execledger.agents.registry import Agent
+
+AGENT = Agent(
+    folder=__name__,
+    name="SWE-agent",
+    programs=("sweagent",),
+    use="read",
+    package="sweagent",
+    formats=".recorded:FORMATS",
+)
+"""SWE-agent in the registry."""

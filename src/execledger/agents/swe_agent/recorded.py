@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
+from execledger.agents.formats import Format
 from execledger.runs.decoding import decode, text_of
 from execledger.runs.editor import EditorCall, editor_call, viewed
 from execledger.runs.instances import instance_of
@@ -237,3 +238,13 @@ def _totals(stats: _Stats) -> ModelCall | None:
     said = {"prompt_tokens": stats.tokens_sent, "completion_tokens": stats.tokens_received}
     cost = stats.instance_cost if stats.instance_cost is not None else stats.total_cost
     return model_call(said, cost) if stats.tokens_sent or cost else None
+
+
+FORMATS = (
+    Format(
+        kind="object",
+        recognises=lambda file: is_trajectory(file.fields),
+        read=lambda file: read_traj(file.name, file.fields),
+    ),
+)
+"""The formats of SWE-agent's records."""

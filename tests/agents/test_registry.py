@@ -1,0 +1,122 @@
+"""The registry: whatever is known of an agent comes from its package and one line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from execledger.agents import registry
+from execledger.agents.formats import read_run
+from execledger.cli.run import command as run_command
+from execledger.doctor.checks import checks
+from execledger.errors import LedgerError
+from execledger.session.adapter import Adapter
+
+RECORD = '''
+"""An agent that exists in this test alone."""
+
+from execledger.agents.registry import Agent
+
+AGENT = Agent(
+    folder=__name__,
+    name="Parrot",
+    programs=("parrot",),
+    use="run",
+    install="buy a parrot",
+    oldest=(1, 0),
+    tested=("1.2",),
+    launcher=".launch:start",
+    formats=".recorded:FORMATS",
+)
+'''
+LAUNCH = '''
+"""Starts the agent."""
+
+
+def start(program, arguments, launch):
+    print("parrot", *arguments, launch.policy.preset, flush=True)
+    return 7
+'''
+RECORDED = '''
+"""The agent's records."""
+
+from execledger.agents.formats import Format
+from execledger.runs.recording import Run
+
+
+def read(file):
+    return Run(
+        name=file.name, format="parrot", agent="parrot", model="", task="", container=False, turns=0, steps=()
+    )
+
+
+FORMATS = (Format(kind="object", recognises=lambda file: "parrot" in file.fields, read=read),)
+'''
+
+
+@pytest.fixture
+def parrot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A registered agent, in a package outside of ours, and its program on the path; the program's folder."""
+    package = tmp_path / "parrot_agent"
+    package.mkdir()
+    for name, text in (("__init__", RECORD), ("launch", LAUNCH), ("recorded", RECORDED)):
+        (package / f"{name}.py").write_text(text)
+    program = tmp_path / "bin" / "parrot"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho parrot 1.2\n")
+    program.chmod(0o755)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(registry, "PACKAGES", (*registry.PACKAGES, "parrot_agent"))
+    for name in ("parrot_agent", "parrot_agent.launch", "parrot_agent.recorded"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return program.parent
+
+
+def test_a_registered_agent_is_run(parrot: Path) -> None:
+    """Its launcher gets the arguments and the options, and its exit status is that of the verb."""
+    called = CliRunner().invoke(run_command, ["--preset", "paper", "--", "parrot", "says", "-x"], standalone_mode=False)
+    assert (called.return_value, called.output) == (7, "parrot says -x paper\n")
+
+
+def test_options_of_other_agents_are_refused_for_it(parrot: Path) -> None:
+    """They mean nothing to it."""
+    with pytest.raises(LedgerError, match="--sealed: found with parrot, which has no such option"):
+        CliRunner().invoke(run_command, ["--sealed", "--", "parrot"], standalone_mode=False, catch_exceptions=False)
+
+
+def test_a_registered_agent_is_examined_by_the_doctor(parrot: Path) -> None:
+    """Its version is judged by its own record."""
+    (check,) = (check for name, check in checks() if name == "Parrot")
+    (finding,) = check()
+    assert (finding.status, finding.found) == (
+        "ok",
+        f"1.2 at {parrot / 'parrot'}: `execledger run -- parrot ...` works; tested 1.2",
+    )
+
+
+def test_its_records_are_recognised_and_read(parrot: Path) -> None:
+    """By its own format, and messages about unknown files name it."""
+    assert read_run("a.json", json.dumps({"parrot": 1}).encode()).format == "parrot"
+    with pytest.raises(LedgerError, match=r"expected a run of .*, SWE-agent, Parrot or Vorflux"):
+        read_run("a.json", b'{"a": 1}')
+
+
+def test_every_part_that_a_record_names_exists() -> None:
+    """Launchers, adapters, formats, tools and checks can be imported from where their records say."""
+    for one in registry.agents():
+        for field in ("launcher", "problems", "adapter", "formats", "actions"):
+            assert not getattr(one, field) or one.part(field) is not None
+
+
+def test_the_adapter_of_the_proxy_has_every_function_of_the_port() -> None:
+    """An adapter is a module with the functions of ``Adapter``."""
+    names = [name for name in vars(Adapter) if not name.startswith("_")]
+    for one in registry.agents():
+        if one.adapter:
+            assert [name for name in names if not callable(getattr(one.part("adapter"), name, None))] == []
