@@ -1,1 +1,4 @@
-"""What the project's own tests and demo run on, shipped so that others can test with it too."""
+"""A kit for those who write an adapter: ``adapters`` checks one, ``scripted_model`` runs a real agent without a model.
+
+docs/adapters.md shows both. Neither needs a test framework: a failed check is an ``AssertionError``.
+"""
