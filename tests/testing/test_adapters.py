@@ -53,12 +53,18 @@ def conversation(length: int = 4) -> list[Exchange]:
     ]
     found = []
     for number in range(length):
-        call = {"type": "function_call", "call_id": f"c{number}", "name": CALL.name, "arguments": CALL.text}
+        call: dict[str, object] = {
+            "type": "function_call",
+            "call_id": f"c{number}",
+            "name": CALL.name,
+            "arguments": CALL.text,
+        }
         event = {"type": "response.output_item.done", "output_index": 0, "item": call}
         body = {"model": "m", "input": history, "stream": True, "tools": [{"type": "function", "name": CALL.name}]}
         answer = b"data: " + json.dumps(event).encode() + b"\n\n"
         found.append(Exchange("/v1/responses", headers, json.dumps(body).encode(), answer))
-        history = [*history, call, {"type": "function_call_output", "call_id": f"c{number}", "output": HEADER + TEXT}]
+        result: dict[str, object] = {"type": "function_call_output", "call_id": f"c{number}", "output": HEADER + TEXT}
+        history = [*history, call, result]
     return found
 
 

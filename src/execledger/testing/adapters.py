@@ -14,8 +14,7 @@ from execledger.core.inform import OPENING
 from execledger.core.policy import Policy
 from execledger.core.understand import classify
 from execledger.proxy.book import Book, Rules
-from execledger.proxy.dialect import Dialect
-from execledger.proxy.dialects.responses import Responses
+from execledger.proxy.dialects import DIALECTS
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.proxy.worker import run_to_end
@@ -113,20 +112,19 @@ def _check_shim(adapter: Adapter, call: ToolCall, cwd: str) -> None:
         _expect(effects is Effects.NONE, call, f"its shim {shim.text!r} has effects: {effects.value}")
 
 
-def check_conversation(adapter: Adapter, exchanges: Sequence[Exchange], dialect: Dialect | None = None) -> None:
+def check_conversation(adapter: Adapter, exchanges: Sequence[Exchange]) -> None:
     """Check that shadow mode changes no byte, and that Ledger's default mode keeps the model's history append-only.
 
     The exchanges are those of one conversation: each request repeats the history of the one before it and goes on with
-    what was answered. Without a ``dialect`` it is that of the Responses API.
+    what was answered. Their wire dialect is found by their paths, as in the proxy.
     """
-    dialect = dialect or Responses()
-    _check_shadow(adapter, exchanges, dialect)
-    _check_append_only(adapter, exchanges, dialect)
+    _check_shadow(adapter, exchanges)
+    _check_append_only(adapter, exchanges)
 
 
-def _check_shadow(adapter: Adapter, exchanges: Sequence[Exchange], dialect: Dialect) -> None:
+def _check_shadow(adapter: Adapter, exchanges: Sequence[Exchange]) -> None:
     """Every request and every answer passes byte for byte."""
-    passage = _passage(adapter, dialect, Policy(shadow=True), EditStore(None))
+    passage = Passage(Book(Rules(policy=Policy(shadow=True)), adapter, EditStore(None)))
     for number, exchange in enumerate(exchanges):
         sent, answer = _passed(passage, exchange)
         _expect(sent == exchange.body, f"request {number}", "shadow mode changes it")
@@ -134,21 +132,21 @@ def _check_shadow(adapter: Adapter, exchanges: Sequence[Exchange], dialect: Dial
         _expect(passage.faults == 0, f"request {number}", "the adapter raises")
 
 
-def _check_append_only(adapter: Adapter, exchanges: Sequence[Exchange], dialect: Dialect) -> None:
+def _check_append_only(adapter: Adapter, exchanges: Sequence[Exchange]) -> None:
     """Each forwarded request without its state view is the beginning of the next one, also when the proxy restarts."""
     store = EditStore(None)
-    passage = _passage(adapter, dialect, Policy(), store)
+    passage = Passage(Book(Rules(), adapter, store))
     before: list[bytes] = []
     for number, exchange in enumerate(exchanges):
         sent, answer = _passed(passage, exchange)
         _expect(answer == exchange.answer, f"answer {number}", "it changes, although nothing is sealed")
-        items = _history(dialect, sent)
-        _expect(items[: len(before)] == before, f"request {number}", "the history before it changes")
-        restarted = _passage(adapter, dialect, Policy(), store)
-        again = _history(dialect, _passed(restarted, exchange)[0])
-        _expect(again == items, f"request {number}", "the history changes when the proxy restarts")
+        leaves = _history(exchange.path, sent)
+        _expect(leaves[: len(before)] == before, f"request {number}", "the history before it changes")
+        restarted = Passage(Book(Rules(), adapter, store))
+        again = _history(exchange.path, _passed(restarted, exchange)[0])
+        _expect(again == leaves, f"request {number}", "the history changes when the proxy restarts")
         _expect(passage.faults + restarted.faults == 0, f"request {number}", "the adapter raises")
-        before = items
+        before = leaves
 
 
 def _passed(passage: Passage, exchange: Exchange) -> tuple[bytes, bytes]:
@@ -158,15 +156,14 @@ def _passed(passage: Passage, exchange: Exchange) -> tuple[bytes, bytes]:
     return sent.body, exchange.answer if editor is None else editor.feed(exchange.answer) + editor.end()
 
 
-def _history(dialect: Dialect, body: bytes) -> list[bytes]:
-    """The items of a request, without a state view."""
-    request = run_to_end(dialect.split(body))
-    items = [] if request is None else [bytes(item) for item in request.items]
-    return items[:-1] if items and dialect.item(items[-1]).text.startswith(OPENING) else items
-
-
-def _passage(adapter: Adapter, dialect: Dialect, policy: Policy, store: EditStore) -> Passage:
-    return Passage(Book(Rules(policy=policy), dialect, adapter, store), dialect, adapter, store)
+def _history(path: str, body: bytes) -> list[bytes]:
+    """The leaves of a request, without a state view."""
+    dialect = next((dialect for dialect in DIALECTS if path.endswith(dialect.paths)), None)
+    request = None if dialect is None else run_to_end(dialect.split(path, body))
+    if dialect is None or request is None:
+        raise AssertionError(f"{path}: no dialect reads this request")
+    leaves = [bytes(leaf) for leaf in request.leaves]
+    return leaves[:-1] if leaves and dialect.leaf(leaves[-1]).text.startswith(OPENING) else leaves
 
 
 def _expect(holds: bool, where: ToolCall | str, otherwise: str) -> None:
