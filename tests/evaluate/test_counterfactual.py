@@ -9,11 +9,11 @@ from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.evaluate.counterfactual import Account, Amount, Counterfactual, Found
 from execledger.evaluate.redundancy import Kind
-from execledger.runs.caching import text_bytes, tokens_in
+from execledger.runs.caching import text_bytes
 from execledger.runs.prices import Price, Prices, shipped
-from execledger.runs.recording import ModelCall, Run
+from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, new_ledger, replay
-from execledger.runs.usage import Tokens
+from execledger.runs.usage import ModelCall, Tokens, tokens_in
 from tests.core.stories import text
 from tests.runs.test_replay import READ, run
 from tests.support.recorder import record
@@ -97,7 +97,10 @@ def test_what_a_suppressed_call_would_have_returned_nobody_knows() -> None:
 
 def test_where_writing_is_charged_new_text_is_written() -> None:
     """Dearer to send, so worth more to spare; and nothing that the model wrote could have been cached."""
-    calls = tuple(ModelCall(1000 * turn, 1000 * (turn - 1), 1000, 5, 0.1) for turn in range(1, 5))
+    calls = tuple(
+        ModelCall(Tokens.of(input=1000 * turn, cached=1000 * (turn - 1), written=1000, output=5), 0.1)
+        for turn in range(1, 5)
+    )
     total = account(replace(run(READ, READ, LIST), model_calls=calls))
     saved = total.classes[Kind.REPEAT].saved.tokens
     assert (saved.uncached, saved.written, saved.written == saved.cached) == (0, saved.written, True)

@@ -17,8 +17,8 @@ from execledger.evaluate.metrics import arm, measure, measured
 from execledger.evaluate.records import RunRow
 from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
 from execledger.runs.prices import Price, Prices
-from execledger.runs.recording import ModelCall, Recorded
-from execledger.runs.usage import Tokens
+from execledger.runs.recording import Recorded
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session
 from execledger.vocabulary.actions import Action, Observation
@@ -44,7 +44,7 @@ def journal_of(folder: Path, policy: Policy, change: list[Event] | None = None) 
 
 def test_a_run_without_ledger_is_base() -> None:
     """All that was proposed ran; re-reads are found by folding it, as nothing was suppressed."""
-    calls = tuple(ModelCall(100 * turn, 80 * turn, None, 7, 0.5) for turn in range(1, 5))
+    calls = tuple(ModelCall(Tokens.of(input=100 * turn, cached=80 * turn, output=7), 0.5) for turn in range(1, 5))
     recorded = replace(run(READ, READ, ("ls", "")), model_calls=calls, instance="a__b-1", ended="Submitted")
     assert measure(recorded, None, PRICES) == RunRow(
         run="run.json",
@@ -77,7 +77,7 @@ def test_without_usage_tokens_are_estimated_and_the_row_says_so() -> None:
 
 def test_what_the_agent_added_up_itself_goes_before_a_sum() -> None:
     """Of dollars, and of tokens where the calls do not tell theirs."""
-    totals = ModelCall(1000, 400, None, 50, 0.75)
+    totals = ModelCall(Tokens.of(input=1000, cached=400, output=50), 0.75)
     row = measure(replace(run(READ), model_calls=(ModelCall(cost=0.5),), totals=totals), None, PRICES)
     assert (row.tokens, row.estimated) == (Tokens(uncached=600, cached=400, output=50), False)
     assert (row.reported_cost, row.cost, row.input_by_call) == (0.75, 640.0, ())
@@ -139,7 +139,7 @@ def test_the_end_of_a_journal_tells_tokens_where_the_calls_do_not(tmp_path: Path
 def test_views_are_charged_with_what_they_keep_out_of_the_cache(tmp_path: Path) -> None:
     """Their own tokens at a dollar each, and 7 of what the model wrote at 90 cents more than if it had been cached."""
     journal = journal_of(tmp_path, Policy())
-    calls = (ModelCall(100, 0, None, 7), ModelCall(200, 100, None, 9))
+    calls = (ModelCall(Tokens.of(input=100, cached=0, output=7)), ModelCall(Tokens.of(input=200, cached=100, output=9)))
     row = measure(replace(run(READ), model_calls=calls), journal, PRICES)
     assert row.view_cost == pytest.approx((row.view_tokens or 0) + 0.9 * 7)
 
@@ -175,7 +175,7 @@ def test_a_journal_is_a_run_of_its_own(tmp_path: Path) -> None:
     unreadable: list[str] = []
     (row,) = measured([str(tmp_path / "journals")], PRICES, unreadable)
     assert (row.arm, row.agent, row.estimated, unreadable) == ("both", "an agent 2", True, [])
-    assert row.tokens is not None and row.tokens.uncached > (row.view_tokens or 0) > 0
+    assert row.tokens is not None and (row.tokens.uncached or 0) > (row.view_tokens or 0) > 0
 
 
 def test_broken_files_among_a_thousand_are_named_and_the_rows_still_come(tmp_path: Path) -> None:

@@ -79,8 +79,8 @@ def test_costs_by_arm(recorded: Path, exported: Path, monkeypatch: pytest.Monkey
     ]
     for answer_ in found:
         own = [row for row in rows if row.arm == answer_["arm"]]
-        inputs = sum(row.tokens.input for row in own if row.tokens is not None)
-        cached = sum(row.tokens.cached for row in own if row.tokens is not None)
+        inputs = sum(row.tokens.input or 0 for row in own if row.tokens is not None)
+        cached = sum(row.tokens.cached or 0 for row in own if row.tokens is not None)
         assert (answer_["model_calls"], answer_["input_tokens"]) == (sum(row.model_calls for row in own), inputs)
         assert answer_["cache_hit_rate"] == round(cached / inputs, 3) > 0
         assert answer_["dollars"] == round(sum(row.cost or 0 for row in own), 2) > 0

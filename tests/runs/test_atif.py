@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Observation, OtherTool, Read
 from tests.runs.samples import encoded
 from tests.runs.samples_agents import TASK, Fields, interchange
@@ -34,7 +35,7 @@ def test_a_run() -> None:
             | {"final_metrics": final}
         ),
     )
-    took = ModelCall(input=9, cached=5, output=2, cost=0.5)
+    took = ModelCall(Tokens.of(input=9, cached=5, output=2), 0.5)
     shown = Observation("a.py", truncated=True)
     assert run == Run(
         name="x/some__repo-1/trajectory.json",
@@ -46,7 +47,7 @@ def test_a_run() -> None:
         turns=2,
         steps=(Recorded(Action("ls"), shown, 0), Recorded(Action("terminate {}", call=OtherTool()), shown, 0)),
         model_calls=(took, took),
-        totals=ModelCall(input=18, cached=10, output=4, cost=1.0),
+        totals=ModelCall(Tokens.of(input=18, cached=10, output=4), 1.0),
         instance="some__repo-1",
         parallel=True,
     )

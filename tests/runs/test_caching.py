@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.runs.caching import PromptCache, Usage, charges_writes, estimate, told, usage
-from execledger.runs.recording import ModelCall, Recorded, Run
-from execledger.runs.usage import Tokens
+from execledger.runs.caching import PromptCache, RunTokens, charges_writes, estimate, usage
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Observation
 
 ECHO, OUTPUT = "e" * 40, "o" * 400
@@ -21,13 +21,15 @@ def run(*calls: ModelCall, steps: int = 3, model: str = "gpt", compactions: tupl
 
 def test_a_told_call_is_split_by_price() -> None:
     """What was neither read from a cache nor written to one is uncached."""
-    assert told(ModelCall(100, 60, 30, 7)) == Tokens(uncached=10, cached=60, written=30, output=7)
-    assert told(ModelCall(cached=60)) is None
+    assert ModelCall(Tokens.of(input=100, cached=60, written=30, output=7)).tokens.counted == Tokens(
+        uncached=10, cached=60, written=30, output=7
+    )
+    assert ModelCall(Tokens.of(cached=60)).tokens.counted is None
 
 
 def test_told_calls_are_not_estimated() -> None:
     """The provider counted each of them."""
-    calls = [ModelCall(100 * n, 10 * n, None, n) for n in range(1, 5)]
+    calls = [ModelCall(Tokens.of(input=100 * n, cached=10 * n, output=n)) for n in range(1, 5)]
     counted = usage(run(*calls))
     assert (counted.estimated, [one.input for one in counted.calls]) == (False, [100, 200, 300, 400])
     assert counted.total == Tokens(uncached=900, cached=100, output=10)
@@ -58,23 +60,23 @@ def test_an_estimate_forgets_with_a_compaction() -> None:
 
 def test_a_missing_call_is_estimated_and_the_row_says_so() -> None:
     """The others stay as they were told."""
-    counted = usage(run(ModelCall(77, 0, None, 5), ModelCall(), steps=1))
+    counted = usage(run(ModelCall(Tokens.of(input=77, cached=0, output=5)), ModelCall(), steps=1))
     calls = (Tokens(uncached=77, output=5), Tokens(cached=60, uncached=100))
-    assert counted == Usage(calls[0] + calls[1], calls, estimated=True)
+    assert counted == RunTokens(calls[0] + calls[1], calls, estimated=True)
 
 
 def test_where_only_the_totals_are_told_they_stand_for_the_calls() -> None:
     """Half of the input was cached in all, so half of whatever was sent again is taken to be."""
-    recorded = replace(run(), totals=ModelCall(1000, 500, None, 70))
-    assert usage(recorded) == Usage(Tokens(uncached=500, cached=500, output=70), (), estimated=False)
+    recorded = replace(run(), totals=ModelCall(Tokens.of(input=1000, cached=500, output=70)))
+    assert usage(recorded) == RunTokens(Tokens(uncached=500, cached=500, output=70), (), estimated=False)
     assert PromptCache(recorded).sent(100, 0) == Tokens(uncached=100 + 100, cached=100)
 
 
 def test_writes_are_charged_as_told_else_by_the_model() -> None:
     """A provider that told its tokens and none written does not charge for writing."""
     assert charges_writes(run(model="anthropic/claude-x"))
-    assert not charges_writes(run(ModelCall(10, 5), model="anthropic/claude-x"))
-    assert charges_writes(run(ModelCall(10, 5, 3)))
+    assert not charges_writes(run(ModelCall(Tokens.of(input=10, cached=5)), model="anthropic/claude-x"))
+    assert charges_writes(run(ModelCall(Tokens.of(input=10, cached=5, written=3))))
     assert not charges_writes(run())
 
 
@@ -103,7 +105,12 @@ def test_text_is_read_until_a_compaction() -> None:
 
 def test_a_cache_that_missed_is_paid_for() -> None:
     """Call 2 read a quarter of what call 1 had sent from the cache: so much of any text in it."""
-    calls = (ModelCall(100, 0), ModelCall(200, 100), ModelCall(300, 50), ModelCall(400, 300))
+    calls = (
+        ModelCall(Tokens.of(input=100, cached=0)),
+        ModelCall(Tokens.of(input=200, cached=100)),
+        ModelCall(Tokens.of(input=300, cached=50)),
+        ModelCall(Tokens.of(input=400, cached=300)),
+    )
     assert PromptCache(run(*calls)).sent(100, 0) == Tokens(uncached=100 + 75, cached=25 + 100)
 
 
@@ -127,12 +134,19 @@ def test_what_the_model_wrote_is_kept_out_of_the_cache() -> None:
 
 def test_the_provider_tells_whether_its_cache_reached_what_the_model_wrote() -> None:
     """Call 1 found 8 tokens more than call 0 had sent, call 2 fewer than call 1 had: so 8 and 0 of 20 are lost."""
-    calls = (ModelCall(100, 0, None, 20), ModelCall(200, 108, None, 20), ModelCall(300, 190, None, 20))
+    calls = (
+        ModelCall(Tokens.of(input=100, cached=0, output=20)),
+        ModelCall(Tokens.of(input=200, cached=108, output=20)),
+        ModelCall(Tokens.of(input=300, cached=190, output=20)),
+    )
     cache = PromptCache(run(*calls, steps=2))
     assert [cache.displaced("", turn) for turn in range(3)] == [8, 0, 0]
 
 
 def test_reasoning_is_not_sent_again() -> None:
     """Of 500 tokens of output at most what the input grew by comes back."""
-    calls = (ModelCall(100, 0, None, 500), ModelCall(130, 128, None, 5))
+    calls = (
+        ModelCall(Tokens.of(input=100, cached=0, output=500)),
+        ModelCall(Tokens.of(input=130, cached=128, output=5)),
+    )
     assert PromptCache(run(*calls, steps=1)).generated("", 0) == 30

@@ -6,7 +6,7 @@ from execledger.agents.formats import read_run
 from execledger.journal import Ended
 from execledger.journal.codec import encode
 from execledger.journal.events import Counts, Started
-from execledger.runs.recording import ModelCall
+from execledger.runs.usage import ModelCall, Tokens
 
 
 def test_the_end_of_a_journal() -> None:
@@ -14,7 +14,7 @@ def test_the_end_of_a_journal() -> None:
     start = Started(software="1", run="some__repo-1", policy={})
     end = Ended(counts=Counts(), reason="Submitted", input_tokens=9, cached_tokens=5, output_tokens=2, cost=0.5)
     run = read_run("one.jsonl", encode(start) + encode(end))
-    took = ModelCall(input=9, cached=5, output=2, cost=0.5)
+    took = ModelCall(Tokens.of(input=9, cached=5, output=2), 0.5)
     assert (run.ended, run.totals, run.instance) == ("Submitted", took, "some__repo-1")
     silent = read_run("one.jsonl", encode(start) + encode(Ended(counts=Counts())))
     assert (silent.ended, silent.totals) == ("", None)

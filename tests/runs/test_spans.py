@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Call, Edit, Observation, Read, Search, Write
 from tests.runs.samples import encoded, spans, tool
@@ -148,4 +149,4 @@ def test_the_task_and_the_tokens_where_they_are_told() -> None:
     """A run may name its task; a model call may say what it took."""
     call = {"type": "llm_call", "usage": {"input_tokens": 9, "output_tokens": 2}}
     run = read_run("r", encoded(spans(call) | {"instance_id": "some__repo-1"}))
-    assert (run.instance, run.model_calls) == ("some__repo-1", (ModelCall(), ModelCall(input=9, output=2)))
+    assert (run.instance, run.model_calls) == ("some__repo-1", (ModelCall(), ModelCall(Tokens.of(input=9, output=2))))

@@ -11,11 +11,11 @@ from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
 from execledger.evaluate.counterfactual import Account
 from execledger.journal.events import Counts, Ended, FaultCaught, StepRecorded
+from execledger.runs.caching import provider_total
 from execledger.runs.prices import shipped
-from execledger.runs.recording import ModelCall
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.tally import Tally
-from execledger.runs.usage import Tokens, provider_total
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.viewer.counting import Count, Origin, run_id
 from execledger.viewer.runs import reading_of
 from execledger.viewer.tallies import tallied
@@ -77,7 +77,16 @@ def test_tokens_are_the_providers_where_it_counted() -> None:
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     assert (line.run_cost, line.prices) == (None, f"{shipped().date}, gpt-5 (assumed)")
     count, run = Count(), read_run("demo", DEMO.read_bytes())
-    count.add_run(replace(run, model_calls=(ModelCall(10, 4, None, 1), ModelCall(20, 5, None, 2)), turns=2))
+    count.add_run(
+        replace(
+            run,
+            model_calls=(
+                ModelCall(Tokens.of(input=10, cached=4, output=1)),
+                ModelCall(Tokens.of(input=20, cached=5, output=2)),
+            ),
+            turns=2,
+        )
+    )
     line = count.line(Origin.of_run(run))
     assert (line.input_tokens, line.cached_tokens, line.output_tokens) == (30, 9, 3)
     assert line.run_cost == shipped().models["gpt-5"].cost(Tokens(uncached=21, cached=9, output=3))
@@ -89,10 +98,10 @@ def test_tokens_are_the_providers_where_it_counted() -> None:
 @pytest.mark.parametrize(
     ("calls", "totals", "told_input"),
     [
-        ((ModelCall(3), ModelCall(4)), ModelCall(9), 7),
-        ((ModelCall(3), ModelCall()), ModelCall(9), 9),
-        ((ModelCall(3),), None, 3),
-        ((), ModelCall(9), 9),
+        ((ModelCall(Tokens.of(input=3)), ModelCall(Tokens.of(input=4))), ModelCall(Tokens.of(input=9)), 7),
+        ((ModelCall(Tokens.of(input=3)), ModelCall()), ModelCall(Tokens.of(input=9)), 9),
+        ((ModelCall(Tokens.of(input=3)),), None, 3),
+        ((), ModelCall(Tokens.of(input=9)), 9),
         ((), None, None),
     ],
 )
@@ -102,7 +111,7 @@ def test_what_a_run_took_is_told_by_calls_or_in_all(
     """The calls if all of them tell, then the totals, then what is told at all."""
     run = replace(read_run("demo", DEMO.read_bytes()), turns=2, model_calls=calls, totals=totals)
     total = provider_total(run)
-    assert (None if total is None else total.input) == told_input
+    assert (None if total is None else total.tokens.input) == told_input
 
 
 def test_a_replay_is_counted_as_everywhere_else() -> None:

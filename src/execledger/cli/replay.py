@@ -25,11 +25,11 @@ from execledger.errors import LedgerError
 from execledger.evaluate.counterfactual import Account, Amount, Counterfactual
 from execledger.journal.folder import open_private
 from execledger.redact import redact
-from execledger.runs.caching import BYTES_PER_TOKEN
 from execledger.runs.find import HINT
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.tally import Tally
+from execledger.runs.usage import BYTES_PER_TOKEN
 
 
 @click.command("replay")
@@ -195,7 +195,8 @@ def costs(found: Counterfactual, date: str) -> Table:
     for head in ("calls", "new", "cached", "dollars", "share"):
         table.add_column(head, justify="right")
     for name, calls, amount in cost_rows(found):
-        tokens = (f"{amount.tokens.uncached + amount.tokens.written:,}", f"{amount.tokens.cached:,}")
+        new = (amount.tokens.uncached or 0) + (amount.tokens.written or 0)
+        tokens = (f"{new:,}", f"{amount.tokens.cached or 0:,}")
         share = amount.dollars / found.own.dollars if found.own.dollars else 0.0
         dollars = (f"{amount.dollars:,.4f}", f"{share:.2%}")
         table.add_row(name, f"{calls:,}" if calls is not None else "", *tokens, *dollars)

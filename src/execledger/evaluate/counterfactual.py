@@ -15,12 +15,12 @@ from msgspec import Struct, field
 
 from execledger.core.ledger import Ledger
 from execledger.evaluate.redundancy import Kind, Redundancies
-from execledger.runs.caching import PromptCache, text_bytes, tokens_in, usage
+from execledger.runs.caching import PromptCache, text_bytes, usage
 from execledger.runs.net import Net
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes
-from execledger.runs.usage import Tokens
+from execledger.runs.usage import Tokens, tokens_in
 
 
 class Amount(Struct):
@@ -39,8 +39,7 @@ class Amount(Struct):
     @property
     def negative(self) -> Amount:
         """The same with the other sign."""
-        tokens = {name: -getattr(self.tokens, name) for name in Tokens.__struct_fields__}
-        return Amount(Tokens(**tokens), 0.0 - self.dollars)
+        return Amount(-self.tokens, 0.0 - self.dollars)
 
 
 class Found(Struct):

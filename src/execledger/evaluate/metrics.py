@@ -20,13 +20,13 @@ from execledger.evaluate.records import RunRow
 from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.account import RunSummary
-from execledger.runs.caching import PromptCache, Usage, text_bytes, tokens_in, usage
+from execledger.runs.caching import PromptCache, RunTokens, text_bytes, usage
 from execledger.runs.find import Source, find_runs
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import as_recorded
-from execledger.runs.usage import Tokens
+from execledger.runs.usage import Tokens, tokens_in
 from execledger.vocabulary.decisions import Reuse
 
 Read = Callable[[str, bytes], Run]
@@ -50,7 +50,7 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: b
         tokens=own.total if own.calls or not own.estimated else None,
         estimated=own.estimated,
         reported_cost=reported_cost(run),
-        input_by_call=tuple(tokens.input for tokens in own.calls),
+        input_by_call=tuple(tokens.input or 0 for tokens in own.calls),
     )
     if journal is not None:
         row = _with_ledger(row, run, journal, prices)
@@ -69,14 +69,13 @@ def reported_cost(run: Run) -> float | None:
     return sum(costs) if costs else None
 
 
-def told_usage(run: Run, journal: JournalRun | None) -> Usage:
+def told_usage(run: Run, journal: JournalRun | None) -> RunTokens:
     """The run's tokens: as it tells itself, else as its journal's end does, else estimated."""
     own, end = usage(run), journal.ended if journal else None
     if not own.estimated or end is None or end.input_tokens is None:
         return own
-    cached = end.cached_tokens or 0
-    total = Tokens(uncached=max(end.input_tokens - cached, 0), cached=cached, output=end.output_tokens or 0)
-    return Usage(total, (), estimated=False)
+    total = Tokens() + Tokens.of(end.input_tokens, end.cached_tokens, output=end.output_tokens)
+    return RunTokens(total, (), estimated=False)
 
 
 def _without_ledger(row: RunRow, run: Run) -> RunRow:

@@ -24,11 +24,11 @@ from execledger.evaluate.redundancy import Redundancies
 from execledger.extras import needing
 from execledger.journal.clean import clean
 from execledger.journal.folder import make_folder
-from execledger.runs.caching import shown_bytes, tokens_in
+from execledger.runs.caching import shown_bytes
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, new_ledger, replay
-from execledger.runs.usage import Tokens
+from execledger.runs.usage import Tokens, tokens_in
 
 if TYPE_CHECKING:
     import duckdb

@@ -19,6 +19,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from execledger.proxy.worker import Work
+from execledger.runs.usage import Tokens
 from execledger.session.adapter import ToolCall
 
 LeafKind: TypeAlias = Literal["call", "result", "model", "user", "context"]
@@ -40,17 +41,6 @@ class Leaf(Struct, frozen=True):
     """The text parts of a result; None if it contains anything else, such as an image."""
     text: str = ""
     """The text of the user or of the context."""
-
-
-class Tokens(Struct, frozen=True):
-    """What the provider says that one answer took."""
-
-    input: int | None = None
-    """Tokens of input, cached ones included."""
-    cached: int | None = None
-    """Those read from a cache."""
-    output: int | None = None
-    """Tokens of output."""
 
 
 class SplitRequest(Protocol):

@@ -12,6 +12,7 @@ import zstandard
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import StreamEditor
 from execledger.proxy.sse import Events, Piece
+from execledger.runs.usage import ModelCall
 from execledger.session.session import Session
 
 
@@ -103,5 +104,4 @@ class ResponseEditor:
         tokens = self._stream.tokens
         if tokens is not None and not self._counted:
             self._counted = True
-            counts = {"input_tokens": tokens.input, "cached_tokens": tokens.cached, "output_tokens": tokens.output}
-            self._session.chronicle.usage.add(counts, None)
+            self._session.chronicle.add_call(ModelCall(tokens))

@@ -13,6 +13,7 @@ from execledger.core.rereads import VERDICTS
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.journal.folder import journal_folder
 from execledger.journal.reader import Trouble
+from execledger.runs.usage import ModelCall
 from execledger.vocabulary.decisions import Reuse
 
 MAX_NAMES = 50
@@ -33,6 +34,10 @@ class RunSummary(Struct):
     """The run's name and the time of its start, which a copy of its journal shares; None without a time."""
     turns: int = 0
     """Model calls that proposed a command."""
+    called: int = 0
+    """While it happens: model calls that were answered."""
+    took: ModelCall = ModelCall()
+    """While it happens: what these calls took, as the provider reports it."""
     end: Ended | None = None
     """How it ended, if that was recorded."""
     journal: str | None = None

@@ -14,8 +14,8 @@ from msgspec.json import Decoder
 
 from execledger.runs.decoding import decode, text_of
 from execledger.runs.instances import instance_of
-from execledger.runs.recording import ModelCall, Recorded, Run
-from execledger.runs.usage import model_call, told
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation
 
 ActionOf: TypeAlias = Callable[[str, str, object], Action]

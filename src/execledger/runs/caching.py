@@ -14,19 +14,16 @@ from itertools import accumulate, chain, zip_longest
 
 from msgspec import Struct
 
-from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import output_bytes
-from execledger.runs.usage import BYTES_PER_TOKEN as BYTES_PER_TOKEN
-from execledger.runs.usage import Tokens
-from execledger.runs.usage import tokens_in as tokens_in
+from execledger.runs.usage import UNKNOWN, ModelCall, Tokens, summed, tokens_in
 
 _CHARGES_WRITES = re.compile("claude|anthropic|sonnet|opus|haiku", re.IGNORECASE)
 """Models whose providers charge for writing to the cache, and keep nothing in it that was not sent."""
-_UNKNOWN = ModelCall()
 
 
-class Usage(Struct, frozen=True):
-    """The tokens of a run's model calls."""
+class RunTokens(Struct, frozen=True):
+    """The tokens of a run, as the provider counted them or as estimated; no count is unknown."""
 
     total: Tokens
     """All calls together."""
@@ -37,29 +34,28 @@ class Usage(Struct, frozen=True):
 
 
 def text_bytes(text: str) -> int:
-    """What a text weighs."""
+    """The size of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def told(call: ModelCall) -> Tokens | None:
-    """The tokens that the provider counted for a call; None if it did not say how many went in."""
-    if call.input is None:
-        return None
-    cached, written = call.cached or 0, call.written or 0
-    return Tokens(
-        uncached=max(call.input - cached - written, 0), cached=cached, written=written, output=call.output or 0
-    )
+def provider_total(run: Run) -> ModelCall | None:
+    """What a run took as the provider counted it: the sum over its calls if every call has a count, else the total that
+    the agent recorded, else the sum over the calls that have one."""
+    every = len(run.model_calls) >= run.turns and all(call.tokens.input is not None for call in run.model_calls)
+    if run.totals is not None and run.totals.tokens.input is not None and not every:
+        return run.totals
+    return summed(run.model_calls) or run.totals
 
 
-def usage(run: Run) -> Usage:
+def usage(run: Run) -> RunTokens:
     """The tokens of the model calls: as told for each, else for all of them, else estimated where they were not."""
-    counted = [told(call) for call in run.model_calls]
+    counted = [call.tokens.counted for call in run.model_calls]
     missing = len(counted) < run.turns or None in counted
-    if missing and run.totals is not None and (total := told(run.totals)) is not None:
-        return Usage(total, (), estimated=False)
+    if missing and run.totals is not None and (total := run.totals.tokens.counted) is not None:
+        return RunTokens(total, (), estimated=False)
     guessed = estimate(run) if missing else ()
     calls = tuple(one or guess or Tokens() for one, guess in zip_longest(counted, guessed))
-    return Usage(sum(calls, Tokens()), calls, estimated=missing)
+    return RunTokens(sum(calls, Tokens()), calls, estimated=missing)
 
 
 def estimate(run: Run) -> Iterator[Tokens]:
@@ -103,9 +99,9 @@ def shown_bytes(recorded: Recorded) -> int:
 
 def charges_writes(run: Run) -> bool:
     """The provider charges for writing to its cache: it told of such tokens, or told nothing and is known for it."""
-    calls = (*run.model_calls, run.totals or _UNKNOWN)
-    if any(call.input is not None for call in calls):
-        return any(call.written for call in calls)
+    calls = [call.tokens for call in (*run.model_calls, run.totals or ModelCall())]
+    if any(tokens.input is not None for tokens in calls):
+        return any(tokens.written for tokens in calls)
     return charges_for_writes(run.model)
 
 
@@ -180,9 +176,9 @@ class PromptCache:
         at = bisect_right(self._run.compactions, index)
         return self._forgets[at] if at < len(self._forgets) else self._run.turns
 
-    def _call(self, turn: int) -> ModelCall:
+    def _call(self, turn: int) -> Tokens:
         calls = self._run.model_calls
-        return calls[turn] if turn < len(calls) else _UNKNOWN
+        return calls[turn].tokens if turn < len(calls) else UNKNOWN
 
     def _shares(self, calls: Sequence[int]) -> list[float]:
         """For each call of a conversation, the share of what was sent before that it read from the cache; summed up."""
@@ -192,7 +188,8 @@ class PromptCache:
     def _share(self, before: int | None, turn: int) -> float:
         cached, sent = self._call(turn).cached, self._call(before).input if before is not None else None
         if cached is None or not sent:
-            cached, sent = (self._run.totals or _UNKNOWN).cached, (self._run.totals or _UNKNOWN).input
+            total = (self._run.totals or ModelCall()).tokens
+            cached, sent = total.cached, total.input
         return 1.0 if cached is None or not sent else min(cached / sent, 1.0)
 
 

@@ -19,7 +19,8 @@ from execledger.core.fingerprint import fingerprint
 from execledger.journal.events import Ended
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.instances import instance_of
-from execledger.runs.recording import Governed, ModelCall, Recorded, Run
+from execledger.runs.recording import Governed, Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Fingerprint, Step
 
@@ -65,7 +66,9 @@ def read_as_run(name: str, data: bytes) -> Run:
 
 def _totals(ended: Ended) -> ModelCall | None:
     """What all calls of the model took together, as far as the end tells."""
-    whole = ModelCall(ended.input_tokens, ended.cached_tokens, None, ended.output_tokens, ended.cost)
+    whole = ModelCall(
+        Tokens.of(input=ended.input_tokens, cached=ended.cached_tokens, output=ended.output_tokens), ended.cost
+    )
     return whole if whole != ModelCall() else None
 
 

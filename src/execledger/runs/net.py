@@ -9,10 +9,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from execledger.journal.events import Ended, Event, Started, StepRecorded, ViewRendered
-from execledger.runs.caching import charges_for_writes, text_bytes, tokens_in
+from execledger.runs.caching import charges_for_writes, text_bytes
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import output_bytes
-from execledger.runs.usage import Tokens
+from execledger.runs.usage import Tokens, tokens_in
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Step
 
@@ -109,9 +109,7 @@ class Balance:
             case Ended():
                 self.turns = max(self.turns, event.model_calls or 0)
                 if event.input_tokens is not None:
-                    cached = event.cached_tokens or 0
-                    uncached = max(event.input_tokens - cached, 0)
-                    self.own = Tokens(uncached=uncached, cached=cached, output=event.output_tokens or 0)
+                    self.own = Tokens.of(event.input_tokens, event.cached_tokens, output=event.output_tokens)
 
     def add_view(self, text: str) -> None:
         """Take in a state view; the next step is the first that the model wrote behind it."""

@@ -47,11 +47,11 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Whose list it stands in."""
 
     def cost(self, tokens: Tokens) -> float:
-        """Dollars: the sum of each kind of tokens times its price."""
+        """Dollars: the sum of each kind of tokens times its price; unknown counts add nothing."""
         cached = self.uncached if self.cached is None else self.cached
         written = self.uncached if self.written is None else self.written
-        total = tokens.uncached * self.uncached + tokens.cached * cached + tokens.written * written
-        return (total + tokens.output * self.output) / MILLION
+        total = (tokens.uncached or 0) * self.uncached + (tokens.cached or 0) * cached
+        return (total + (tokens.written or 0) * written + (tokens.output or 0) * self.output) / MILLION
 
 
 class Prices(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from execledger.core.policy import Policy
+from execledger.runs.usage import ModelCall
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Step
 
@@ -35,21 +36,6 @@ class Recorded(Struct, frozen=True):
     """What Ledger made of it; None where it took no part in the run, or did not record it."""
     inherits: int | None = None
     """The call of another thread that this thread was born with: it was made once, and is only seen here."""
-
-
-class ModelCall(Struct, frozen=True):
-    """What one call of the model took, as the provider said; None where it did not say."""
-
-    input: int | None = None
-    """Tokens of input, cached and written ones included."""
-    cached: int | None = None
-    """Tokens of input that were read from a cache."""
-    written: int | None = None
-    """Tokens of input that were written to a cache at a price of its own."""
-    output: int | None = None
-    """Tokens of output, reasoning included."""
-    cost: float | None = None
-    """Dollars, as the agent recorded them."""
 
 
 class Run(Struct, frozen=True):

@@ -1,7 +1,7 @@
-"""What a call of the model took, from the words that providers and agents have for it.
+"""The tokens of model calls in one shape, and the one parser of what providers and agents report about them.
 
-Most count cached tokens among those of the input. Anthropic's own count leaves them out, and those written to the cache
-too; it is known by its names.
+Most reports count cached tokens among those of the input. Anthropic's own leaves out the tokens that were read from a
+cache or written to one; it is recognised by its field names.
 """
 
 from __future__ import annotations
@@ -11,97 +11,130 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from execledger.runs.recording import ModelCall, Run
-
 BYTES_PER_TOKEN = 4
 """Bytes of text that are taken for one token, wherever the provider did not count."""
-INPUT = ("prompt_tokens", "input_tokens", "inputTokens")
-"""Tokens of input."""
-OUTPUT = ("completion_tokens", "output_tokens", "outputTokens")
-"""Tokens of output."""
+INPUT = ("prompt_tokens", "input_tokens", "inputTokens", "promptTokenCount")
+"""Names for the tokens of input: OpenAI Chat and litellm, OpenAI Responses and Anthropic, camel case, Gemini."""
+OUTPUT = ("completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount")
+"""Names for the tokens of output."""
 READ_APART = ("cache_read_input_tokens", "cacheReadInputTokens")
-"""Tokens read from a cache, where they are counted apart."""
+"""Names for the tokens read from a cache, in reports that do not count them as input."""
 WRITTEN_APART = ("cache_creation_input_tokens", "cacheCreationInputTokens")
-"""Tokens written to a cache, where they are counted apart."""
-CACHED = (*READ_APART, "cached_input_tokens", "cached_tokens", "prompt_cache_hit_tokens", "cache_read_tokens")
-"""Tokens read from a cache."""
+"""Names for the tokens written to a cache, in reports that do not count them as input."""
+CACHED = (
+    *READ_APART,
+    "cached_input_tokens",
+    "cached_tokens",
+    "prompt_cache_hit_tokens",
+    "cache_read_tokens",
+    "cachedContentTokenCount",
+)
+"""Names for the tokens read from a cache."""
 WRITTEN = (*WRITTEN_APART, "cache_write_input_tokens", "cache_creation_tokens", "cache_write_tokens")
-"""Tokens written to a cache."""
+"""Names for the tokens written to a cache."""
 DETAILS = ("prompt_tokens_details", "input_tokens_details")
-"""Where some of this stands by itself."""
+"""Objects within a report that hold some of these counts."""
+GEMINI = "usageMetadata"
+"""The object within an answer of Gemini that holds its counts."""
+GEMINI_THOUGHTS = "thoughtsTokenCount"
+"""Gemini's tokens of reasoning, which it does not count as output."""
 _MOST = 1e15
 
 N = TypeVar("N", int, float)
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """Tokens of one or more model calls, split by what a provider charges for."""
+    """Tokens of one or more model calls, split by what a provider charges for; None where a count is unknown.
 
-    uncached: int = 0
+    The sum of two has each count over those that know it.
+    """
+
+    uncached: int | None = 0
     """Tokens of input that were neither read from a cache nor written to one at a price of its own."""
-    cached: int = 0
+    cached: int | None = 0
     """Tokens of input that were read from a cache."""
-    written: int = 0
+    written: int | None = 0
     """Tokens of input that were written to a cache, where the provider charges for that."""
-    output: int = 0
+    output: int | None = 0
     """Tokens of output, reasoning included."""
 
+    @classmethod
+    def of(
+        cls, input: int | None = None, cached: int | None = None, written: int | None = None, output: int | None = None
+    ) -> Tokens:
+        """The tokens of a report in which ``input`` includes cached and written tokens; what it lacks is unknown."""
+        uncached = None if input is None else max(input - (cached or 0) - (written or 0), 0)
+        return cls(uncached=uncached, cached=cached, written=written, output=output)
+
     @property
-    def input(self) -> int:
-        """All tokens of input."""
-        return self.uncached + self.cached + self.written
+    def input(self) -> int | None:
+        """All tokens of input; None where the provider did not count them."""
+        return None if self.uncached is None else self.uncached + (self.cached or 0) + (self.written or 0)
+
+    @property
+    def counted(self) -> Tokens | None:
+        """The same with 0 for kinds that the provider did not report; None if it did not count the input."""
+        return None if self.uncached is None else Tokens() + self
 
     def __add__(self, other: Tokens) -> Tokens:
-        """Both together."""
+        """The sum of both, kind by kind."""
         return Tokens(
-            uncached=self.uncached + other.uncached,
-            cached=self.cached + other.cached,
-            written=self.written + other.written,
-            output=self.output + other.output,
+            uncached=_sum((self.uncached, other.uncached)),
+            cached=_sum((self.cached, other.cached)),
+            written=_sum((self.written, other.written)),
+            output=_sum((self.output, other.output)),
         )
+
+    def __neg__(self) -> Tokens:
+        """The same with the opposite sign."""
+        counts = {name: getattr(self, name) for name in self.__struct_fields__}
+        return Tokens(**{name: None if count is None else -count for name, count in counts.items()})
+
+
+UNKNOWN = Tokens.of()
+"""Tokens of which no count is known."""
+
+
+class ModelCall(Struct, frozen=True):
+    """What one or more calls of the model took, as reported."""
+
+    tokens: Tokens = UNKNOWN
+    """Tokens, as the provider counted them."""
+    cost: float | None = None
+    """Dollars, as the agent recorded them; None where it did not."""
+
+    def __add__(self, other: ModelCall) -> ModelCall:
+        """Both together, each number over those that know it."""
+        return ModelCall(self.tokens + other.tokens, _sum((self.cost, other.cost)))
+
+
+def tokens_of(usage: object) -> Tokens:
+    """The tokens that a usage object reports: of OpenAI (Chat, Responses), Anthropic, Gemini or litellm.
+
+    What is not an object, or does not hold a count, gives an unknown count.
+    """
+    said = _fields(usage)
+    total, cached, written = _count(said, INPUT), _count(said, CACHED), _count(said, WRITTEN)
+    beside = (cached or 0) + (written or 0)
+    if "prompt_tokens" in said:
+        # Some agents exclude cached tokens even under this name: then the cached ones outnumber it.
+        apart = total is not None and total < beside
+    else:
+        apart = any(key in said for key in (*READ_APART, *WRITTEN_APART))
+    output = _sum((_count(said, OUTPUT), _count(said, (GEMINI_THOUGHTS,))))
+    return Tokens.of(total + beside if total is not None and apart else total, cached, written, output)
 
 
 def model_call(usage: object, cost: object = None) -> ModelCall:
-    """What a provider's ``usage`` says; nothing where it is not an object, or does not say."""
-    said = dict(usage) if isinstance(usage, dict) else {}
-    for key in DETAILS:
-        details = said.get(key)
-        said = {**details, **said} if isinstance(details, dict) else said
-    whole, cached, written = _count(said, INPUT), _count(said, CACHED), _count(said, WRITTEN)
-    beside = (cached or 0) + (written or 0)
-    if "prompt_tokens" in said:
-        # Some count the cached tokens apart even so: then there are more of them than of all.
-        apart = whole is not None and whole < beside
-    else:
-        apart = any(key in said for key in (*READ_APART, *WRITTEN_APART))
-    return ModelCall(
-        input=whole + beside if whole is not None and apart else whole,
-        cached=cached,
-        written=written,
-        output=_count(said, OUTPUT),
-        cost=_number(cost if cost is not None else said.get("cost")),
-    )
+    """What a usage object reports of a call; ``cost`` is what the agent recorded beside it, else its own is taken."""
+    said = usage if isinstance(usage, dict) else {}
+    return ModelCall(tokens_of(usage), _number(cost if cost is not None else said.get("cost")))
 
 
-def summed(calls: list[ModelCall]) -> ModelCall | None:
-    """All calls together, each count over those that tell it; None if there are none."""
-    if not calls:
-        return None
-    return ModelCall(
-        input=_sum(call.input for call in calls),
-        cached=_sum(call.cached for call in calls),
-        written=_sum(call.written for call in calls),
-        output=_sum(call.output for call in calls),
-        cost=_sum(call.cost for call in calls),
-    )
-
-
-def provider_total(run: Run) -> ModelCall | None:
-    """What a run took as the provider counted: call by call if every call tells, else in all, else as far as told."""
-    whole = len(run.model_calls) >= run.turns and all(call.input is not None for call in run.model_calls)
-    if run.totals is not None and run.totals.input is not None and not whole:
-        return run.totals
-    return summed(list(run.model_calls)) or run.totals
+def summed(calls: Iterable[ModelCall]) -> ModelCall | None:
+    """All calls together, each count over those that report it; None if there are none."""
+    known = list(calls)
+    return sum(known[1:], known[0]) if known else None
 
 
 def tokens_in(size: int) -> int:
@@ -110,8 +143,17 @@ def tokens_in(size: int) -> int:
 
 
 def told(calls: list[ModelCall]) -> tuple[ModelCall, ...]:
-    """The calls, if any of them tells anything; otherwise none."""
+    """The calls, if any of them reports anything; otherwise none."""
     return tuple(calls) if any(call != ModelCall() for call in calls) else ()
+
+
+def _fields(usage: object) -> dict[str, object]:
+    """The counts of a usage object, those of its inner objects included."""
+    said = dict(usage) if isinstance(usage, dict) else {}
+    for key in (*DETAILS, GEMINI):
+        inner = said.get(key)
+        said = {**inner, **said} if isinstance(inner, dict) else said
+    return said
 
 
 def _count(said: dict[str, object], names: tuple[str, ...]) -> int | None:

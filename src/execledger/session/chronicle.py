@@ -9,37 +9,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.journal.events import Ended, Event, FaultCaught
 from execledger.journal.writer import Journal, JournalError
 from execledger.redact import redact
 from execledger.runs.account import RunSummary
-
-
-class Usage(Struct):
-    """What the provider says that a run took."""
-
-    model_calls: int = 0
-    """Calls of the model."""
-    input_tokens: int | None = None
-    """Tokens of input, cached ones included."""
-    cached_tokens: int | None = None
-    """Tokens of input that were read from a cache."""
-    output_tokens: int | None = None
-    """Tokens of output."""
-    cost: float | None = None
-    """Dollars."""
-
-    def add(self, tokens: dict[str, int | None], cost: float | None) -> None:
-        """Add one model call; what the provider does not say stays unknown."""
-        self.model_calls += 1
-        for name, count in tokens.items():
-            if count is not None:
-                setattr(self, name, (getattr(self, name) or 0) + count)
-        if cost is not None:
-            self.cost = (self.cost or 0.0) + cost
+from execledger.runs.usage import ModelCall
 
 
 class Chronicle:
@@ -48,7 +24,6 @@ class Chronicle:
     def __init__(self, folder: Path | None, name: str, tell: Callable[[str], None]) -> None:
         """Writes to a new journal in ``folder``, or to none; ``tell`` says what went wrong with it."""
         self.summary = RunSummary()
-        self.usage = Usage()
         self._tell = tell
         self._journal: Journal | None = None
         self._ended = False
@@ -78,6 +53,11 @@ class Chronicle:
             except JournalError as error:
                 self._unwritten(error)
 
+    def add_call(self, call: ModelCall) -> None:
+        """Count one call of the model, with what its provider reports."""
+        self.summary.called += 1
+        self.summary.took += call
+
     def fault(self, where: str, error: BaseException) -> None:
         """Note a fault of ours."""
         self.note(FaultCaught(where=where, error=type(error).__name__, message=redact(str(error))[:500]))
@@ -87,17 +67,17 @@ class Chronicle:
         if self._ended:
             return
         self._ended = True
-        usage = self.usage
+        tokens = self.summary.took.tokens
         try:
             self.note(
                 Ended(
                     reason=reason,
                     counts=self.summary.counts,
-                    model_calls=usage.model_calls,
-                    input_tokens=usage.input_tokens,
-                    cached_tokens=usage.cached_tokens,
-                    output_tokens=usage.output_tokens,
-                    cost=usage.cost,
+                    model_calls=self.summary.called,
+                    input_tokens=tokens.input,
+                    cached_tokens=tokens.cached,
+                    output_tokens=tokens.output,
+                    cost=self.summary.took.cost,
                 )
             )
             if self._journal is not None:

@@ -9,11 +9,12 @@ from msgspec import Struct, field
 from execledger.core.anchor import task_anchor
 from execledger.core.rereads import VERDICTS
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.runs.caching import provider_total
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.net import Balance, Net
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Run
-from execledger.runs.usage import Tokens, provider_total
+from execledger.runs.usage import Tokens
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Step
 
@@ -161,7 +162,8 @@ class Count(Sums, kw_only=True):
     def add_run(self, run: Run) -> None:
         """Count what a recorded run tells besides its steps."""
         if (total := provider_total(run)) is not None:
-            self._add_usage(total.input, total.cached, total.output, total.cost)
+            tokens = total.tokens
+            self._add_usage(tokens.input, tokens.cached, tokens.output, total.cost)
         self.turns, self.ended, self.over = max(self.turns, run.turns), run.ended, True
 
     def _add_usage(self, *told: float | None) -> None:
@@ -198,8 +200,7 @@ class Count(Sums, kw_only=True):
         """What its tokens cost under the table; None where they are not recorded."""
         if self.input_tokens is None:
             return None
-        cached = self.cached_tokens or 0
-        own = Tokens(uncached=max(self.input_tokens - cached, 0), cached=cached, output=self.output_tokens or 0)
+        own = Tokens.of(self.input_tokens, self.cached_tokens, output=self.output_tokens)
         return load_prices().charged(model)[1].cost(own)
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from execledger.agents.formats import read_run
 from execledger.errors import UnreadableRun
-from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, OtherTool, Read, Search, Write
 from tests.runs.samples_agents import PROMPT, TASK, Fields, lines, result, says, uses
 
-TOOK = ModelCall(input=60, cached=50, written=7, output=20)
+TOOK = ModelCall(Tokens.of(input=60, cached=50, written=7, output=20))
 REMINDER = "<system-reminder>\nBe careful.\n</system-reminder>"
 
 
@@ -60,7 +61,7 @@ def test_tokens_of_output_count_when_the_message_has_ended() -> None:
     """A line that was written while the message still came has no count of its output yet."""
     early = says("m1", uuid="early")
     early["message"] |= {"stop_reason": None, "usage": {**early["message"]["usage"], "output_tokens": 1}}
-    assert read(early).model_calls == (ModelCall(input=60, cached=50, written=7),)
+    assert read(early).model_calls == (ModelCall(Tokens.of(input=60, cached=50, written=7)),)
     assert read(early, says("m1")).model_calls == (TOOK,)
 
 
@@ -87,7 +88,7 @@ def test_what_the_client_added_up() -> None:
         "costUSD": 1,
     }
     run = read({"type": "cost-state", "sessionId": "s", "totalCostUSD": 0.5, "modelUsage": {"a": usage, "b": usage}})
-    assert run.totals == ModelCall(input=12, cached=4, written=6, output=8, cost=0.5)
+    assert run.totals == ModelCall(Tokens.of(input=12, cached=4, written=6, output=8), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,7 @@ def test_a_stream() -> None:
     run = read_run("r", lines(start, *calls, end))
     assert (run.format, run.agent, run.ended) == ("claude-code", "claude-code 2.0.1", "success")
     assert [one.action.cwd for one in run.steps] == ["/repo", "/repo", None]
-    assert (len(run.model_calls), run.totals) == (3, ModelCall(input=1, cached=0, output=2, cost=0.25))
+    assert (len(run.model_calls), run.totals) == (3, ModelCall(Tokens.of(input=1, cached=0, output=2), 0.25))
 
 
 def test_a_last_line_that_was_cut_off_is_left_out() -> None:

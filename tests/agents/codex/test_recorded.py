@@ -17,8 +17,9 @@ from execledger.agents.codex.tools import shim_of
 from execledger.agents.formats import read_run
 from execledger.errors import UnreadableRun
 from execledger.runs.find import find_runs
-from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import replay
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Action, Aside, Command, Observation, Patch
 
@@ -139,10 +140,10 @@ def test_what_the_calls_of_the_model_took() -> None:
     told = (counted("token_count", 5, 5), counted("token_count", 5, 5), counted("token_count", 9, 4))
     ending = (wrapped("event_msg", type="token_count", info=None), wrapped("event_msg", type="task_complete"))
     run = read_run("r", lines(*HEAD, *told, *ending))
-    calls = (ModelCall(input=5, cached=1, output=2), ModelCall(input=4, cached=1, output=2))
-    assert (run.model_calls, run.totals, run.ended) == (calls, ModelCall(input=9, output=2), "task_complete")
+    calls = (ModelCall(Tokens.of(input=5, cached=1, output=2)), ModelCall(Tokens.of(input=4, cached=1, output=2)))
+    assert (run.model_calls, run.totals, run.ended) == (calls, ModelCall(Tokens.of(input=9, output=2)), "task_complete")
     newer = read_run("r", lines(*HEAD, *told, counted("token_usage_record", 0, 7)))
-    assert newer.model_calls == (ModelCall(input=7, cached=1, output=2),)
+    assert newer.model_calls == (ModelCall(Tokens.of(input=7, cached=1, output=2)),)
 
 
 def test_older_sessions_are_bare() -> None:

@@ -12,7 +12,8 @@ from execledger.agents.mini.extra import Answer
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy, Preset
 from execledger.core.references import NOT_ANSWERED
-from execledger.runs.recording import Governed, ModelCall, Recorded, Run
+from execledger.runs.recording import Governed, Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
 from tests.runs.samples import DOCKER, HEAD, Message, answer, encoded, reply, said, tagged, trajectory, turn
@@ -78,7 +79,7 @@ def test_what_the_calls_of_the_model_took() -> None:
     whole = trajectory("mini-swe-agent-1.1", [counted, silent, item])
     whole["info"] |= {"exit_status": "Submitted", "model_stats": {"instance_cost": 0.25, "api_calls": 3}}
     run = read_run("some__repo-2.traj.json", encoded(whole))
-    calls = (ModelCall(input=9, output=2, cost=0.1), ModelCall(), ModelCall(input=5, output=1))
+    calls = (ModelCall(Tokens.of(input=9, output=2), 0.1), ModelCall(), ModelCall(Tokens.of(input=5, output=1)))
     assert (run.model_calls, run.totals) == (calls, ModelCall(cost=0.25))
     assert (run.ended, run.instance) == ("Submitted", "some__repo-2")
     assert read_run("r", encoded(whole | {"instance_id": "mine"})).instance == "mine"

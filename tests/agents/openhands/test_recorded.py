@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, OtherTool, Patch, Read, Search, Write
 from tests.runs.samples import encoded
 from tests.runs.samples_agents import (
@@ -25,7 +26,7 @@ from tests.runs.samples_agents import (
 )
 
 VIEW = "Here's the result of running `cat -n` on /repo/a.py:\n"
-TOOK = ModelCall(input=9, output=2)
+TOOK = ModelCall(Tokens.of(input=9, output=2))
 
 
 def read(*events: Fields) -> Run:
@@ -89,7 +90,7 @@ def test_events_of_the_sdk() -> None:
     ]
     run = read_run("r", lines(*rows))
     assert (run.turns, run.task, run.ended, run.model_calls) == (1, TASK, "finished", ())
-    assert run.totals == ModelCall(input=10, output=2, cost=1.0)
+    assert run.totals == ModelCall(Tokens.of(input=10, output=2), 1.0)
     assert [(one.action.call, one.observation, one.turn) for one in run.steps] == [
         (None, Observation("a.py", exit_status=3), 0),
         (Read("/repo/a.py", 2, 3, "\t"), Observation("     2\tx\n     3\ty\n", notice=VIEW), 0),
@@ -250,10 +251,10 @@ def test_a_line_of_the_harness() -> None:
     run = read_run("r", encoded(instance(act(1, "run", command="ls"), metrics=metrics, metadata=metadata)))
     assert (run.instance, run.model, run.task, run.ended) == ("some__repo-1", "the-model", TASK, "")
     assert run.model_calls == (
-        ModelCall(input=10, cached=0, written=8, output=1, cost=0.25),
-        ModelCall(input=20, cached=20, written=0, output=2, cost=0.5),
+        ModelCall(Tokens.of(input=10, cached=0, written=8, output=1), 0.25),
+        ModelCall(Tokens.of(input=20, cached=20, written=0, output=2), 0.5),
     )
-    assert run.totals == ModelCall(input=30, cached=20, output=3, cost=0.75)
+    assert run.totals == ModelCall(Tokens.of(input=30, cached=20, output=3), 0.75)
 
 
 def test_an_instance_that_failed() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import ModelCall, Recorded, Run
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, OtherTool, Read, Search, Write
 from tests.runs.samples import encoded
 from tests.runs.samples_agents import TASK, Fields, entry, traj
@@ -52,7 +53,7 @@ def test_a_run_of_version_1() -> None:
             Recorded(shown, Observation(text, notice=header), 1),
             Recorded(Action("cat b.py", "/src"), Observation("y"), 2),
         ),
-        totals=ModelCall(input=100, output=10, cost=0.5),
+        totals=ModelCall(Tokens.of(input=100, output=10), 0.5),
         instance="some__repo-1",
         ended="submitted",
     )

@@ -11,12 +11,13 @@ import pytest
 from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Book, Rules
-from execledger.proxy.dialect import Dialect, Leaf, Propose, Tokens, marks_of
+from execledger.proxy.dialect import Dialect, Leaf, Propose, marks_of
 from execledger.proxy.dialects import DIALECTS
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
+from execledger.runs.usage import Tokens
 from execledger.session.adapter import ToolCall
 from tests.proxy.talk import TEXT
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from execledger.proxy.dialect import Leaf, Tokens
+from execledger.proxy.dialect import Leaf
 from execledger.proxy.dialects.responses import Responses
 from execledger.proxy.worker import run_to_end
+from execledger.runs.usage import UNKNOWN, Tokens
 from execledger.session.adapter import ToolCall
 
 DIALECT = Responses()
@@ -110,7 +111,7 @@ def test_only_a_call_is_held() -> None:
     text = event("response.output_text.delta", output_index=0, delta="a _call in a text")
     sent = [stream.feed(one) for one in (*CALL_EVENTS[:2], text, *CALL_EVENTS[2:], COMPLETED)]
     assert sent == [b"", b"", text, b"", b"", b"".join(CALL_EVENTS), COMPLETED]
-    assert stream.tokens == Tokens(9, 4, 2)
+    assert stream.tokens == Tokens.of(9, 4, output=2)
     assert stream.end() == b""
 
 
@@ -172,4 +173,4 @@ def test_an_answer_without_usage_is_still_an_answer() -> None:
     """It counts as a model call of which nothing else is known."""
     stream = DIALECT.stream(lambda call_id, call: None)
     stream.feed(event("response.completed", response={"id": "r", "output": []}))
-    assert stream.tokens == Tokens()
+    assert stream.tokens == UNKNOWN

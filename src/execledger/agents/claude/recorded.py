@@ -20,8 +20,8 @@ from execledger.agents.claude.tools import SHELL, action_of, mark_of, observed
 from execledger.agents.formats import Format
 from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
 from execledger.runs.instances import instance_of
-from execledger.runs.recording import ModelCall, Recorded, Run
-from execledger.runs.usage import model_call, summed, told
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, model_call, summed, told
 
 FORMAT = "claude-code"
 """The name of the format."""
@@ -182,7 +182,8 @@ class _Reader:
         key = message.id or line.uuid or str(len(self._calls))
         took = model_call(message.usage, line.cost)
         # Until the message has come to its end, its tokens are not counted.
-        self._calls[key] = took if message.stop_reason is not None else replace(took, output=None)
+        counted = took.tokens if message.stop_reason is not None else replace(took.tokens, output=None)
+        self._calls[key] = replace(took, tokens=counted)
         turn = self._turns.setdefault(key, len(self._turns))
         for part in message.content if isinstance(message.content, list) else ():
             if isinstance(part, dict) and part.get("type") == "tool_use" and isinstance(part.get("id"), str):

@@ -26,7 +26,7 @@ from execledger.evaluate.jobs import Job, Outcome, launcher, settings
 from execledger.evaluate.plan import PLACE
 from execledger.evaluate.study import Result, Study, finished, held, store
 from execledger.runs.prices import load_prices
-from execledger.runs.usage import Tokens
+from execledger.runs.usage import Tokens, tokens_of
 
 EVENTS = "events.ndjson"
 """What Codex reported while it worked."""
@@ -130,13 +130,8 @@ def _events(folder: Path) -> Iterable[dict[str, Any]]:
 
 def _tokens(events: Iterable[dict[str, Any]]) -> Tokens | None:
     """What the turns took; None where Codex does not say."""
-    told = [event["usage"] for event in events if isinstance(event.get("usage"), dict)]
-    total = Tokens()
-    for usage in told:
-        cached = int(usage.get("cached_input_tokens") or 0)
-        uncached = int(usage.get("input_tokens") or 0) - cached
-        total += Tokens(uncached=uncached, cached=cached, output=int(usage.get("output_tokens") or 0))
-    return total if told else None
+    found = [tokens_of(event["usage"]) for event in events if isinstance(event.get("usage"), dict)]
+    return sum(found, Tokens()) if found else None
 
 
 def _keep_sessions(place: Place, folder: Path) -> None:

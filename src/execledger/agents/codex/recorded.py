@@ -15,8 +15,8 @@ from execledger.agents.codex.tools import action_of, cwd_of, observation_of, shi
 from execledger.agents.formats import Format
 from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
 from execledger.runs.instances import instance_of
-from execledger.runs.recording import ModelCall, Recorded, Run
-from execledger.runs.usage import model_call
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, model_call
 from execledger.session.adapter import Resolve, ToolCall
 from execledger.vocabulary.actions import Observation
 

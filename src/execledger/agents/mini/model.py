@@ -345,7 +345,7 @@ class LedgerModel:
 
     def _governed(self, message: Message) -> Message:
         """A copy of the model's message with suppressed actions taken out, and our decisions beside."""
-        self._session.chronicle.usage.add(*usage_of(message))
+        self._session.chronicle.add_call(usage_of(message))
         extra = message.get("extra") or {}
         proposed = extra.get("actions") or []
         if not proposed:

@@ -22,8 +22,8 @@ from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
 from execledger.runs.decoding import decode, fields_of, text_of
 from execledger.runs.instances import instance_of
-from execledger.runs.recording import ModelCall, Recorded, Run
-from execledger.runs.usage import model_call, told
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation
 
 _FENCE = r"(?:[\w`<>/ -]|\\s[*+]|\\n|\n|\(\?:[\w|-]+\))*"

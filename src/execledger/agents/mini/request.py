@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from execledger.agents.mini.messages import Message, append_text
+from execledger.runs.usage import ModelCall, model_call
 
 
 def marked(messages: list[Message], cache: str | None) -> list[Message]:
@@ -48,16 +49,8 @@ def _with_text(message: Message, text: str) -> Message:
     return copy
 
 
-def usage_of(message: Message) -> tuple[dict[str, int | None], float | None]:
-    """What the provider says that a call took: tokens, and dollars."""
+def usage_of(message: Message) -> ModelCall:
+    """What the provider reports of the call that gave a message: tokens, and dollars."""
     extra = message.get("extra") or {}
-    usage = message.get("usage") or (extra.get("response") or {}).get("usage") or {}
-    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
-    tokens = {
-        "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
-        "cached_tokens": details.get("cached_tokens", usage.get("cache_read_input_tokens")),
-        "output_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
-    }
-    known = {name: count if isinstance(count, int) else None for name, count in tokens.items()}
-    cost = extra.get("cost")
-    return known, cost if isinstance(cost, float) else None
+    usage = message.get("usage") or (extra.get("response") or {}).get("usage")
+    return model_call(usage, extra.get("cost"))

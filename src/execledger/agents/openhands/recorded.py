@@ -31,8 +31,8 @@ from execledger.errors import UnreadableRun
 from execledger.runs.decoding import decode, text_of
 from execledger.runs.find import is_instance
 from execledger.runs.instances import instance_of
-from execledger.runs.recording import ModelCall, Recorded, Run, windowed
-from execledger.runs.usage import model_call, summed, told
+from execledger.runs.recording import Recorded, Run, windowed
+from execledger.runs.usage import ModelCall, model_call, summed, told
 
 FORMAT = "openhands"
 """The name of the format."""

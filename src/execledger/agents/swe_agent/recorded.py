@@ -24,9 +24,9 @@ from execledger.agents.formats import Format
 from execledger.runs.decoding import decode, text_of
 from execledger.runs.editor import EditorCall, editor_call, viewed
 from execledger.runs.instances import instance_of
-from execledger.runs.recording import ModelCall, Recorded, Run, windowed
+from execledger.runs.recording import Recorded, Run, windowed
 from execledger.runs.trimmed import trimmed
-from execledger.runs.usage import model_call
+from execledger.runs.usage import ModelCall, model_call
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Read, Search, Write
 

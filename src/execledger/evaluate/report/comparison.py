@@ -54,7 +54,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     """True if it is derived from tokens, which may be estimated."""
 
 
-def _tokens(number: Callable[[Tokens], int]) -> Of:
+def _tokens(number: Callable[[Tokens], int | None]) -> Of:
     return lambda row: None if row.tokens is None else number(row.tokens)
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from execledger.proxy.dialect import Leaf, Propose, Tokens, marks_of
+from execledger.proxy.dialect import Leaf, Propose, marks_of
 from execledger.proxy.json_split import NOT_JSON, object_fields, split_list, text_field, with_field
 from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.limits import MAX_CALL, MAX_HELD
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
+from execledger.runs.usage import Tokens, tokens_of
 from execledger.session.adapter import ToolCall
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -236,14 +237,8 @@ def _parts(value: Raw) -> tuple[str, ...] | None:
 # Streamed answers
 
 
-class _Usage(Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: dict[str, Any] | None = None
-
-
 class _Response(Struct):
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 class _Event(Struct):
@@ -356,10 +351,7 @@ class ResponsesStream:
 
     def _completed(self, event: bytes, read: _Event) -> bytes:
         """The last event, which has the usage and repeats every item."""
-        usage = (read.response.usage if read.response is not None else None) or _Usage()
-        cached = (usage.input_tokens_details or {}).get("cached_tokens")
-        known = cached if isinstance(cached, int) else None
-        self.tokens = Tokens(usage.input_tokens, known, usage.output_tokens)
+        self.tokens = tokens_of(read.response.usage if read.response is not None else None)
         if not self._swapped:
             return event
         data = _DECODE(data_of(event))
