@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from execledger.redact.names import Name, is_name
-from execledger.redact.values import Span, Value, string
+from execledger.redact.values import Name, Span, Value, is_name, string
 
 _LINE = 4_000
 """A longer line is no row."""

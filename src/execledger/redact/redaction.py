@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from execledger.redact import by_assignment, by_command, by_name, by_shape, names
-from execledger.redact.values import REDACTED, Span
+from execledger.redact import by_assignment, by_command, by_name, by_shape
+from execledger.redact.values import NAME_MARKERS, REDACTED, Span
 
 _Finder = Callable[[str, int], Iterable[Span]]
 _WINDOW = 16_384
@@ -43,7 +43,7 @@ def _finders() -> dict[str, list[_Finder]]:
     add(by_command.arguments, by_command.MARKERS)
     add(by_command.fed, by_command.FEEDING)
     add(by_command.here_string, by_command.FED)
-    add(by_assignment.assigned, names.MARKERS)
+    add(by_assignment.assigned, NAME_MARKERS)
     return found
 
 
