@@ -321,3 +321,12 @@ def test_every_form_of_the_table_is_found(program: str, form: str) -> None:
             assert secret not in redact(shown), shown
         shown = command.replace("USER", "user").replace("SECRET", "$PASSWORD")
         assert redact(shown) == shown
+
+
+@pytest.mark.parametrize("options", ["", "--global ", "--add --local "])
+def test_a_token_in_the_configuration_of_git_is_found(options: str) -> None:
+    """The word behind the name is the secret; a command without a value is kept."""
+    secret = "Heron" + "w0rd9xyz"
+    assert redact(f"git config {options}user.token {secret}") == f"git config {options}user.token [redacted]"
+    for kept in (f"git config {options}--get user.token", f"git config {options}user.token && ls -la"):
+        assert redact(kept) == kept

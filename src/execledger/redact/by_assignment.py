@@ -438,7 +438,7 @@ _FINDERS = (_before, _element, _field, _word, _argument, _fallback, _sql, by_col
 
 
 def _takes_word(name: Name) -> bool:
-    """Whether the value is the word behind the name: in a Dockerfile, behind ``set``, in a ``.netrc`` file."""
+    """Whether the word behind the name is its value: in a Dockerfile, ``.netrc``, behind ``set`` or ``git config``."""
     words = name.before[-80:].split()
     if words and not name.before[-1:].isspace():
         # What is right before the name belongs to it.
@@ -451,6 +451,7 @@ def _takes_word(name: Name) -> bool:
         last in ("ENV", "setenv", "SetEnv", "setx")
         or (second == "set" and last.startswith("-"))
         or (second.startswith("config") and last == "set")
+        or [word for word in words if not word.startswith("-")][-2:] == ["git", "config"]
     ):
         return True
     if name.full.lower() != "password" or last.endswith((";", ",")):

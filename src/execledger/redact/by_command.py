@@ -60,6 +60,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "nmcli": ("password SECRET",),
     "pdftk": ("input_pw|user_pw|owner_pw SECRET",),
     "wpa_passphrase": ("* SECRET",),
+    "mc mcli": ("alias set * * * SECRET", "config host add * * * SECRET"),
     "samba-tool": ("user create * SECRET",),
 }
 """How secrets are handed to programs.
