@@ -246,6 +246,19 @@ def test_a_report_as_the_paper_prints_it(execledger: Execledger, done: Study) ->
     assert "Backbone" in execledger("eval", "report", "out", "--layout", "paper").out
 
 
+@pytest.mark.parametrize("verb", ["report", "export"])
+def test_an_output_that_is_a_file_is_refused(execledger: Execledger, done: Study, folder: Path, verb: str) -> None:
+    """Before anything is read; the error says that a folder is expected, and the file is kept."""
+    (folder / "file.md").write_text("mine")
+    called = execledger("eval", verb, "out", "-o", "file.md")
+    assert (called.status, called.out, called.err.partition("\n")[0]) == (
+        2,
+        "",
+        "execledger: file.md: found a file, expected a folder, into which several files are written",
+    )
+    assert (folder / "file.md").read_text() == "mine"
+
+
 def test_a_format_without_a_place_is_refused(execledger: Execledger, done: Study) -> None:
     """Rather than forgotten."""
     called = execledger("eval", "report", "out", "--format", "md")

@@ -325,6 +325,17 @@ def test_unreadable_files_are_named_and_the_others_read(execledger: Execledger, 
     assert named == [f"execledger: not read: {tmp_path / name}" for name in ("broken", "unknown")]
 
 
+def test_a_named_path_that_is_not_read_makes_the_status_1(execledger: Execledger, good: Path, tmp_path: Path) -> None:
+    """Missing or no recorded run: it is named, and the runs at the other paths are replayed."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "foreign.json").write_text("{}")
+    for path, reason in ((tmp_path / "missing", "found nothing there"), (tmp_path / "other" / "foreign.json", "")):
+        called = execledger("replay", good, path, "--json")
+        assert (called.status, json.loads(called.out)["runs"]) == (1, 1)
+        assert called.err.startswith(f"execledger: not read: {path}: {reason}")
+    assert execledger("replay", good, tmp_path / "other").status == 0
+
+
 def test_a_folder_without_a_run_is_an_error(execledger: Execledger, tmp_path: Path) -> None:
     """Nothing was measured, so nothing may look fine."""
     called = execledger("replay", tmp_path)

@@ -210,6 +210,7 @@ def report(
 
     if formats and output is None:
         raise LedgerError("--format says how files are written, expected -o DIR for them", hint="--json prints JSON")
+    _need_folder(output)
     prices = load_prices(Path(price_file) if price_file else None)
     unreadable: list[str] = []
     rows = [row for _, row in collect(dict.fromkeys(paths), prices, unreadable, _reader())]
@@ -242,10 +243,20 @@ def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
     from execledger.evaluate.parquet import export as write_parquet
     from execledger.runs.prices import load_prices
 
+    _need_folder(output)
     prices = load_prices(Path(price_file) if price_file else None)
     done = write_parquet(dict.fromkeys(paths), Path(output), prices, read=_reader())
     _tell_unreadable(done.unreadable)
     click.echo(f"{done.runs:,} runs and {done.calls:,} calls are in {output}")
+
+
+def _need_folder(output: str | None) -> None:
+    """Refuse an output path that is a file, before anything is read."""
+    if output is not None and Path(output).exists() and not Path(output).is_dir():
+        raise LedgerError(
+            f"{output}: found a file, expected a folder, into which several files are written",
+            hint="`eval report --json > FILE` writes the tables into one file",
+        )
 
 
 def _reader() -> Read:

@@ -48,7 +48,10 @@ def command(
     preset: str | None,
     policy_file: str | None,
 ) -> int:
-    """Replay recorded runs (files, folders, archives) and measure every decision."""
+    """Replay recorded runs (files, folders, archives) and measure every decision.
+
+    The exit status is 1 if a PATH does not exist or is a file without a run; the others are replayed all the same.
+    """
     policy = chosen_policy(preset, policy_file)
     prices = load_prices(None if prices_file is None else Path(prices_file))
     if decisions and any(_same_file(path, decisions) for path in paths):
@@ -57,7 +60,7 @@ def command(
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
         faults: list[str] = []
-        presets = _replay_all(paths, policy, prices, tally, faults, out)
+        presets, read = _replay_all(paths, policy, prices, tally, faults, out)
     for reason in tally.unreadable:
         click.echo(f"execledger: not read: {reason}", err=True)
     for trouble in tally.troubled:
@@ -77,7 +80,8 @@ def command(
         console = Console(highlight=False, stderr=to_stderr)
         console.print(summary(tally, presets), costs(tally.counterfactual, prices.date))
         console.print(worth.sentence(would=True), soft_wrap=True)
-    return 1 if strict and (tally.false or tally.faults) else 0
+    unread = any(path not in read and not os.path.isdir(path) for path in paths)
+    return 1 if unread or (strict and (tally.false or tally.faults)) else 0
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -104,18 +108,23 @@ def _replay_all(
     tally: Tally,
     faults: list[str],
     out: BinaryIO | None,
-) -> list[str]:
-    """Replay and count every run, and name its first faults; the presets that they were replayed under."""
+) -> tuple[list[str], set[str]]:
+    """Replay and count every run, and note its first faults in ``faults``.
+
+    Returns the presets that runs were replayed under, and the files and archives that runs were read from.
+    """
     left_out: list[str] = []
     skipped: Counter[str] = Counter()
     encoder = msgspec.json.Encoder()
     presets: set[str] = set()
+    read: set[str] = set()
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("", total=None)
         for run in read_runs(paths, tally.unreadable, left_out, skipped):
             tally.start(run)
+            read.add(run.name.partition("!")[0])
             ledger = new_ledger(run, policy)
             presets.add(ledger.policy.preset.value)
             account = Account(run, ledger)
@@ -135,7 +144,7 @@ def _replay_all(
     if left_out:
         said = f"journals left out, because they tell of runs that are there: {len(left_out):,}"
         click.echo(f"execledger: {said}", err=True)
-    return sorted(presets)
+    return sorted(presets), read
 
 
 def summary(tally: Tally, presets: list[str]) -> Table:
