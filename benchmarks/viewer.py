@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from execledger.viewer.counting import run_id
 from execledger.viewer.server import Settings, Viewer
 from tests.support.chromium import browser
-from tests.support.long_run import BYTES, STEPS, write_long_run
+from tests.support.long_journal import BYTES, STEPS, write_long_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

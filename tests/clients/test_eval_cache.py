@@ -18,10 +18,9 @@ from execledger.evaluate.study import Study
 from execledger.runs.prices import load_prices
 from execledger.runs.usage import Tokens
 from execledger.testing.scripted_model import ModelServer, PrefixCache, prompt_parts
-from tests.support import quick
 from tests.support.agents.codex import CodexHome
 from tests.support.agents.fake_docker import FakeDocker
-from tests.support.agents.mini import FORMATS, installed
+from tests.support.agents.mini import FORMATS, installed, quick_start
 from tests.support.agents.swebench import make_instances, write_dataset
 from tests.support.servers.responses import ResponsesServer, call, say, turns
 
@@ -80,7 +79,7 @@ class Bench:
         model, url = FORMATS["openrouter"], self.server.url
         plan = MINI_PLAN.format(arms=named, seed=seed, docker=self.docker.executable, model=model, url=url)
         (self.home / f"{name}.toml").write_text(plan)
-        ended(["run", f"{name}.toml", "-o", name], self.home, environment(self.home, quick.variables()))
+        ended(["run", f"{name}.toml", "-o", name], self.home, environment(self.home, quick_start()))
         assert self.server.faults == []
         return Study(self.home / name)
 

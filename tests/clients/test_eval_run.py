@@ -25,10 +25,9 @@ from execledger.evaluate.plan import ArmName
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study, Trial
 from execledger.runs.prices import load_prices
-from tests.support import quick
 from tests.support.agents.codex import CodexHome
 from tests.support.agents.fake_docker import FakeDocker
-from tests.support.agents.mini import installed
+from tests.support.agents.mini import installed, quick_start
 from tests.support.agents.swebench import make_instances, write_dataset
 from tests.support.servers.responses import Request, ResponsesServer, call, say, turns
 
@@ -98,7 +97,7 @@ class Bench:
         return subprocess.Popen(
             [*EVAL, *words],
             cwd=self.home,
-            env=environment(self.home, quick.variables()),
+            env=environment(self.home, quick_start()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

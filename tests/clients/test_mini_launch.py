@@ -24,9 +24,8 @@ from execledger.demo.repository import TASK, make_repository
 from execledger.extras import requirement
 from execledger.journal.reader import JournalRun, read_journal, rebuild
 from execledger.testing.scripted_model import ModelServer, Script
-from tests.support import quick
 from tests.support.agents.fake_docker import FakeDocker
-from tests.support.agents.mini import installed, model_options, read_json
+from tests.support.agents.mini import installed, model_options, quick_start, read_json
 from tests.support.agents.swebench import SPLIT, make_instances, write_dataset
 
 pytestmark = [
@@ -186,7 +185,7 @@ def test_a_single_instance_of_the_benchmark_runs_under_ledger(tmp_path: Path) ->
     with ModelServer(SCRIPT) as server:
         words += model_options(server, "openrouter", "swebench.yaml")
         words += config_options([f"environment.executable={made.docker.executable}"])
-        ended = Started([*LAUNCHER, "--", *words], tmp_path, tmp_path, **quick.variables()).end()
+        ended = Started([*LAUNCHER, "--", *words], tmp_path, tmp_path, **quick_start()).end()
     assert (ended.status, server.faults) == (0, []), ended.err
     assert [one.command for one in made.docker.executed("warehouse-2:")] == [READ, "ls tests", *SCRIPT[2], *SCRIPT[3]]
     assert made.ran() == ["2"]
@@ -220,7 +219,7 @@ def test_a_batch_takes_the_runners_own_options(
         earlier = {"ledger__warehouse-1": {"model_name_or_path": "earlier", "model_patch": "earlier"}}
         (made.output / "preds.json").write_text(json.dumps(earlier))
         words = made.batch(scripted(made.home, [READ], [READ], [f"{SUBMIT}; echo repaired"]), "-w", "2", *options)
-        ended = Started([*prefix, *words], tmp_path, made.home, **quick.variables()).end()
+        ended = Started([*prefix, *words], tmp_path, made.home, **quick_start()).end()
         assert ended.status == 0, ended.err
         ends.append((made.ran(), read_json(made.output / "preds.json")))
     assert ends[1] == ends[0]
@@ -284,7 +283,7 @@ def test_an_interrupted_batch_ends_as_without_ledger(tmp_path: Path, bell: Bell)
         gate = Bell(made.home / "gate")
         hold = f"echo > {bell.path}; read line < {gate.path}"
         words = made.batch(scripted(made.home, [hold], [READ], [SUBMIT]), "-w", "1")
-        started = Started([*prefix, *words], tmp_path, made.home, **quick.variables())
+        started = Started([*prefix, *words], tmp_path, made.home, **quick_start())
         bell.wait()
         started.process.send_signal(signal.SIGINT)
         gate.path.write_text("go on\n")

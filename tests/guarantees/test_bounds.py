@@ -24,7 +24,7 @@ from execledger.proxy.history import History
 from execledger.proxy.serve import Proxy, Settings
 from execledger.proxy.sse import Events, Piece
 from tests.proxy.talk import Json, Talk, new_passage, opening
-from tests.support.work import Counted
+from tests.support.measuring import Counted
 
 Figure = Callable[[str], None]
 ROOT = Path(__file__).resolve().parents[2]

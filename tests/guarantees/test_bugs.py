@@ -11,7 +11,7 @@ import pytest
 
 from execledger.proxy.edits import EditStore
 from execledger.vocabulary.actions import Observation
-from tests.guarantees.shop import CAT, FILE, PRESETS, REFERENCE, Shop, codex, mini
+from tests.guarantees.drivers import CAT, FILE, PRESETS, REFERENCE, Shop, codex, mini
 from tests.proxy.talk import message, new_passage
 from tests.support.recorder import run_command
 

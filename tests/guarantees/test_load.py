@@ -23,7 +23,7 @@ from execledger.proxy.limits import MAX_NEW
 from execledger.proxy.passage import Passage
 from tests.journal.runs import start
 from tests.proxy.talk import new_passage, opening
-from tests.support.work import Counted, append_many, resident
+from tests.support.measuring import Counted, append_many, resident
 
 Figure = Callable[[str], None]
 TURN = {"session-id": "s", "thread-id": "t", "user-agent": "codex_exec/1.0"}
@@ -189,7 +189,7 @@ def test_many_writers_of_one_journal_lose_and_tear_nothing(full: bool, figure: F
     journal.append(start())
     journal.close()
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.work"])
+    context.set_forkserver_preload(["tests.support.measuring"])
     writers = [context.Process(target=append_many, args=(journal.path, number, events)) for number in range(16)]
     for writer in writers:
         writer.start()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from tests.guarantees.shop import CAT, FILE, NOT_RUN, PRESETS, REFERENCE, codex, mini
+from tests.guarantees.drivers import CAT, FILE, NOT_RUN, PRESETS, REFERENCE, codex, mini
 from tests.support.guarantees.channels import CHANNELS, PUBLISHED, READERS, Channel
 from tests.support.guarantees.validity import COLUMNS, Cell, Verdict, misread, run_channel, table
 from tests.support.recorder import run_command

@@ -13,7 +13,7 @@ from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Reuse
-from tests.guarantees.shop import CAT, FILE, PRESETS, Shop
+from tests.guarantees.drivers import CAT, FILE, PRESETS, Shop
 from tests.support.guarantees.channels import DISGUISED, STEERED, Channel
 from tests.support.guarantees.validity import Verdict, misread, run_channel
 from tests.support.recorder import run_command

@@ -9,7 +9,7 @@ import pytest
 
 from execledger.vocabulary.actions import Observation, Read
 from execledger.vocabulary.decisions import Reuse
-from tests.guarantees.shop import CAT, FILE, NOT_RUN, PRESETS, RAN, REFERENCE, Shop, codex
+from tests.guarantees.drivers import CAT, FILE, NOT_RUN, PRESETS, RAN, REFERENCE, Shop, codex
 
 # Output is not the file
 

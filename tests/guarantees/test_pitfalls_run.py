@@ -21,7 +21,7 @@ from execledger.core.ledger import Ledger
 from execledger.proxy.edits import EditStore
 from execledger.vocabulary.actions import Edit, Observation, Patch, Read, Write
 from execledger.vocabulary.decisions import Reuse
-from tests.guarantees.shop import CAT, FILE, NOT_RUN, PRESETS, RAN, REFERENCE, Shop, codex, mini
+from tests.guarantees.drivers import CAT, FILE, NOT_RUN, PRESETS, RAN, REFERENCE, Shop, codex, mini
 
 VIEW = "<execution_state>"
 WORK = (

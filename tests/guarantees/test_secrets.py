@@ -27,7 +27,7 @@ from tests.proxy.talk import Talk, message, new_passage, opening
 from tests.proxy.test_sabotage import conversation, sites
 from tests.support.agents.mini import installed, run_mini
 from tests.support.faults.sabotage import Sabotage, sabotaged
-from tests.support.planted import Planted, files_below, planted, remains
+from tests.support.planted_secrets import Planted, files_below, planted, remains
 from tests.support.servers.responses import ResponsesServer, call, turns
 
 pytestmark = pytest.mark.guarantee("no-secrets", "pitfall-18")

@@ -31,7 +31,7 @@ LEFT_OUT = frozenset(
 )
 """Folders with files that are made or fetched, where the tree is no git checkout that tells them apart."""
 PLANTED = {
-    "tests/support/planted.py": frozenset({"Basic Auth Credentials"}),
+    "tests/support/planted_secrets.py": frozenset({"Basic Auth Credentials"}),
     "tests/doctor/test_surroundings.py": frozenset({"Basic Auth Credentials"}),
     "tests/journal/test_clean.py": frozenset({"Private Key"}),
     "tests/redact/harmless.txt": frozenset({"Basic Auth Credentials"}),

@@ -14,7 +14,7 @@ import pytest
 
 from execledger.journal.events import Counts, Ended
 from execledger.viewer.live import Pace
-from tests.support.long_run import write_long_run
+from tests.support.long_journal import write_long_run
 from tests.viewer.stage import DEMO, api, journal_bytes, read_journal, served, shown, told
 
 EVENTS = told([shown(f"cat {name}.py", f"{name}\n" * 9) for name in "abcdef"])

@@ -27,7 +27,7 @@ from execledger.viewer.runs import reading_of
 from execledger.viewer.server import Presence, Settings, Viewer
 from execledger.vocabulary.decisions import Shown
 from tests.journal.runs import plain_step, start
-from tests.support.long_run import write_long_run
+from tests.support.long_journal import write_long_run
 from tests.viewer.stage import DEMO, PATIENCE, Page, api, eventually, journal_bytes, served, shown, told
 
 

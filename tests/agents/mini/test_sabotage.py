@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -137,15 +138,22 @@ class Outcome(NamedTuple):
 class Stage:
     """Where the same script is played again and again."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, journals: Path) -> None:
         make_repository(folder)
         self._folder = folder
+        self._journals = journals
+        self._plays = 0
         self._played: dict[str, Message | Submitted] = {}
         self.plain = self.play(wrapped=False)
 
     def play(self, wrapped: bool = True, **options: Any) -> Outcome:
-        """Both runs, with one model."""
+        """Both runs, with one model.
+
+        Their journals have a folder of their own: what a fault left locked in an earlier one changes no call in this.
+        """
         RUNS.clear()
+        self._plays += 1
+        os.environ["EXECLEDGER_JOURNAL"] = str(self._journals / str(self._plays))
         inner = Marking(outputs=[turn(number, *commands) for number, commands in enumerate(TURNS)])
         environment = Played(self._played, cwd=str(self._folder))
         model = LedgerModel.wrap(inner, **options) if wrapped else inner
@@ -221,13 +229,13 @@ class Stage:
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A stage with journals of its own, where garbage is collected at the end of a run and at no other time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXECLEDGER_JOURNAL", str(tmp_path_factory.mktemp("journals")))
+        patch.setenv("EXECLEDGER_JOURNAL", "")
         # The agent compiles its template for every result anew, which takes half of the time of a run.
         patch.setattr(actions_toolcall, "Template", functools.cache(actions_toolcall.Template))
         gc.collect()
         gc.freeze()
         gc.disable()
-        yield Stage(tmp_path_factory.mktemp("stage"))
+        yield Stage(tmp_path_factory.mktemp("stage"), tmp_path_factory.mktemp("journals"))
         gc.enable()
         gc.unfreeze()
 

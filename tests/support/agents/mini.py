@@ -1,13 +1,14 @@
 """Runs the real mini-swe-agent, as its users start it, against the scripted model server.
 
-Each run is a process of its own with an environment of its own: no key, no network, no file of the user's.
-``config`` adds ``-c`` options behind the harness's own, so they win; ``prefix`` puts a launcher before the command.
+Each run is a process with an environment of its own: no key, no network, no file of the user's. ``config`` adds ``-c``
+options after the harness's own, so they win; ``prefix`` is a launcher.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,9 @@ from execledger.demo.mini import LOOPBACK_MODEL, config_options, console_script,
 from execledger.testing.scripted_model import ModelServer, Request
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.swebench import SPLIT, Instance, write_dataset
+
+STANDINS = Path(__file__).parents[1] / "standins"
+"""A folder for Python's path with modules in place of packages that are slow to import."""
 
 
 class Format(NamedTuple):
@@ -62,6 +66,11 @@ class MiniRun(NamedTuple):
 def installed() -> bool:
     """Whether mini-swe-agent can be run from this Python; it is not imported, since that prints and makes folders."""
     return importlib.util.find_spec("minisweagent") is not None
+
+
+def quick_start() -> dict[str, str]:
+    """The variables with which a process imports the stand-ins, for tests that are about something else."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(STANDINS), os.environ.get("PYTHONPATH"))))}
 
 
 def model_options(server: ModelServer, message_format: str, config_file: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from execledger.journal import read_journal, rebuild
-from tests.support.long_run import long_events, write_long_run
+from tests.support.long_journal import long_events, write_long_run
 
 
 def test_a_long_run_is_a_sound_journal(tmp_path: Path) -> None:

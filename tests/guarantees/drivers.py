@@ -12,7 +12,7 @@ from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Call, Observation
 from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Talk, message, new_passage
-from tests.support.guarantees.shop import populate
+from tests.support.guarantees.validity import populate
 from tests.support.recorder import run_command
 
 FILE = "src/stock.py"

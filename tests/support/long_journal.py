@@ -1,4 +1,4 @@
-"""Writes the journal of a long made-up session: ``python -m tests.support.long_run FILE [STEPS [BYTES]]``.
+"""Writes the journal of a long made-up session: ``python -m tests.support.long_journal FILE [STEPS [BYTES]]``.
 
 The session is seeded: it reads, searches, edits and tests a made-up repository under a real ledger, which decides about
 every step. Outputs are as large as it takes to fill the file.
