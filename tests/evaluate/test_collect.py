@@ -11,7 +11,7 @@ import pytest
 from execledger.core.policy import Policy
 from execledger.evaluate.collect import collect, conditions, unfinished
 from execledger.evaluate.grade import GRADES
-from execledger.evaluate.plan import Agent, ArmName, Cache, Plan
+from execledger.evaluate.plan import ArmName, Cache, Plan
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study
 from execledger.journal.events import policy_fields
@@ -56,7 +56,7 @@ def test_how_arms_ran_beside_each_other_is_told(tmp_path: Path) -> None:
     """Isolated by salts, by keys if the provider follows them, or on one cache, where the order is in the result."""
     plans = {
         "salts": Plan(seed=1),
-        "keys": Plan(seed=2, agent=Agent.CODEX),
+        "keys": Plan(seed=2, agent="codex"),
         "shared": Plan(seed=3, cache=Cache.SHARED),
     }
     for name, plan in plans.items():

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from execledger.agents.evaluation import Instance
 from execledger.errors import LedgerError
-from execledger.evaluate.dataset import Instance, freeze
+from execledger.evaluate.dataset import freeze
 from execledger.evaluate.plan import Plan
 from tests.support.agents.swebench import make_instances, write_dataset
 

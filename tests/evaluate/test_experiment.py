@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
+from execledger.agents.evaluation import Result
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import Bar, Local, Ray, engine_of, rotated
 from execledger.evaluate.plan import EngineName, Plan
-from execledger.evaluate.study import Result
 from execledger.extras import install_command
 
 

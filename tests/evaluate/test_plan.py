@@ -8,7 +8,7 @@ import pytest
 
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
-from execledger.evaluate.plan import Agent, ArmName, EngineName, Plan, difference
+from execledger.evaluate.plan import ArmName, EngineName, Plan, difference
 
 WHOLE = """
 agent = "mini"
@@ -33,7 +33,7 @@ def test_a_plan_is_read_from_toml() -> None:
     """Every key has its place, and tables of settings have dotted names."""
     plan = Plan.from_toml(WHOLE)
     assert plan == Plan(
-        agent=Agent.MINI,
+        agent="mini",
         model="openai/gpt-5-mini",
         reasoning_effort="high",
         settings={"model": {"model_kwargs": {"drop_params": True}}},

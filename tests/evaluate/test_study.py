@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from execledger.agents.evaluation import Result, held
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import remaining_jobs
 from execledger.evaluate.plan import ArmName, Plan
-from execledger.evaluate.study import Result, Study, held
+from execledger.evaluate.study import Study
 from tests.evaluate.trials import leave, trajectory
 
 VERSIONS = {"execledger": "1", "mini-swe-agent": "2"}

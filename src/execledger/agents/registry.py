@@ -98,6 +98,16 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The module that is its ``Adapter`` for the proxy."""
     formats: str = ""
     """The formats of its recorded runs, a tuple of ``Format``."""
+    batch: str = ""
+    """The module that is its ``Runner`` of evaluations."""
+    batch_program: str = ""
+    """The program that its runner starts."""
+    plan_keys: tuple[str, ...] = ()
+    """The keys of an evaluation's plan that mean something to this agent alone."""
+    isolation: Literal["salt", "cache key"] = "cache key"
+    """What keeps its runs apart in a provider's prompt cache: a salt before the prompt, or a cache key of its own."""
+    records: tuple[str, ...] = ()
+    """The files of recorded runs in the folder of a finished task, as patterns."""
     actions: str = ""
     """``action_of(tool, arguments, cwd) -> Action``: the meaning of its calls in the interchange format."""
 
@@ -132,6 +142,11 @@ def agent_of(program: str) -> Agent | None:
     """The agent that a program, given by name or path, belongs to; None if it is no agent's."""
     name = Path(program).name
     return next((one for one in agents() if name in one.programs + one.aliases), None)
+
+
+def evaluated() -> tuple[Agent, ...]:
+    """The agents that can be evaluated."""
+    return tuple(one for one in agents() if one.batch)
 
 
 def proxy_adapter() -> Adapter:

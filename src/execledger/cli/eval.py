@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from execledger.agents.registry import evaluated
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
 from execledger.extras import needing
@@ -33,7 +34,7 @@ def tell(sentence: str) -> None:
 
 
 _OPTIONS = (
-    click.option("--agent", type=click.Choice(["mini", "codex"]), help="The agent."),
+    click.option("--agent", type=click.Choice([one.key for one in evaluated()]), help="The agent."),
     click.option("--model", help="The model, as the agent names it."),
     click.option("--reasoning-effort", help="How long the model thinks, in the provider's word."),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A further setting of the agent."),
@@ -78,8 +79,8 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
     """Carry PLAN.toml out, or what the options say over it; the same command goes on where an earlier one stopped."""
     from execledger.evaluate.dataset import freeze, need_subset
     from execledger.evaluate.experiment import carry_out
+    from execledger.evaluate.jobs import program_of, versions
     from execledger.evaluate.study import Study
-    from execledger.evaluate.versions import program_of, versions
 
     if is_off():
         raise LedgerError("EXECLEDGER is off, expected it not to be: every arm would be the arm base")

@@ -10,15 +10,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from execledger.agents.evaluation import Result
 from execledger.agents.formats import read_run
+from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.grade import Grade, read_grades, resolved
 from execledger.evaluate.journals import Journals
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
-from execledger.evaluate.plan import Agent, ArmName, Plan
+from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.study import PLAN, Recorded, Result, Study, Trial
+from execledger.evaluate.study import PLAN, Recorded, Study, Trial
 from execledger.runs.find import Source, find_runs
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
@@ -144,7 +146,7 @@ def _condition(recorded: Recorded) -> str:
             f"the arms share the provider's prompt cache and ran {order}:"
             " a run finds cached what an earlier one sent, so that tokens and cost depend on the order"
         )
-    if recorded.plan.agent is Agent.MINI:
+    if recorded.plan.record.isolation == "salt":
         salt = "a salt at the start of its prompt"
         return f"each run was isolated from the others in the provider's prompt cache by {salt}; the arms ran {order}"
     return (
@@ -163,7 +165,8 @@ def _of_trial(
 ) -> Iterator[tuple[Run, RunRow]]:
     grades, journals, governed = _grades(trial, unreadable), Journals(), trial.arm is not ArmName.BASE
     for name, result in trial.results().items():
-        files = sorted({*(trial.folder / name).glob("*.traj.json"), *(trial.folder / name).glob("rollout-*.jsonl")})
+        patterns = [pattern for one in evaluated() for pattern in one.records]
+        files = sorted({file for pattern in patterns for file in (trial.folder / name).glob(pattern)})
         if not files:
             unreadable.append(f"{trial.folder / name}: found no recorded run in it")
         for file in files:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
+from execledger.agents.evaluation import Instance
 from execledger.errors import LedgerError
 from execledger.evaluate.plan import Plan
 from execledger.journal.folder import make_folder
@@ -24,28 +24,6 @@ HUB = {
     "verified": "princeton-nlp/SWE-bench_Verified",
 }
 """Where the hub keeps what SWE-bench calls by a short name."""
-
-
-class Instance(Struct, frozen=True, kw_only=True):
-    """One task: the fields of its row that a runner reads; the file keeps all the others."""
-
-    instance_id: str
-    """Its name."""
-    problem_statement: str
-    """The issue."""
-    base_commit: str = ""
-    """The commit that the work begins at."""
-    image_name: str | None = None
-    """Its image, where the row names one."""
-    docker_image: str | None = None
-    """The same, as some datasets call it."""
-
-    @property
-    def image(self) -> str:
-        """The image that holds the repository and whatever its tests need."""
-        # An image's name can't hold two underscores in a row, so the benchmark writes them in another way.
-        usual = self.instance_id.replace("__", "_1776_").lower()
-        return self.image_name or self.docker_image or f"docker.io/swebench/sweb.eval.x86_64.{usual}:latest"
 
 
 def need_subset(plan: Plan) -> None:

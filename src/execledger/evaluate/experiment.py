@@ -21,13 +21,11 @@ from msgspec import Struct, field
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from execledger.agents.codex import batch as codex_batch
-from execledger.agents.codex.place import clear
-from execledger.evaluate import batch, children
-from execledger.evaluate.isolation import Salted, mini_template
-from execledger.evaluate.jobs import Job, Outcome
-from execledger.evaluate.plan import Agent, EngineName, Plan
-from execledger.evaluate.study import Result, Study, held
+from execledger.agents import processes
+from execledger.agents.evaluation import Result, held
+from execledger.evaluate.jobs import Job, Outcome, Salted, runner_of, setup_of, work
+from execledger.evaluate.plan import EngineName, Plan
+from execledger.evaluate.study import Study
 from execledger.extras import needing
 
 _Arm = TypeVar("_Arm")
@@ -78,22 +76,23 @@ class Course(Struct, kw_only=True):
 
 def carry_out(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path, tell: Tell) -> Course:
     """Run whatever is not finished; the caller has the folder to itself."""
+    runner, setup = runner_of(plan), setup_of(plan, program, cwd)
     salvage(study, plan, tell)
+    runner.clear(setup, study.scratch)
     recorded = study.recorded()
     assert recorded is not None and recorded.seed is not None, "the folder was claimed for this plan"
     salted = None
-    if recorded.isolated and plan.agent is Agent.MINI:
-        salted = Salted(study=recorded.salt, template=mini_template(plan, program, cwd))
+    if recorded.isolated and plan.record.isolation == "salt":
+        salted = Salted(study=recorded.salt, template=runner.system_template(setup))
     jobs = remaining_jobs(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
     course = Course(total=len(names) * len(plan.arms) * plan.trials)
-    work = batch.work if plan.agent is Agent.MINI else codex_batch.work
     before = [result for trial in study.trials(plan) for result in trial.results().values()]
     with Bar(course.total, before) as bar, stoppable(course, tell):
         for outcome in engine_of(plan).map(work, course.hand_out(jobs)):
             adopted = outcome.job.place.adopt(outcome.job.work)
             bar.add(adopted)
             course.note(outcome, fruitful=bool(adopted))
-    clear(study.scratch, plan.docker)
+    runner.clear(setup, study.scratch)
     course.done, course.spent = bar.done, bar.spent
     course.ends.update(result.ended for trial in study.trials(plan) for result in trial.results().values())
     return course
@@ -106,7 +105,6 @@ def salvage(study: Study, plan: Plan, tell: Tell) -> None:
             tell(f"{trial.name}, {folder.name}: taking over what an earlier call left")
             with held(folder):
                 trial.adopt(folder)
-    clear(study.scratch, plan.docker)
 
 
 @contextmanager
@@ -115,13 +113,13 @@ def stoppable(course: Course, tell: Tell) -> Iterator[None]:
 
     def heed(number: int, frame: FrameType | None) -> None:
         if course.stopped:
-            children.kill()
+            processes.kill()
             raise KeyboardInterrupt
         course.stopped = "stopped by Ctrl-C"
         tell("stopping: what runs is finished first, and the same command goes on from there; Ctrl-C again ends it now")
-        children.interrupt()
+        processes.interrupt()
 
-    children.stopping.clear()
+    processes.stopping.clear()
     before = signal.signal(signal.SIGINT, heed)
     try:
         yield

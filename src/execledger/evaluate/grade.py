@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from execledger.agents.evaluation import Result, unanswered, write_whole
 from execledger.errors import LedgerError
-from execledger.evaluate.docker import unanswered
 from execledger.evaluate.plan import ArmName, Plan
-from execledger.evaluate.study import PREDICTIONS, Result, Trial, write_whole
+from execledger.evaluate.study import PREDICTIONS, Trial
 from execledger.extras import install_command
 
 GRADES = "resolved.json"

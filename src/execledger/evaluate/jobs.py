@@ -1,27 +1,38 @@
-"""What an engine is given: some tasks of one arm and trial, for one process of the agent."""
+"""Jobs of an evaluation: some tasks of one arm and trial, for one process of the agent's runner."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import re
-from collections.abc import Mapping
+import sys
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
-from execledger.evaluate.isolation import Salted
+from execledger import __version__
+from execledger.agents.evaluation import Batch, Runner, Setup
+from execledger.agents.programs import find_program
+from execledger.errors import LedgerError
+from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.plan import SWITCHES, ArmName, Plan
 from execledger.evaluate.study import Study, Trial
 
-TAIL = 8000
-"""How many bytes of a log are looked at for the reason of a failure."""
-_LONGEST = 400
-"""Characters of it that are reported."""
-_DRAWN = re.compile("[\u2500-\u257f]")
-"""A character of tables, panels and progress bars."""
-_ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Expired)(?::|$)")
-"""The line of a traceback that says what went wrong."""
+DIGITS = 18
+"""Digits of a salt."""
+
+
+class Salted(Struct, frozen=True, kw_only=True):
+    """What the system prompts of the runs of an evaluation begin with."""
+
+    study: str
+    """What was drawn when the evaluation began."""
+    template: str
+    """The agent's system template, as it is configured."""
+
+    def salt(self, arm: str, instance: str, trial: int) -> str:
+        """The salt of one run: a number of ``DIGITS`` digits, different in every run."""
+        named = json.dumps([self.study, arm, instance, trial]).encode()
+        return f"{int(hashlib.sha256(named).hexdigest(), 16) % 10**DIGITS:0{DIGITS}}"
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -34,7 +45,7 @@ class Job(Struct, frozen=True, kw_only=True):
     root: Path
     """The output folder of the evaluation."""
     cwd: Path
-    """Where the evaluation was started: names of files in the plan are meant from there."""
+    """Where the evaluation was started; relative names of files in the plan start there."""
     arm: ArmName
     """The arm."""
     trial: int
@@ -42,11 +53,11 @@ class Job(Struct, frozen=True, kw_only=True):
     instances: tuple[str, ...]
     """The tasks."""
     salted: Salted | None = None
-    """What keeps the prompts of runs apart; None where nothing has to."""
+    """The salts of prompts; None where runs need none."""
 
     @property
     def name(self) -> str:
-        """What it is called within its arm and trial."""
+        """Its name within its arm and trial."""
         return self.instances[0]
 
     @property
@@ -59,9 +70,37 @@ class Job(Struct, frozen=True, kw_only=True):
         """The folder that it works in."""
         return self.place.work(self.name)
 
+    def batch(self) -> Batch:
+        """What the agent's runner is given."""
+        study, plan = Study(self.root), self.plan
+        tasks = {task.instance_id: task for task in read_instances(study.dataset / f"{plan.split}.jsonl")}
+        salted = self.salted
+        salts = {name: salted.salt(self.arm, name, self.trial) for name in self.instances} if salted else {}
+        return Batch(
+            setup=setup_of(plan, self.program, self.cwd),
+            tasks=tuple(tasks[name] for name in self.instances),
+            folder=self.work,
+            log=self.place.log(self.name),
+            scratch=study.scratch,
+            shared=study.root,
+            dataset=study.dataset,
+            split=plan.split,
+            ledger=self._ledger(),
+            template=salted.template if salted else "",
+            salts=salts,
+        )
+
+    def _ledger(self) -> tuple[str, ...]:
+        """The command that starts the agent with Ledger in this arm; empty in the arm base."""
+        switches = SWITCHES[self.arm]
+        if switches is None:
+            return ()
+        run = (sys.executable, "-P", "-m", "execledger", "run")
+        return (*run, "--preset", self.plan.preset, *switches, "--journal", str(self.place.journals))
+
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What is said of a job that has ended; what it finished stands in its folder."""
+    """The outcome of a job; the results of the tasks that it finished are in its folder."""
 
     job: Job
     """The job."""
@@ -69,31 +108,39 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Why some of its tasks are not finished, as far as is known."""
 
 
-def launcher(job: Job, python: str, *options: str) -> list[str]:
-    """What stands before the agent's command in an arm: nothing in the arm base, so that the agent is all there is."""
-    switches = SWITCHES[job.arm]
-    if switches is None:
-        return []
-    journals = ("--journal", str(job.place.journals))
-    return [python, "-P", "-m", "execledger", "run", "--preset", job.plan.preset, *switches, *journals, *options, "--"]
+def work(job: Job) -> Outcome:
+    """Run the tasks of a job that its folder does not hold yet: an earlier worker may have finished some."""
+    return Outcome(job=job, trouble=runner_of(job.plan).work(job.batch()))
 
 
-def last_words(log: Path) -> str:
-    """The reason of a failure in one line: the last error that a log names, else its last line.
-
-    Tables and progress bars are no reasons, and an error may go on over several lines.
-    """
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - TAIL))
-            lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
-    except OSError:
-        return ""
-    said = [line for line in lines if line and not _DRAWN.search(line)]
-    last = max((at for at, line in enumerate(said) if _ERROR.match(line)), default=len(said) - 1)
-    return " ".join(said[last:])[:_LONGEST] if said else ""
+def runner_of(plan: Plan) -> Runner:
+    """The batch runner of the plan's agent."""
+    runner: Runner = plan.record.part("batch")
+    return runner
 
 
-def settings(values: Mapping[str, Any]) -> list[str]:
-    """Settings as both agents take them on the command line, each behind its own ``-c``."""
-    return [word for name, value in values.items() for word in ("-c", f"{name}={json.dumps(value)}")]
+def setup_of(plan: Plan, program: str, cwd: Path) -> Setup:
+    """The part of a plan that is about the agent, for a plan that is carried out from ``cwd``."""
+    return Setup(
+        program=program,
+        cwd=cwd,
+        model=plan.model,
+        reasoning_effort=plan.reasoning_effort,
+        time_limit=plan.time_limit,
+        settings=plan.dotted(),
+        keys={key: getattr(plan, key) for key in plan.record.plan_keys},
+    )
+
+
+def program_of(plan: Plan) -> str:
+    """The program of the plan's agent."""
+    name = plan.record.batch_program
+    program = find_program(plan.program or name, plan.record.how_to_install())
+    if Path(program).name != name:
+        raise LedgerError(f"`program` is {plan.program}, expected a program called {name}")
+    return str(Path(program).absolute())
+
+
+def versions(plan: Plan, cwd: Path) -> dict[str, str]:
+    """The versions that matter to a plan that is carried out from ``cwd``; of the user's files, a digest."""
+    return {"execledger": __version__, **runner_of(plan).versions(setup_of(plan, program_of(plan), cwd))}

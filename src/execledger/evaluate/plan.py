@@ -17,6 +17,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from execledger.agents.evaluation import PLACE
+from execledger.agents.registry import Agent, agent_of, evaluated
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
 
@@ -28,8 +30,6 @@ SWITCHES: dict[str, tuple[str, ...] | None] = {
     "shadow": ("--shadow",),
 }
 """What each arm adds to ``execledger run``; the arm base is the agent without Ledger at all."""
-PLACE = "{problem_statement}"
-"""Where the task stands in a prompt."""
 PROMPT = f"""The working directory is the repository of a project. Below is an issue that was reported for it.
 Repair the project's code so that the issue is resolved, in a way that fits the rest of the code. Leave the existing
 tests and the set-up of the project as they are. You work alone: nobody answers questions. Commit nothing.
@@ -39,15 +39,6 @@ tests and the set-up of the project as they are. You work alone: nobody answers 
 </pr_description>"""
 """What Codex is asked, unless the plan says otherwise."""
 _SECRET = re.compile(r"(?:api_?key|secret|password|authorization|bearer_token)$", re.IGNORECASE)
-
-
-class Agent(StrEnum):
-    """The agents that can be evaluated."""
-
-    MINI = "mini"
-    """mini-swe-agent, by its own batch runner."""
-    CODEX = "codex"
-    """Codex, one ``codex exec`` per task."""
 
 
 class EngineName(StrEnum):
@@ -91,8 +82,8 @@ PAPER = (ArmName.BASE, ArmName.INFORM, ArmName.GOVERN, ArmName.BOTH)
 class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """An evaluation."""
 
-    agent: Agent = Agent.MINI
-    """The agent."""
+    agent: str = "mini"
+    """The agent, by the name of its program."""
     model: str = ""
     """The model, as the agent names it; empty is what its own configuration says."""
     reasoning_effort: str = ""
@@ -183,6 +174,9 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name in ("step_limit", "cost_limit", "time_limit"):
             if (limit := getattr(self, name)) is not None and not 0 < limit < math.inf:
                 yield f"`{name}` is {limit}, expected more than 0 and finite"
+        known = [one.key for one in evaluated()]
+        if self.agent not in known:
+            yield f"`agent` is {self.agent!r}, expected {' or '.join(known)}"
         if not self.arms or len(set(self.arms)) < len(self.arms):
             yield f"`arms` is {list(map(str, self.arms))}, expected each of at least one arm once"
         if self.slice and not re.fullmatch(r"-?\d*(?::-?\d*){1,2}", self.slice):
@@ -203,8 +197,15 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def _meaningless(self) -> tuple[str, ...]:
-        """Keys that are meant for the other agent."""
-        return ONLY_CODEX if self.agent is Agent.MINI else ONLY_MINI
+        """Keys that are meant for other agents."""
+        return tuple(key for one in evaluated() if one.key != self.agent for key in one.plan_keys)
+
+    @property
+    def record(self) -> Agent:
+        """The agent in the registry."""
+        found = agent_of(self.agent)
+        assert found is not None, "a plan that was checked names a registered agent"
+        return found
 
     def matters(self) -> dict[str, Any]:
         """The values that may change a result, as plain data."""
@@ -234,7 +235,3 @@ def _dotted(table: Mapping[str, Any], lead: str) -> Iterator[tuple[str, Any]]:
 _DEFAULT = Plan()
 HOW = ("program", "repos", "docker", "variables", "workers", "threads", "batch", "engine", "address")
 """Keys that say how the work is done, and may change while it is under way."""
-ONLY_MINI = ("config", "step_limit", "cost_limit", "threads")
-"""Keys that mean nothing to Codex."""
-ONLY_CODEX = ("prompt", "direct_tools", "repos", "docker", "variables")
-"""Keys that mean nothing to mini-swe-agent."""

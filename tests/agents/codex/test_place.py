@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.codex.place import clear, opened
+from execledger.agents.evaluation import Instance
 from execledger.demo.repository import make_repository
 from execledger.errors import LedgerError
-from execledger.evaluate.dataset import Instance
-from execledger.evaluate.plan import Agent, Plan
+from execledger.evaluate.jobs import setup_of
+from execledger.evaluate.plan import Plan
 from tests.support.agents.fake_docker import FakeDocker
 
 TASK = Instance(instance_id="ledger__warehouse-1", problem_statement="Repair it.")
@@ -35,7 +36,7 @@ def sh(folder: Path, script: str) -> None:
 def plan(tmp_path: Path) -> Plan:
     """A plan with one prepared repository."""
     make_repository(tmp_path / "repos" / TASK.instance_id)
-    return Plan(agent=Agent.CODEX, repos="repos")
+    return Plan(agent="codex", repos="repos")
 
 
 EDITS = {
@@ -62,7 +63,7 @@ def test_the_repair_is_whatever_was_changed(plan: Plan, tmp_path: Path, script: 
     """Applied to the prepared repository, it gives the files that the agent left; the original stays as it was."""
     original = tmp_path / "repos" / TASK.instance_id
     before = git(original, "status", "--porcelain")
-    with opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path) as place:
+    with opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch") as place:
         tree = place.snapshot()
         sh(place.folder, script)
         patch = place.changes_since(tree)
@@ -80,7 +81,7 @@ def test_what_was_there_uncommitted_is_no_part_of_the_repair(plan: Plan, tmp_pat
     """A prepared repository may have been built in."""
     original = tmp_path / "repos" / TASK.instance_id
     sh(original, "echo built > built.txt; echo more >> README.md")
-    with opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path) as place:
+    with opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch") as place:
         tree = place.snapshot()
         sh(place.folder, "echo a > b.py")
         assert [line for line in place.changes_since(tree).splitlines() if line.startswith("+++")] == ["+++ b/b.py"]
@@ -93,12 +94,12 @@ def test_a_repository_at_another_commit_is_refused(plan: Plan, tmp_path: Path) -
     git(original, "commit", "-q", "--allow-empty", "-m", "prepared")
     for commit in (base, git(original, "rev-parse", "HEAD")):
         task = Instance(instance_id=TASK.instance_id, problem_statement="", base_commit=commit)
-        with opened(plan, "codex", task, tmp_path / "scratch", tmp_path):
+        with opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch"):
             pass
     task = Instance(instance_id=TASK.instance_id, problem_statement="", base_commit="a" * 40)
     with (
         pytest.raises(LedgerError, match="expected it to stand at the commit aaaa"),
-        opened(plan, "codex", task, tmp_path / "scratch", tmp_path),
+        opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch"),
     ):
         pass
 
@@ -108,7 +109,7 @@ def test_a_missing_repository_is_named(plan: Plan, tmp_path: Path) -> None:
     task = Instance(instance_id="other", problem_statement="")
     with (
         pytest.raises(LedgerError, match="repos/other: found no repository there"),
-        opened(plan, "codex", task, tmp_path / "scratch", tmp_path),
+        opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch"),
     ):
         pass
 
@@ -121,8 +122,8 @@ def test_a_container_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     program = tmp_path / "agent"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$CODEX_HOME" "$@" > asked.txt\n')
     program.chmod(0o755)
-    plan = Plan(agent=Agent.CODEX, docker=str(docker.executable))
-    with opened(plan, str(program), TASK, tmp_path / "scratch", tmp_path) as place:
+    plan = Plan(agent="codex", docker=str(docker.executable))
+    with opened(setup_of(plan, str(program), tmp_path), TASK, tmp_path / "scratch") as place:
         tree = place.snapshot()
         subprocess.run([place.program, "exec", "--json", "two words"], check=True)
         patch = place.changes_since(tree)
@@ -138,10 +139,10 @@ def test_an_image_that_cannot_be_had_is_told(tmp_path: Path) -> None:
     broken = tmp_path / "docker"
     broken.write_text("#!/bin/sh\necho 'no such image' >&2\nexit 125\n")
     broken.chmod(0o755)
-    plan = Plan(agent=Agent.CODEX, docker=str(broken))
+    plan = Plan(agent="codex", docker=str(broken))
     with (
         pytest.raises(LedgerError, match="no container could be started: no such image"),
-        opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path),
+        opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch"),
     ):
         pass
 
@@ -150,10 +151,10 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     """Copies and containers alike."""
     docker = FakeDocker.install(tmp_path / "docker")
     make_repository(docker.image / "testbed")
-    plan = Plan(agent=Agent.CODEX, docker=str(docker.executable))
-    left = opened(plan, "codex", TASK, tmp_path / "scratch", tmp_path)
+    plan = Plan(agent="codex", docker=str(docker.executable))
+    left = opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch")
     left.__enter__()
     (container,) = docker.containers.iterdir()
     assert not (container / "stopped").exists()
-    clear(tmp_path / "scratch", plan.docker)
+    clear(setup_of(plan, "codex", tmp_path), tmp_path / "scratch")
     assert ((container / "stopped").exists(), (tmp_path / "scratch").exists()) == (True, False)

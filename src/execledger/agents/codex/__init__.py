@@ -20,5 +20,9 @@ AGENT = Agent(
     launcher=".launch:start",
     adapter=".tools",
     formats=".recorded:FORMATS",
+    batch=".batch",
+    batch_program="codex",
+    plan_keys=("prompt", "direct_tools", "repos", "docker", "variables"),
+    records=("rollout-*.jsonl",),
 )
 """Codex in the registry."""

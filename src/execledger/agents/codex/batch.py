@@ -6,10 +6,10 @@ recorded session are kept beside it. The arms differ in what stands before the c
 
 from __future__ import annotations
 
+import platform
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,16 +17,15 @@ from typing import Any
 
 import msgspec
 
+from execledger.agents import processes
 from execledger.agents.codex.catalog import direct_tools
-from execledger.agents.codex.place import Place, codex_home, opened
+from execledger.agents.codex.place import Place, clear, codex_home, opened
+from execledger.agents.evaluation import PLACE, Batch, Instance, Result, Setup, answer_of, held, settings, store, stored
 from execledger.errors import LedgerError
-from execledger.evaluate import children
-from execledger.evaluate.dataset import Instance, read_instances
-from execledger.evaluate.jobs import Job, Outcome, launcher, settings
-from execledger.evaluate.plan import PLACE
-from execledger.evaluate.study import Result, Study, finished, held, store
 from execledger.runs.prices import load_prices
 from execledger.runs.usage import Tokens, tokens_of
+
+__all__ = ["clear", "finished", "system_template", "versions", "work"]
 
 EVENTS = "events.ndjson"
 """What Codex reported while it worked."""
@@ -36,61 +35,74 @@ TIMED_OUT = "timed out"
 """How a run ended that took too long."""
 
 
-def work(job: Job) -> Outcome:
-    """Run the tasks of a job that its folder does not hold yet, one after the other."""
-    study, log = Study(job.root), job.place.log(job.name)
-    tasks = {task.instance_id: task for task in read_instances(study.dataset / f"{job.plan.split}.jsonl")}
+def work(batch: Batch) -> str:
+    """Run the tasks that the batch's folder does not hold yet, one after the other; why one is not finished."""
     trouble = ""
-    with held(job.work) as lock:
-        for name in job.instances:
-            if children.stopping.is_set():
+    with held(batch.folder) as lock:
+        for task in batch.tasks:
+            if processes.stopping.is_set():
                 break
-            if finished(job.work / name) is None:
+            if stored(batch.folder / task.instance_id) is None:
                 try:
-                    run(job, tasks[name], lock, log)
+                    run(batch, task, lock)
                 except (LedgerError, OSError) as error:
-                    trouble = f"{name}: {error}"
-    return Outcome(job=job, trouble=trouble)
+                    trouble = f"{task.instance_id}: {error}"
+    return trouble
 
 
-def run(job: Job, task: Instance, lock: int, log: Path) -> None:
-    """Run one task; its folder says that it is finished when all is kept."""
-    study, folder = Study(job.root), job.work / task.instance_id
+def run(batch: Batch, task: Instance, lock: int) -> None:
+    """Run one task, and store its result when everything else is kept."""
+    setup, folder = batch.setup, batch.folder / task.instance_id
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    needed = [catalog(study, job.program)] if job.plan.direct_tools else []
-    with opened(job.plan, job.program, task, study.scratch, job.cwd, needed) as place:
+    needed = [catalog(batch.shared, setup.program)] if setup.keys["direct_tools"] else []
+    with opened(setup, task, batch.scratch, needed) as place:
         before = place.snapshot()
-        ended = _ended(_exec(job, task, place, lock, log), folder, log)
+        ended = _ended(_exec(batch, task, place, lock), folder, batch.log)
         patch = place.changes_since(before)
         _keep_sessions(place, folder)
-    model = job.plan.model or "codex"
+    model = setup.model or "codex"
     cost = load_prices().cost(_tokens(_events(folder)), model)
     result = Result(instance_id=task.instance_id, model_name_or_path=model, model_patch=patch, ended=ended, cost=cost)
     store(folder, result)
 
 
-def command(job: Job, task: Instance, place: Place) -> list[str]:
+def command(batch: Batch, task: Instance, place: Place) -> list[str]:
     """The command line for a task."""
-    plan = job.plan
+    setup = batch.setup
     own: dict[str, Any] = {} if place.sealed else {"sandbox_mode": "workspace-write"}
-    if plan.model:
-        own["model"] = plan.model
-    if plan.reasoning_effort:
-        own["model_reasoning_effort"] = plan.reasoning_effort
-    if plan.direct_tools:
-        own["model_catalog_json"] = str(catalog(Study(job.root), job.program))
+    if setup.model:
+        own["model"] = setup.model
+    if setup.reasoning_effort:
+        own["model_reasoning_effort"] = setup.reasoning_effort
+    if setup.keys["direct_tools"]:
+        own["model_catalog_json"] = str(catalog(batch.shared, setup.program))
     return [
-        *launcher(job, sys.executable, *(("--sealed",) if place.sealed else ())),
+        *batch.around(*(("--sealed",) if place.sealed else ())),
         *(place.program, "exec", "--json", *((UNGUARDED,) if place.sealed else ())),
-        *settings({**own, **plan.dotted()}),
-        *("--", plan.prompt.replace(PLACE, task.problem_statement)),
+        *settings({**own, **setup.settings}),
+        *("--", setup.keys["prompt"].replace(PLACE, task.problem_statement)),
     ]
 
 
-def catalog(study: Study, program: str) -> Path:
+def finished(folder: Path) -> Result | None:
+    """Codex leaves no result of its own."""
+    return None
+
+
+def versions(setup: Setup) -> dict[str, str]:
+    """The version of Codex, and that of our Python, which runs it."""
+    return {"codex": answer_of([setup.program, "--version"]), "python": platform.python_version()}
+
+
+def system_template(setup: Setup) -> str:
+    """Codex gets no salt: every session has a cache key of its own."""
+    raise NotImplementedError
+
+
+def catalog(shared: Path, program: str) -> Path:
     """The catalog of models that every arm gets, made once."""
-    folder = study.root / ".catalog"
+    folder = shared / ".catalog"
     if not (folder / "models.json").exists():
         folder.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as beside:
@@ -98,12 +110,12 @@ def catalog(study: Study, program: str) -> Path:
     return folder / "models.json"
 
 
-def _exec(job: Job, task: Instance, place: Place, lock: int, log: Path) -> int | None:
+def _exec(batch: Batch, task: Instance, place: Place, lock: int) -> int | None:
     """Run Codex; its exit status, None if it took too long."""
-    words, limit = command(job, task, place), job.plan.time_limit
-    with (job.work / task.instance_id / EVENTS).open("wb") as events, log.open("ab") as errors:
+    words, limit = command(batch, task, place), batch.setup.time_limit
+    with (batch.folder / task.instance_id / EVENTS).open("wb") as events, batch.log.open("ab") as errors:
         try:
-            return children.run(words, cwd=place.folder, hold=lock, output=events, errors=errors, timeout=limit)
+            return processes.run(words, cwd=place.folder, hold=lock, output=events, errors=errors, timeout=limit)
         except subprocess.TimeoutExpired:
             return None
 

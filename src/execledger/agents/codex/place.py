@@ -15,10 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from execledger.agents.evaluation import Instance, Setup, complaint
 from execledger.errors import LedgerError
-from execledger.evaluate.dataset import Instance
-from execledger.evaluate.docker import complaint
-from execledger.evaluate.plan import Plan
 
 INSIDE = "/testbed"
 """Where the images of SWE-bench keep the repository."""
@@ -85,20 +83,18 @@ class Place(NamedTuple):
 
 
 @contextmanager
-def opened(
-    plan: Plan, program: str, instance: Instance, scratch: Path, cwd: Path, needed: Sequence[Path] = ()
-) -> Iterator[Place]:
-    """A place for one run of a task, gone when the run is over; names in it say nothing of the arm.
+def opened(setup: Setup, instance: Instance, scratch: Path, needed: Sequence[Path] = ()) -> Iterator[Place]:
+    """A place for one run of a task, removed when the run is over; names in it say nothing of the arm.
 
     A container is also given the files that are ``needed``.
     """
     own = scratch / uuid.uuid4().hex[:12]
     own.mkdir(parents=True)
     try:
-        if plan.repos:
-            yield _copied(cwd / plan.repos, instance, own, program)
+        if setup.keys["repos"]:
+            yield _copied(setup.cwd / setup.keys["repos"], instance, own, setup.program)
         else:
-            with _contained(plan, program, instance, own, needed) as place:
+            with _contained(setup, instance, own, needed) as place:
                 yield place
     finally:
         shutil.rmtree(own, ignore_errors=True)
@@ -120,21 +116,22 @@ def _copied(repos: Path, instance: Instance, own: Path, program: str) -> Place:
 
 
 @contextmanager
-def _contained(plan: Plan, program: str, instance: Instance, own: Path, needed: Sequence[Path]) -> Iterator[Place]:
+def _contained(setup: Setup, instance: Instance, own: Path, needed: Sequence[Path]) -> Iterator[Place]:
     """A container of the task's image, with this machine's Codex and its settings in it, at the same paths as here."""
     home, name, shim = codex_home(), _name(own), own / SHIM
-    given = [word for variable in plan.variables if variable in os.environ for word in ("-e", variable)]
-    inside = [plan.docker, "exec", "-i", "-w", INSIDE, *given, name, "env", f"CODEX_HOME={home}", f"BASH_ENV={PROFILE}"]
+    docker, program = setup.keys["docker"], setup.program
+    given = [word for variable in setup.keys["variables"] if variable in os.environ for word in ("-e", variable)]
+    inside = [docker, "exec", "-i", "-w", INSIDE, *given, name, "env", f"CODEX_HOME={home}", f"BASH_ENV={PROFILE}"]
     shim.write_text(f'#!/bin/sh\nexec {shlex.join([*inside, program])} "$@"\n')
     shim.chmod(0o755)
     mounts = [f"--volume={home}:{home}", *(f"--volume={path}:{path}:ro" for path in (Path(program), *needed))]
     try:
         # The model, or Ledger before it, may listen on this machine alone, so the container shares its network.
-        start = [plan.docker, "run", "-d", "--rm", f"--name={name}", "--network=host", *mounts, "-w", INSIDE]
+        start = [docker, "run", "-d", "--rm", f"--name={name}", "--network=host", *mounts, "-w", INSIDE]
         _start([*start, instance.image, "sleep", str(LIFETIME)], instance.image)
-        yield Place(own, str(shim), (plan.docker, "exec", "-w", INSIDE, name), None, sealed=True)
+        yield Place(own, str(shim), (docker, "exec", "-w", INSIDE, name), None, sealed=True)
     finally:
-        _remove(plan.docker, own)
+        _remove(docker, own)
 
 
 def _start(command: Sequence[str], image: str) -> None:
@@ -147,11 +144,11 @@ def _start(command: Sequence[str], image: str) -> None:
         raise LedgerError(f"{image}: no container could be started: {complaint(done.stderr)}", hint=_NO_DOCKER)
 
 
-def clear(scratch: Path, docker: str) -> None:
-    """Remove the places that a killed process left; nobody may be at work in them."""
+def clear(setup: Setup, scratch: Path) -> None:
+    """Remove the places that a killed process left; no other process works in them."""
     for own in scratch.iterdir() if scratch.is_dir() else ():
         if (own / SHIM).exists():
-            _remove(docker, own)
+            _remove(setup.keys["docker"], own)
     shutil.rmtree(scratch, ignore_errors=True)
 
 

@@ -25,5 +25,10 @@ AGENT = Agent(
     launcher=".launch:start",
     problems=".launch:problems",
     formats=".recorded:FORMATS",
+    batch=".batch",
+    batch_program="mini-extra",
+    plan_keys=("config", "step_limit", "cost_limit", "threads"),
+    isolation="salt",
+    records=("*.traj.json",),
 )
 """mini-swe-agent in the registry."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.evaluate.docker import complaint
+from execledger.agents.evaluation import complaint
 
 OFF = "docker: Cannot connect to the Docker daemon at unix:///d.sock. Is the docker daemon running?"
 

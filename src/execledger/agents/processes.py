@@ -1,4 +1,4 @@
-"""The agent's processes: each on a leash and in a session of its own, so that all of them can be told to stop."""
+"""Processes of agents: each in a session of its own, killed when we die, and all of them stopped by one call."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from execledger.evaluate import leash
-
 stopping = threading.Event()
-"""Nothing more is to be begun."""
+"""Set when no further process is to be started."""
+TIED = """
+import ctypes, os, signal, sys
+parent, *command = sys.argv[1:]
+if sys.platform.startswith("linux"):
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != int(parent):
+        sys.exit(1)
+os.execvp(command[0], command)
+"""
+"""A program that becomes another one, which is killed when the process with the given id dies, by whatever cause.
+
+Only Linux has the means; elsewhere the other program is started as it is. The parent may have died before."""
 _running: dict[subprocess.Popen[bytes], bool] = {}
 # Guards the table above: jobs run on threads, and signals arrive on the main one.
 _lock = threading.RLock()
@@ -37,9 +47,9 @@ def run(
     It keeps the descriptor ``hold`` open while it lives. ``heeds_interrupts``: told to stop, it finishes what it has
     begun. ``TimeoutExpired`` is raised when it was ended after ``timeout`` seconds.
     """
-    leashed = [sys.executable, "-I", "-S", str(leash.__file__), str(os.getpid()), *command]
+    tied = [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid()), *command]
     process = subprocess.Popen(
-        leashed,
+        tied,
         cwd=cwd,
         env=None if variables is None else {**os.environ, **variables},
         stdin=subprocess.DEVNULL,

@@ -1,0 +1,238 @@
+"""The port of evaluations: what an evaluation gives to the batch runner of an agent, and what it gets back.
+
+A runner is a module with the functions of ``Runner``; ``agents/mini/batch.py`` is one. It works in a folder of its own,
+in which every task has a folder by its name. What a finished task left is stored there as a ``Result``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from execledger.errors import LedgerError
+
+_Kind = TypeVar("_Kind")
+
+PLACE = "{problem_statement}"
+"""Stands for the task in a prompt."""
+STORED = ".result.json"
+"""The file in a task's folder that holds its result."""
+TAIL = 8000
+"""Bytes at the end of a log that are searched for the reason of a failure."""
+_LONGEST = 400
+"""Characters of a reason that are reported."""
+_DRAWN = re.compile("[\u2500-\u257f]")
+"""A character of tables, panels and progress bars."""
+_ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Expired)(?::|$)")
+"""The line of a traceback that names the error."""
+
+
+class Instance(Struct, frozen=True, kw_only=True):
+    """One task: the fields of its row that a runner reads; the dataset's file keeps all the others."""
+
+    instance_id: str
+    """Its name."""
+    problem_statement: str
+    """The issue."""
+    base_commit: str = ""
+    """The commit that the work begins at."""
+    image_name: str | None = None
+    """Its image, where the row names one."""
+    docker_image: str | None = None
+    """The same, as some datasets call it."""
+
+    @property
+    def image(self) -> str:
+        """The image that holds the repository and whatever its tests need."""
+        # An image's name can't hold two underscores in a row, so the benchmark writes them in another way.
+        usual = self.instance_id.replace("__", "_1776_").lower()
+        return self.image_name or self.docker_image or f"docker.io/swebench/sweb.eval.x86_64.{usual}:latest"
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """A finished task."""
+
+    instance_id: str
+    """The task."""
+    model_name_or_path: str
+    """The model, as predictions name it."""
+    model_patch: str
+    """The repair; empty if there is none."""
+    ended: str
+    """How the run ended, in the agent's own word."""
+    cost: float | None = None
+    """Dollars, as the agent or the price table has them; None if neither does."""
+
+    @property
+    def mark(self) -> str:
+        """A short digest of the repair: a grade is valid for this repair, not for another one of the same task."""
+        return hashlib.sha256(self.model_patch.encode()).hexdigest()[:16]
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """The part of a plan that is about the agent."""
+
+    program: str
+    """The agent's program."""
+    cwd: Path
+    """Where the evaluation was started; relative names of files in the plan start there."""
+    model: str = ""
+    """The model, as the agent names it; "" is the one of the agent's own configuration."""
+    reasoning_effort: str = ""
+    """How long the model thinks, in the provider's word; "" leaves it to the provider."""
+    time_limit: int | None = None
+    """Seconds per task; None is the agent's own limit."""
+    settings: Mapping[str, Any] = {}
+    """Further settings of the agent, by their dotted names."""
+    keys: Mapping[str, Any] = {}
+    """The values of the plan's keys that belong to this agent."""
+
+
+class Batch(Struct, frozen=True, kw_only=True):
+    """Tasks for one process of an agent's runner."""
+
+    setup: Setup
+    """The agent and its settings."""
+    tasks: tuple[Instance, ...]
+    """The tasks."""
+    folder: Path
+    """The folder to work in."""
+    log: Path
+    """The file for what the agent's program prints."""
+    scratch: Path
+    """A folder for what lives as long as one run of a task; its name does not tell the arm, since agents see it."""
+    shared: Path
+    """The folder of the evaluation, for what all its runs share."""
+    dataset: Path
+    """The folder of the frozen dataset."""
+    split: str
+    """The split of the dataset."""
+    ledger: tuple[str, ...] = ()
+    """The command that starts an agent with Ledger, with the switches of the arm; empty in the arm base."""
+    template: str = ""
+    """The agent's system template, for the salts."""
+    salts: Mapping[str, str] = {}
+    """What the system prompt of each task begins with, by its name; empty where prompts have no salts."""
+
+    def around(self, *options: str) -> list[str]:
+        """The words before the agent's own command: Ledger with these further options, or nothing in the arm base."""
+        return [*self.ledger, *options, "--"] if self.ledger else []
+
+
+class Runner(Protocol):
+    """Runs an agent over tasks."""
+
+    def work(self, batch: Batch) -> str:
+        """Run the tasks that the batch's folder does not hold yet; why some are not finished, "" if all are."""
+        ...
+
+    def finished(self, folder: Path) -> Result | None:
+        """The result of a task whose folder has no stored result, from the agent's own files; None if there is none."""
+        ...
+
+    def versions(self, setup: Setup) -> dict[str, str]:
+        """The versions of everything that may change a result, by name; of the user's own files, a digest."""
+        ...
+
+    def system_template(self, setup: Setup) -> str:
+        """The agent's system template under these settings; asked of agents whose prompts begin with a salt."""
+        ...
+
+    def clear(self, setup: Setup, scratch: Path) -> None:
+        """Remove what killed processes left; no other process works there."""
+        ...
+
+
+def stored(folder: Path) -> Result | None:
+    """The stored result of a task; None if there is none, or it is torn."""
+    return decoded(folder / STORED, Result)
+
+
+def store(folder: Path, result: Result) -> None:
+    """Store a task's result: from then on the task is finished."""
+    write_whole(folder / STORED, msgspec.json.encode(result))
+
+
+def decoded(path: Path, kind: type[_Kind]) -> _Kind | None:
+    """The content of a JSON file; None if it can't be read or is of another shape."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that a reader, at any moment, finds the old content or the new one."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_bytes(data)
+    os.replace(beside, path)
+
+
+@contextmanager
+def held(work: Path) -> Iterator[int]:
+    """Lock a folder, waiting for the process that holds it; yields the lock's descriptor.
+
+    The agent's process is given that descriptor, so that the lock lasts as long as it does, even if we are killed.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    with (work / "lock").open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        file.write(f"{os.getpid()} {socket.gethostname()}\n")
+        file.flush()
+        yield file.fileno()
+
+
+def settings(values: Mapping[str, Any]) -> list[str]:
+    """Settings as words of a command line, each behind its own ``-c``."""
+    return [word for name, value in values.items() for word in ("-c", f"{name}={json.dumps(value)}")]
+
+
+def last_words(log: Path) -> str:
+    """The reason of a failure in one line: the last error that a log names, else its last line.
+
+    Lines of tables and progress bars are no reasons, and an error may have several lines.
+    """
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - TAIL))
+            lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
+    except OSError:
+        return ""
+    said = [line for line in lines if line and not _DRAWN.search(line)]
+    last = max((at for at, line in enumerate(said) if _ERROR.match(line)), default=len(said) - 1)
+    return " ".join(said[last:])[:_LONGEST] if said else ""
+
+
+def answer_of(command: list[str]) -> str:
+    """What a program prints that is asked for its version."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LedgerError(f"{command[0]}: can't be asked for its version: {error}") from error
+    return done.stdout.strip()
+
+
+def complaint(errors: str) -> str:
+    """The reason in what Docker printed, without its advice to read the help."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    reasons = [line for line in lines if "--help" not in line]
+    return (reasons or lines or ["it says nothing"])[-1]
+
+
+def unanswered(program: str) -> str:
+    """Why Docker does not answer, in words; "" if it does."""
+    asked = subprocess.run([program, "version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return f"{program} does not answer: {complaint(asked.stderr)}" if asked.returncode else ""
