@@ -29,7 +29,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from benchmarks.audit import Earlier, coverable, identical, placed
-from execledger.core.understand import classify
+from execledger.core.classify import classify
 from execledger.runs.recording import Recorded, Run
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import Category, CommandRecord, Effects

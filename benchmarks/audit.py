@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from execledger.agents.formats import read_run
+from execledger.core.classify import classify
 from execledger.core.compare import eligible
 from execledger.core.policy import Policy, Preset
-from execledger.core.understand import classify
 from execledger.runs.find import find_runs
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, new_ledger, replay

@@ -9,11 +9,11 @@
 ``take`` does these steps in order for one action. Importing this package has no side effects.
 """
 
+from execledger.core.classify import classify
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import complete, take
-from execledger.core.understand import classify
 from execledger.errors import LedgerError
 from execledger.vocabulary.actions import (
     Action,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from execledger.core import compare, govern, inform
+from execledger.core.classify import classify
 from execledger.core.faults import MAX_FAULTS, Faults
 from execledger.core.govern import FAULT
 from execledger.core.policy import Policy, Preset
 from execledger.core.references import NOT_ANSWERED
-from execledger.core.understand import classify
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Reuse, Shown
 from execledger.vocabulary.records import Effects

@@ -8,10 +8,6 @@ from execledger.core.observations import MAX_RECORDS, FileSeen, ObservationRecor
 from execledger.vocabulary.records import Lines
 
 
-def record(step: int, *ranges: Lines, end: int | None = None) -> ObservationRecord:
-    return ObservationRecord(step, ranges, end, 0, 0, 0, step)
-
-
 def left(*records: ObservationRecord) -> list[tuple[int, str]]:
     """What a view can say after these records: step and words, newest first."""
     seen = FileSeen("a.py")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from execledger.core.classify import classify
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
-from execledger.core.understand import classify
 from execledger.symbols.steps import edited_symbols
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Allow, Nudge, Reuse

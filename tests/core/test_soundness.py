@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from execledger.core.classify import provable
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
-from execledger.core.understand import provable
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Step
 from tests.core.stories import Story, text

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import execledger
 from execledger.cli.explain import as_contract, as_words
-from execledger.core.anchor import patch_files, task_anchor
+from execledger.core.classify import classify
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.reported_errors import named_files
 from execledger.core.step import take
-from execledger.core.understand import classify
+from execledger.core.task import patch_files, task_anchor
 from execledger.redact import redact
 from execledger.shell.tree import REASONS
 from execledger.vocabulary.actions import Action, Observation, Patch

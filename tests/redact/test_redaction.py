@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execledger.core.understand import classify
+from execledger.core.classify import classify
 from execledger.redact import redact, suspicious
 from execledger.redact.by_command import PROGRAMS
 from execledger.redact.redaction import MARKERS

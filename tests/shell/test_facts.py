@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from execledger.core.understand import classify
+from execledger.core.classify import classify
 from execledger.shell.classify import classify_command
 from execledger.shell.facts import Allowed, Facts, Invocation, Part, Reader, Variables, literal, runs
 from execledger.shell.options import literal_word

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.core.classify import provable
 from execledger.core.coverage import Held, cover, cover_by_one, covered_lines
 from execledger.core.fingerprint import alike
 from execledger.core.policy import Preset
 from execledger.core.reported_errors import names
 from execledger.core.seal import NOT_FOUND, stopped
-from execledger.core.understand import provable
 from execledger.vocabulary.actions import Action, Aside
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Effects, View

@@ -13,7 +13,8 @@ from functools import partial
 
 from msgspec import Struct
 
-from execledger.core import anchor, compare, govern, inform
+from execledger.core import compare, govern, inform
+from execledger.core.classify import classify, not_understood
 from execledger.core.faults import Faults
 from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.lines import Returned, returned
@@ -26,7 +27,7 @@ from execledger.core.seal import ending
 from execledger.core.second_looks import SecondLooks
 from execledger.core.seen import SeenLines
 from execledger.core.sights import all_placed, nameless, sights
-from execledger.core.understand import classify, not_understood
+from execledger.core.task import patch_files, task_anchor
 from execledger.core.withheld import marked
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
@@ -82,7 +83,7 @@ class Ledger:
         """An empty ledger for ``task``; ``symbols`` finds the symbols that an edit touches, ``faults`` counts ours."""
         self.faults = faults or Faults()
         self.policy = policy or Policy()
-        self.anchor = anchor.task_anchor(task, self.policy.anchor_budget)
+        self.anchor = task_anchor(task, self.policy.anchor_budget)
         self.results: list[Result] = []
         self.modifications = Modifications()
         self.home: str | None = None
@@ -108,7 +109,7 @@ class Ledger:
         self._returned: tuple[View, Observation, Returned | None] | None = None
         self._calls: dict[str, int] = {}
         self._understood: tuple[Action, CommandRecord] | None = None
-        self._patches: set[str] = set(anchor.patch_files(task))
+        self._patches: set[str] = set(patch_files(task))
         self._resolved: tuple[object, frozenset[str]] = (None, frozenset())
         self._scripts = Scripts()
         self._anchors: dict[str, str] = {}
@@ -123,7 +124,7 @@ class Ledger:
 
     def begin(self, thread: str, task: str) -> None:
         """A thread with a task of its own has an anchor of its own; it is shown, and takes no part in any decision."""
-        self._anchors[thread] = anchor.task_anchor(task, self.policy.anchor_budget)
+        self._anchors[thread] = task_anchor(task, self.policy.anchor_budget)
 
     def anchor_of(self, thread: str) -> str:
         """What the views of ``thread`` recall as its task."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from execledger.core.classify import classify
 from execledger.core.lines import returned
-from execledger.core.understand import classify
 from execledger.journal.claims import CLAIMS
 from execledger.journal.clean import withheld_lines
 from execledger.journal.codec import cleaned, decode, encode

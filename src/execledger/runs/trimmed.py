@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from execledger.core.classify import classify
 from execledger.core.lines import split_lines
-from execledger.core.understand import classify
 from execledger.shell.ranges import size
 from execledger.vocabulary.actions import Action, Observation
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from execledger.core.classify import classify
 from execledger.core.inform import OPENING
 from execledger.core.policy import Policy
-from execledger.core.understand import classify
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.dialects import DIALECTS
 from execledger.proxy.edits import EditStore

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from execledger.core.anchor import task_anchor
+from execledger.core.task import task_anchor
 from execledger.viewer.counting import RunLine
 from execledger.viewer.reading import Reading
 

@@ -6,8 +6,8 @@ import hashlib
 
 from msgspec import Struct, field
 
-from execledger.core.anchor import task_anchor
 from execledger.core.rereads import VERDICTS
+from execledger.core.task import task_anchor
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.runs.caching import provider_total
 from execledger.runs.journals import FORMAT as JOURNAL

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from execledger.agents.codex import tools as codex
+from execledger.core.classify import classify
 from execledger.core.ledger import Ledger
 from execledger.core.lines import Returned, returned
-from execledger.core.understand import classify
 from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Aside, Call, Observation, Read, Search
 from execledger.vocabulary.decisions import Allow, Shown, Step

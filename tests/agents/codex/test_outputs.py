@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from execledger.agents.codex.outputs import CAPTURED
 from execledger.agents.codex.tools import action_of, observation_of, referenced, remarked
+from execledger.core.classify import classify
 from execledger.core.lines import returned
-from execledger.core.understand import classify
 from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import Lines

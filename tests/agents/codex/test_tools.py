@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execledger.agents.codex import tools as codex
-from execledger.core.understand import classify
+from execledger.core.classify import classify
 from execledger.session.adapter import Adapter, ToolCall
 from execledger.symbols.steps import edited_symbols
 from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch

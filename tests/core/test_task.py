@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.anchor import patch_files, task_anchor
 from execledger.core.plain import clip
+from execledger.core.task import patch_files, task_anchor
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.understand import classify
+from execledger.core.classify import classify
 from execledger.shell.facts import Knowledge
 from execledger.vocabulary.actions import Action, Aside, Call, Command, Edit, OtherTool, Patch, Read, Search, Write
 from execledger.vocabulary.records import Category, CommandRecord, Effects, FileRange, Lines, Scope, View
