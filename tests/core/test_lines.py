@@ -1,10 +1,11 @@
-"""From an output back to the file's lines: only what was certainly returned is claimed."""
+"""From outputs back to lines of files, and the marks of lines that a journal withholds."""
 
 from __future__ import annotations
 
 import pytest
 
-from execledger.core.lines import Returned, returned, split_lines, split_numbers
+from execledger.core.fingerprint import digest
+from execledger.core.lines import Returned, digests, mark, marked, returned, split_lines, split_numbers
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import CHANGED, WHOLE, Lines, View
 from tests.core.stories import numbered
@@ -147,3 +148,33 @@ def test_lines_end_at_newlines_only() -> None:
 def test_numbers_are_split_at_their_separator() -> None:
     """A tab in the text stays in the text."""
     assert split_numbers(["  7\ta\tb", "  8\t"], "\t") == (("a\tb", ""), (7, 8))
+
+
+def lines(*pieces: str) -> Returned:
+    """Pieces of lines, one letter each."""
+    return Returned(tuple(map(tuple, pieces)), (None,) * len(pieces), (Lines(1, 3),), None)
+
+
+def test_what_was_changed_is_known_by_place_and_digest() -> None:
+    """Places are counted over all pieces; what was kept as it is has none."""
+    assert digests(lines("abc", "de"), lines("aXc", "dX")) == ((1, digest("b")), (4, digest("e")))
+    assert digests(lines("abc"), lines("abc")) == ()
+
+
+def test_a_mark_stands_where_a_line_was_withheld() -> None:
+    """Everything else of what was returned stays as it is."""
+    kept = lines("aXc", "dX")
+    expected = Returned(
+        (("a", mark("b"), "c"), ("d", mark("e"))),
+        kept.numbers,
+        kept.ranges,
+        kept.end,
+        frozenset({mark("b"), mark("e")}),
+    )
+    assert marked(kept, digests(lines("abc", "de"), kept)) == expected
+
+
+def test_a_mark_is_no_line_and_its_own_mark() -> None:
+    """No line of any file can be taken for it."""
+    assert "\n" in mark("a") and mark("a") != mark("b")
+    assert mark(mark("a")) == mark("a")

@@ -10,7 +10,7 @@ import pytest
 from execledger.core.classify import classify
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
-from execledger.symbols.steps import edited_symbols
+from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Allow, Nudge, Reuse
 from execledger.vocabulary.records import Category, Lines

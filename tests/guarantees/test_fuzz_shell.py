@@ -17,7 +17,7 @@ from execledger.cli.explain import as_contract, as_words
 from execledger.core.classify import classify
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.reported_errors import named_files
+from execledger.core.safeguards import named_files
 from execledger.core.step import take
 from execledger.core.task import patch_files, task_anchor
 from execledger.redact import redact

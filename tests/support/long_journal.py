@@ -19,7 +19,7 @@ from execledger.core.step import take
 from execledger.journal.codec import encode
 from execledger.journal.events import Ended, Event, Started, ViewRendered, policy_fields, recorded
 from execledger.runs.account import RunSummary
-from execledger.symbols.steps import edited_symbols
+from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 
 STEPS, BYTES = 5000, 50_000_000

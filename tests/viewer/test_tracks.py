@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.core.coverage import absolute
 from execledger.core.inform import status
 from execledger.core.ledger import Ledger
-from execledger.core.observations import ObservationRecord
+from execledger.core.observations import ObservationRecord, absolute
 from execledger.core.policy import Policy, Preset
 from execledger.journal.events import StepRecorded
 from execledger.runs.replay import replay

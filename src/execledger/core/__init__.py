@@ -1,1 +1,1 @@
-"""The pure heart: actions, records, the ledger and its three questions (inform, govern, compare)."""
+"""The pure core: the execution ledger and the questions to it (inform, govern, compare); read ``step`` first."""

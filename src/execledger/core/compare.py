@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from execledger.core import references
-from execledger.core.coverage import Held, covered_lines, cut
 from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, followed_error
+from execledger.core.observations import Held, covered_lines, cut
 from execledger.core.policy import Preset
-from execledger.core.seen import passages
+from execledger.core.shown_lines import passages
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
 from execledger.vocabulary.records import Category, CommandRecord, Lines

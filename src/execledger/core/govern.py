@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.core.classify import provable
-from execledger.core.coverage import Held, cover, cover_by_one, covered_lines
 from execledger.core.fingerprint import alike
+from execledger.core.observations import Held, cover, cover_by_one, covered_lines
 from execledger.core.policy import Preset
-from execledger.core.reported_errors import names
+from execledger.core.safeguards import names
 from execledger.core.seal import NOT_FOUND, stopped
 from execledger.vocabulary.actions import Action, Aside
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse

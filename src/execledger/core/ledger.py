@@ -17,18 +17,14 @@ from execledger.core import compare, govern, inform
 from execledger.core.classify import classify, not_understood
 from execledger.core.faults import Faults
 from execledger.core.fingerprint import digest, fingerprint
-from execledger.core.lines import Returned, returned
+from execledger.core.lines import Returned, all_placed, marked, nameless, returned, sights
 from execledger.core.modifications import Modifications
 from execledger.core.observations import FileSeen, ObservationRecord, shown_name
 from execledger.core.policy import Policy, Preset
-from execledger.core.recency import ANY, Recency
-from execledger.core.reported_errors import named_files
+from execledger.core.safeguards import SecondLooks, named_files
 from execledger.core.seal import ending
-from execledger.core.second_looks import SecondLooks
-from execledger.core.seen import SeenLines
-from execledger.core.sights import all_placed, nameless, sights
+from execledger.core.shown_lines import ANY, Recency, SeenLines
 from execledger.core.task import patch_files, task_anchor
-from execledger.core.withheld import marked
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
 from execledger.shell.known_scripts import Scripts, is_script

@@ -1,17 +1,22 @@
-"""Observation records: which portions of a file were really returned, and what of them still counts.
+"""Observation records: which portions of a file were really returned, and which requests they cover.
 
-A newer observation hides the lines that it shows again, so that what is left of each record is worked out once, when
-it is hidden, and a view only has to read it off.
+``ObservedFile`` keeps the records of one file. A newer record hides the lines that it shows again; what is left of each
+record is worked out once, when a record is added, so that rendering a state view only reads it off. ``cover`` and
+``cover_by_one`` say whether the lines that a read asks for were already returned, and by which results.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct, field
 
 from execledger.core.plain import printable
+from execledger.core.policy import Policy
 from execledger.core.references import span
-from execledger.shell.ranges import subtract, union
-from execledger.vocabulary.records import Lines
+from execledger.shell.ranges import covers, subtract, union
+from execledger.vocabulary.decisions import CoveredLines
+from execledger.vocabulary.records import Lines, View
 from execledger.vocabulary.status import RangeStatus
 
 MAX_RECORDS = 24
@@ -113,3 +118,114 @@ def shown_name(path: str, home: str | None) -> str:
     short = path.removeprefix(home + "/") if home and home != "/" else path
     # No name may look like the view's own closing mark.
     return printable(short).replace("<", "?").replace(">", "?")
+
+
+Held = list[tuple[Lines, int]]
+"""Runs of lines, and the step whose result shows them, newest first."""
+MAX_RUNS = 8
+"""Runs that one reference may name: more is a puzzle, and the bound keeps the search short."""
+
+
+def cover_by_one(view: View, records: list[ObservationRecord], shown: Callable[[int], bool]) -> Held | None:
+    """Lines that ``view`` asks for, all of them shown by one observation, the newest; None if there is no such one.
+
+    ``records`` must all be of the file as it stands.
+    """
+    end = _end(records)
+    asked = [absolute(lines, end, floating=view.floating) for lines in view.ranges]
+    for record in reversed(records):
+        returned = union((), tuple(filter(None, (absolute(run, end) for run in record.ranges))))
+        if shown(record.holder) and all(lines is not None and covers(returned, lines, end) for lines in asked):
+            return [(lines, record.holder) for lines in asked if lines is not None]
+    return None
+
+
+def cover(view: View, records: list[ObservationRecord], shown: Callable[[int], bool], policy: Policy) -> Held | None:
+    """Lines that ``view`` asks for, cut into runs that visible results show; None if some line is missing.
+
+    ``records`` must all be of the file as it stands. A line counts only in a contiguous run of ``policy.min_run``
+    lines, unless one run is the whole answer. What is asked for to the end of the file must be shown by a result that
+    shows that end.
+    """
+    end = _end(records)
+    runs: Held = []
+    for asked in view.ranges:
+        lines = absolute(asked, end, floating=view.floating)
+        if lines is None or lines.last is None:
+            return None
+        last = end if lines.last == end and (asked.last is None or asked.last > end) else None
+        found = cut(lines, _held(records, shown, end, last), policy.min_run, alone=len(view.ranges) == 1)
+        if found is None:
+            return None
+        runs += found
+    return runs if len({step for _, step in runs}) <= policy.max_results else None
+
+
+def _end(records: list[ObservationRecord]) -> int | None:
+    """The file's last line, if a record tells it."""
+    return next((record.end for record in reversed(records) if record.end is not None), None)
+
+
+def _held(records: list[ObservationRecord], shown: Callable[[int], bool], end: int | None, last: int | None) -> Held:
+    """What visible results hold, newest first, counted from the file's start; ``last`` only by those that end there."""
+    held: Held = []
+    for record in reversed(records):
+        if not shown(record.holder):
+            continue
+        for run in record.ranges:
+            lines = absolute(run, end)
+            if lines is not None and last is not None and lines.last == last != record.end:
+                lines = Lines(lines.first, last - 1) if lines.first < last else None
+            if lines is not None:
+                held.append((lines, record.holder))
+    return held
+
+
+def absolute(lines: Lines, end: int | None, *, floating: bool = False) -> Lines | None:
+    """``lines`` with both ends counted from the file's start and inside the file; None if that can't be told."""
+    if lines.first < 0:
+        if end is None:
+            return None
+        until = end if lines.last is None else end + lines.last + 1
+        return Lines(max(end + lines.first + 1, 1), until) if until >= 1 else None
+    last = lines.last if lines.last is not None else end
+    if floating and (end is None or last is None or last > end):
+        return None
+    if last is None:
+        return None
+    last = last if end is None else min(last, end)
+    return Lines(lines.first, last) if last >= lines.first else None
+
+
+def cut(asked: Lines, held: Held, min_run: int, *, alone: bool) -> Held | None:
+    """``asked`` as runs of at least ``min_run`` lines that are held, of as few results as a greedy choice finds.
+
+    With ``alone``, a single shorter run will do if it is all that is asked for.
+    """
+    assert asked.last is not None
+    runs: Held = []
+    at = asked.first
+    while at <= asked.last:
+        reaching = [one for one in held if one[0].first <= at <= (one[0].last or 0)]
+        if not reaching or len(runs) == MAX_RUNS:
+            return None
+        used = {step for _, step in runs}
+        run, step = max(reaching, key=lambda one: (min(one[0].last or 0, asked.last or 0), one[1] in used))
+        last = min(run.last or asked.last, asked.last)
+        # A run that is too short from here on may begin inside the one before it, if that stays long enough.
+        begin = min(at, last - min_run + 1)
+        whole = alone and at == asked.first and last == asked.last
+        if whole:
+            return [(asked, step)]
+        if begin < run.first or (begin < at and (not runs or begin - runs[-1][0].first < min_run)):
+            return None
+        if begin < at:
+            runs[-1] = (Lines(runs[-1][0].first, begin - 1), runs[-1][1])
+        runs.append((Lines(begin, last), step))
+        at = last + 1
+    return runs
+
+
+def covered_lines(runs: Held, steps: tuple[int, ...]) -> tuple[CoveredLines, ...]:
+    """Runs of lines, each with its place among the ``steps`` that are referred to."""
+    return tuple(CoveredLines(lines.first, lines.last or lines.first, steps.index(step)) for lines, step in runs)

@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from execledger.core.lines import Returned, returned
-from execledger.core.withheld import digests
+from execledger.core.lines import Returned, digests, returned
 from execledger.redact import redact
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import View

@@ -19,7 +19,7 @@ from execledger.core.ledger import Ledger
 from execledger.errors import UnreadableRun
 from execledger.journal.codec import Decoded, decode
 from execledger.journal.events import VERSION, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
-from execledger.symbols.steps import edited_symbols
+from execledger.symbols.edits import edited_symbols
 
 LIVE_SECONDS = 900.0
 """How long a journal without an end may stay unchanged and still count as growing: commands can be slow."""

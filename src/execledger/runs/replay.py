@@ -16,7 +16,7 @@ from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, Rereads
 from execledger.core.step import propose, settle
 from execledger.runs.recording import Recorded, Run
-from execledger.symbols.steps import edited_symbols
+from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Allow, Compared, Decision, Reuse, Shown, Step
 from execledger.vocabulary.records import CommandRecord

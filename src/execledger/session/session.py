@@ -19,7 +19,7 @@ from execledger.core.step import Proposal, complete, propose, suppresses
 from execledger.journal.events import ViewRendered, recorded
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
-from execledger.symbols.steps import edited_symbols
+from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Step
 

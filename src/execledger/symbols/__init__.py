@@ -1,6 +1,7 @@
-"""Which functions and classes an edit touches, from the edit's own text, without reading any file.
+"""The functions and classes that an edit touches, found in the edit's own text, without reading any file.
 
-``outline`` and ``edited`` (in ``outline``) answer for whole texts and for replaced snippets, ``patched`` (in
-``patched``) for patches; ``patches`` knows the syntax of patches. Python is read without a grammar. The grammars of
-other languages are optional and imported when first needed: without one the answer is None, unknown.
+``edits`` answers for whole texts, replaced snippets and patches; ``definitions`` finds definitions in a piece of text,
+``fragments`` parses it even if it starts or ends in the middle of something, and ``languages`` has the grammars. Python
+is read without a grammar. The grammars of other languages are optional and imported when first needed: without one the
+answer is None, unknown.
 """

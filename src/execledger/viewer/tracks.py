@@ -8,13 +8,12 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from execledger.core.coverage import absolute
 from execledger.core.inform import status
 from execledger.core.ledger import Ledger
-from execledger.core.observations import ObservationRecord, shown_name
+from execledger.core.observations import ObservationRecord, absolute, shown_name
 from execledger.core.policy import Policy, Preset
 from execledger.shell.ranges import subtract, union
-from execledger.symbols.steps import edited_symbols
+from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Step
 from execledger.vocabulary.records import CommandRecord, Lines, Scope

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from execledger.agents.codex import tools as codex
 from execledger.core.classify import classify
 from execledger.session.adapter import Adapter, ToolCall
-from execledger.symbols.steps import edited_symbols
+from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch
 from execledger.vocabulary.records import Category, Effects
 

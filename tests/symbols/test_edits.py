@@ -1,4 +1,4 @@
-"""What a text defines, in every language."""
+"""The functions and classes that texts define, and those that replaced snippets and patches touch."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from execledger.shell.patches import looks_like_patch, patched_paths
+from execledger.symbols.edits import PatchedFile, edited, outline, patched
 from execledger.symbols.languages import SUFFIXES, grammar_of
-from execledger.symbols.outline import outline
 
 PYTHON = '''
 class Model(Base):
@@ -250,8 +253,8 @@ def test_the_number_of_names_is_bounded() -> None:
 IMPORTS = """
 import sys
 sys.modules["tree_sitter_go"] = None
-import execledger.symbols.patched, execledger.shell.patches
-from execledger.symbols.outline import edited, outline
+import execledger.symbols.edits, execledger.shell.patches
+from execledger.symbols.edits import edited, outline
 loaded = {name.partition(".")[0] for name in sys.modules if name.startswith("tree_sitter_")}
 loaded = sorted(loaded - {"tree_sitter_bash", "tree_sitter_go"})
 print(loaded, outline("a.go", "func f() {}"), edited("a.go", "", "func f() {}"), outline("a.py", "def f(): pass"))
@@ -262,3 +265,138 @@ def test_grammars_are_imported_when_needed_and_may_be_missing() -> None:
     """Importing the package loads no grammar; without its grammar a language is unknown, and Python needs none."""
     result = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
     assert result.stdout == "[] None None ('f',)\n"
+
+
+def unified(path: str, heading: str, *lines: str) -> str:
+    """A patch of one hunk."""
+    old = sum(line[0] in " -" for line in lines)
+    new = sum(line[0] in " +" for line in lines)
+    body = "\n".join(lines)
+    return f"--- a/{path}\n+++ b/{path}\n@@ -10,{old} +10,{new} @@ {heading}\n{body}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "heading", "lines", "names"),
+    [
+        ("a.py", "", (" def f():", "-    return 1", "+    return 2"), "f"),
+        ("a.py", "def f(x,", ("     y = 1", "-    return 1", "+    return 2"), "f"),
+        ("a.py", "class Model:", ("     limit = 1", "+    extra = 2", " ", "     def save(self):"), "Model"),
+        ("a.py", "class Model:", ("     def save(self):", "-        return 1", "+        return 2"), "Model.save"),
+        ("a.py", "def f(self):", ("         x = 1", " ", "+    def g(self):", "+        y = 2"), "g"),
+        ("a.py", "def f():", ("     return 1", " ", "-LIMIT = 1", "+LIMIT = 2"), ""),
+        ("a.py", "class Model:", ("     x = 1", " ", " def f():", "-    y = 1", "+    y = 2"), "f"),
+        ("a.py", "import os", ("     x = 1", "+    y = 2"), ""),
+        ("a.py", "", ("-def f():", "-    pass", "+def g():", "+    pass"), "f g"),
+        ("a.ts", "export class Store {", ("   find(key: string) {", "-    a();", "+    b();", "   }"), "Store.find"),
+        ("a.go", "func (s *Server) Run(", (" \tx := 1", "-\ty()", "+\tz()", " }"), "Server.Run"),
+        ("a.go", "type Server struct {", (" \tport int", "+\thost string", " }", "+func f() {", "+}"), "Server f"),
+        ("A.java", "public class A", ("     }", " ", "+    int f() {", "+        return 1;", "+    }"), "A.f"),
+        ("a.rs", "impl Shape for Round {", ("     fn area(&self) {", "+        x();", "     }"), "Round.area"),
+        ("a.c", "static int f(int a)", (" {", "+    x();", "     return 1;", " }"), "f"),
+        ("a.cpp", "void A::f(int a,", ("     x();", "+    y();", " }"), "A.f"),
+    ],
+)
+def test_hunks_count_for_definitions_and_headings(path: str, heading: str, lines: tuple[str, ...], names: str) -> None:
+    """A changed line counts for the definition in the hunk, else for the heading's, as far as that one reaches."""
+    added, removed = (sum(line[0] == sign for line in lines) for sign in "+-")
+    expected = PatchedFile(path, tuple(names.split()), added, removed)
+    assert patched(unified(path, heading, *lines)) == (expected,)
+
+
+def test_a_patch_of_several_files() -> None:
+    """Each file has its own answer, in order; the symbols of a file in no known language are unknown."""
+    text = unified("a.go", "func f() {", "-\ta()", "+\tb()") + unified("notes.md", "# Title", "+text")
+    assert patched(text) == (PatchedFile("a.go", ("f",), 1, 1), PatchedFile("notes.md", None, 1, 0))
+
+
+ENVELOPE = """\
+*** Begin Patch
+*** Update File: src/a.py
+*** Move to: src/b.py
+@@ class Model
+@@     def save
+-        return 1
++        return 2
+@@ def helper():
+     x = 1
++    y = 2
+*** Add File: c.js
++class A {
++  run() {}
++}
+*** Delete File: d.py
+*** End Patch
+"""
+
+
+def test_the_other_form_of_patches() -> None:
+    """Stacked headings qualify each other, also where they are only begun; added files count whole."""
+    assert patched(ENVELOPE) == (
+        PatchedFile("src/b.py", ("Model.save", "helper"), 2, 1),
+        PatchedFile("c.js", ("A", "A.run"), 3, 0),
+        PatchedFile("d.py", (), 0, 0),
+    )
+
+
+PATCHES = ["--- a/x.py\n", "+++ b/x.ts\n", "@@ -1,2 +1,2 @@ class A {\n", "diff --git a/x b/x\n", "rename from x\n"]
+ENVELOPES = ["*** Begin Patch\n", "*** Update File: a.go\n", "*** Move to: b.rs\n", "*** End Patch\n", "@@ def f\n"]
+CODE = ["class A {\n", "def f(self):\n", "func (s *S) F() {\n", *'+-(){}`"\r\n\t\0 ', '"""', "/*", "*/"]
+PIECES = st.sampled_from([*PATCHES, *ENVELOPES, *CODE])
+TEXTS = st.text(max_size=60) | st.lists(PIECES | st.text(max_size=4), max_size=25).map("".join)
+PATHS = st.sampled_from([f"a.{suffix}" for suffix in "py js ts tsx go java rs c cpp txt".split()]) | st.text(max_size=8)
+
+
+@given(PATHS, TEXTS, TEXTS)
+def test_no_text_is_too_strange(path: str, old: str, new: str) -> None:
+    """Any text has an answer, the same one each time."""
+    answers = [(outline(path, old), edited(path, old, new), patched(old), patched_paths(new, 1)) for _ in range(2)]
+    assert answers[0] == answers[1]
+    assert [file.path for file in patched(old) if file.path not in patched_paths(old)] == []
+    assert not looks_like_patch(old) or old.lstrip()[:3] in ("dif", "---", "***")
+
+
+METHODS = """\
+    def load(self):
+        return 1
+
+    @cached
+    def save(self):
+        return 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "names"),
+    [
+        ("a.py", METHODS, METHODS.replace("2", "3"), "save"),
+        ("a.py", METHODS, METHODS.replace("@cached", "@traced"), "save"),
+        ("a.py", METHODS, METHODS.replace("load", "read"), "load read"),
+        ("a.py", METHODS, METHODS, ""),
+        ("a.py", METHODS, "", "load save"),
+        ("a.py", "", "class A:\n    def b(self):\n        pass\n", "A A.b"),
+        ("a.py", "import os\n", "import os\nimport re\n", ""),
+        ("a.py", "    x = 1\n\ndef save(self):\n    y = 1\n", "    x = 2\n\ndef save(self):\n    y = 1\n", ""),
+        ("a.py", "def f():\n    pass\n\nLIMIT = 1\n", "def f():\n    pass\n\nLIMIT = 2\n", ""),
+        ("a.py", "return 1", "return 2", ""),
+        ("a.js", "  save() {\n    a();\n  }\n  load() {\n", "  save() {\n    a();\n    b();\n  }\n  load() {", "save"),
+        ("a.go", "func f() {\n\ta()\n}\n\nfunc g() {\n", "func f() {\n\tb()\n}\n\nfunc g() {\n", "f"),
+        ("a.rs", "#[test]\nfn f() {}\n", "#[ignore]\nfn f() {}\n", "f"),
+        ("A.java", "    int x;\n    int f() { return x; }\n", "    long x;\n    int f() { return x; }\n", ""),
+        ("a.cpp", "int A::f() {\n  return 1;\n}\n", "int A::f() {\n  return 2;\n}\n", "A.f"),
+    ],
+)  # fmt: skip
+def test_changed_lines_count_for_the_definition_they_stand_in(path: str, old: str, new: str, names: str) -> None:
+    """A changed line counts for the innermost definition around it in the snippet, and for none if there is none."""
+    assert edited(path, old, new) == tuple(names.split())
+
+
+def test_an_unknown_language_is_unknown() -> None:
+    """Nothing is said of files that are not source text we know."""
+    assert edited("notes.txt", "def f(): pass", "def g(): pass") is None
+
+
+def test_long_snippets_count_as_changed_throughout() -> None:
+    """Texts too long to be aligned are compared from both ends only."""
+    body = "".join(f"func f{number}() {{\n\treturn\n}}\n" for number in range(200))
+    old = body.replace("f0()", "first()").replace("f199()", "last()")
+    assert edited("a.go", old, body) == ("first", *(f"f{number}" for number in range(1, 199)), "last", "f0", "f199")

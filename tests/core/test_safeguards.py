@@ -1,10 +1,10 @@
-"""Which files an error message names."""
+"""Files that error messages name."""
 
 from __future__ import annotations
 
 import pytest
 
-from execledger.core.reported_errors import MAX_FILES, named_files, names
+from execledger.core.safeguards import MAX_FILES, named_files, names
 
 
 @pytest.mark.parametrize(
