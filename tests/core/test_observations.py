@@ -13,11 +13,13 @@ from execledger.core.observations import (
     absolute,
     cover,
     cut,
-    shown_name,
-    spans,
 )
 from execledger.core.policy import Policy
 from execledger.vocabulary.records import WHOLE, Lines, View
+
+
+def record(step: int, *ranges: Lines, end: int | None = None, holder: int | None = None) -> ObservationRecord:
+    return ObservationRecord(step, ranges, end, 0, 0, 0, step if holder is None else holder)
 
 
 def left(*records: ObservationRecord) -> list[tuple[int, str]]:
@@ -56,41 +58,6 @@ def test_records_are_bounded_and_the_newest_stay() -> None:
     for step in range(10 * MAX_RECORDS):
         seen.add(record(step, Lines(step + 1, step + 1)))
     assert (len(seen.records) <= MAX_RECORDS, seen.records[-1].step) == (True, 10 * MAX_RECORDS - 1)
-
-
-@pytest.mark.parametrize(
-    ("ranges", "end", "expected"),
-    [
-        ((Lines(1, 9),), 9, "whole, 9 lines"),
-        ((Lines(1, 9),), None, "1-9"),
-        ((Lines(2, 9),), 9, "2-9"),
-        ((Lines(4, 4), Lines(5, 9)), None, "4-9"),
-        ((Lines(4, 4), Lines(6), Lines(-3)), None, "4, 6-end, last 3"),
-        (tuple(Lines(n, n) for n in range(1, 21, 2)), None, "1, 3, 5, 7, 9, 11, 13, 15 and 2 more"),
-    ],
-)
-def test_runs_of_lines_are_put_in_words(ranges: tuple[Lines, ...], end: int | None, expected: str) -> None:
-    """Touching runs are joined, and too many are counted."""
-    assert spans(ranges, end) == expected
-
-
-@pytest.mark.parametrize(
-    ("path", "home", "expected"),
-    [
-        ("/repo/src/a.py", "/repo", "src/a.py"),
-        ("/other/a.py", "/repo", "/other/a.py"),
-        ("/repository/a.py", "/repo", "/repository/a.py"),
-        ("/a.py", "/", "/a.py"),
-        ("/repo/a\nb\x1b[31m.py", "/repo", "a b?[31m.py"),
-    ],
-)
-def test_a_file_is_named_as_the_agent_would_type_it(path: str, home: str, expected: str) -> None:
-    """Relative to where the work is, on one line, without control characters."""
-    assert shown_name(path, home) == expected
-
-
-def record(step: int, *ranges: Lines, end: int | None = None, holder: int | None = None) -> ObservationRecord:
-    return ObservationRecord(step, ranges, end, 0, 0, 0, step if holder is None else holder)
 
 
 def ask(*ranges: Lines, floating: bool = False) -> View:

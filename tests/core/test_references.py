@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from inline_snapshot import snapshot
 
-from execledger.core.plain import printable
-from execledger.core.references import ago, span
 from execledger.vocabulary.actions import Observation
-from execledger.vocabulary.records import Lines
 from tests.core.stories import Story, numbered, source, text, wrapped
 
 
@@ -111,17 +107,3 @@ i.py j.py...`, 1 command ago.]\
 """,
         )
     )
-
-
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [(Lines(3, 9), "3-9"), (Lines(3, 3), "3"), (Lines(3), "3-end"), (Lines(-20), "last 20")],
-)
-def test_a_run_of_lines_in_words(lines: Lines, words: str) -> None:
-    """As short as it can be said."""
-    assert span(lines) == words
-
-
-def test_distances_and_printable_text() -> None:
-    """One is singular, and every white space is a space."""
-    assert (ago(1), ago(2), printable(" a\t\x07b\n")) == ("1 command ago", "2 commands ago", "a ?b")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.plain import clip
 from execledger.core.task import patch_files, task_anchor
 
 
@@ -34,22 +33,6 @@ def test_the_anchor_is_the_tagged_body_or_else_the_first_paragraph(task: str, ex
 def test_the_anchor_is_bounded_in_bytes() -> None:
     """It is cut between characters and marked."""
     assert task_anchor("äöü" * 100, 20) == "äöüäöüäö..."
-
-
-@pytest.mark.parametrize(
-    ("text", "budget", "expected"),
-    [
-        ("abc", 3, "abc"),
-        ("abcd", 4, "abcd"),
-        ("abcde", 4, "a..."),
-        ("abcd", 3, ""),
-        ("ab cdef", 6, "ab..."),
-        ("\ud800", 9, "?"),
-    ],
-)
-def test_text_is_clipped_to_its_budget(text: str, budget: int, expected: str) -> None:
-    """Whole where it fits, marked where it was cut, nothing where not even the mark fits."""
-    assert clip(text, budget) == expected
 
 
 @pytest.mark.parametrize(

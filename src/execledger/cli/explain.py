@@ -9,7 +9,7 @@ import shlex
 import click
 
 from execledger.core.classify import classify
-from execledger.core.references import span
+from execledger.core.wording import span
 from execledger.errors import LedgerError
 from execledger.shell.tree import REASONS
 from execledger.vocabulary.actions import Action

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.core.observations import FileSeen, ObservationRecord, Sight, spans
-from execledger.core.plain import clip, printable
+from execledger.core.observations import FileSeen, ObservationRecord, Sight
 from execledger.core.policy import Preset
+from execledger.core.wording import clip, printable, spans
 from execledger.shell.paths import beneath
 from execledger.vocabulary.status import RangeStatus, Status
 

@@ -19,12 +19,13 @@ from execledger.core.faults import Faults
 from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.lines import Returned, all_placed, marked, nameless, returned, sights
 from execledger.core.modifications import Modifications
-from execledger.core.observations import FileSeen, ObservationRecord, shown_name
+from execledger.core.observations import FileSeen, ObservationRecord
 from execledger.core.policy import Policy, Preset
 from execledger.core.safeguards import SecondLooks, named_files
 from execledger.core.seal import ending
 from execledger.core.shown_lines import ANY, Recency, SeenLines
 from execledger.core.task import patch_files, task_anchor
+from execledger.core.wording import shown_name
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
 from execledger.shell.known_scripts import Scripts, is_script

@@ -8,12 +8,12 @@ record is worked out once, when a record is added, so that rendering a state vie
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from execledger.core.plain import printable
 from execledger.core.policy import Policy
-from execledger.core.references import span
+from execledger.core.wording import spans
 from execledger.shell.ranges import covers, subtract, union
 from execledger.vocabulary.decisions import CoveredLines
 from execledger.vocabulary.records import Lines, View
@@ -23,8 +23,11 @@ MAX_RECORDS = 24
 """Records kept per file and thread: the newest bear on a decision."""
 MAX_SIGHTS = 8
 """Records of one file that a view can speak of."""
-MAX_SPANS = 8
-"""Runs of lines that are listed one by one."""
+MAX_RUNS = 8
+"""Runs that one reference may name: more is a puzzle, and the bound keeps the search short."""
+
+Held: TypeAlias = list[tuple[Lines, int]]
+"""Runs of lines, and the step whose result shows them, newest first."""
 
 
 class ObservationRecord(Struct, frozen=True):
@@ -101,29 +104,6 @@ class FileSeen(Struct):
                 kept = ranges == sight.ranges
                 sights.append(sight if kept else Sight(sight.record, ranges, spans(ranges, None)))
         self.sights = sights[:MAX_SIGHTS]
-
-
-def spans(ranges: tuple[Lines, ...], end: int | None) -> str:
-    """Runs of lines in words; a whole file is called that."""
-    counted = union((), tuple(run for run in ranges if run.first > 0))
-    if end is not None and counted == (Lines(1, end),):
-        return f"whole, {end} lines"
-    tails = sorted({run for run in ranges if run.first < 0})[:1]
-    words = ", ".join(span(run) for run in (*counted[:MAX_SPANS], *tails))
-    return words + (f" and {len(counted) - MAX_SPANS} more" if len(counted) > MAX_SPANS else "")
-
-
-def shown_name(path: str, home: str | None) -> str:
-    """A path as the agent would type it, safe to print."""
-    short = path.removeprefix(home + "/") if home and home != "/" else path
-    # No name may look like the view's own closing mark.
-    return printable(short).replace("<", "?").replace(">", "?")
-
-
-Held = list[tuple[Lines, int]]
-"""Runs of lines, and the step whose result shows them, newest first."""
-MAX_RUNS = 8
-"""Runs that one reference may name: more is a puzzle, and the bound keeps the search short."""
 
 
 def cover_by_one(view: View, records: list[ObservationRecord], shown: Callable[[int], bool]) -> Held | None:

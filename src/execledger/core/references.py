@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from execledger.core.plain import clip, printable
 from execledger.core.policy import Preset
+from execledger.core.wording import ago, clip, printable, span
 from execledger.shell.ranges import union
 from execledger.vocabulary.decisions import CoveredLines, Reuse
 from execledger.vocabulary.records import CommandRecord, Lines
@@ -23,20 +23,6 @@ NO_CHANGE, ASIDE = "no change of a file was recorded", "scratch files aside"
 """What the global change counter tells where it has not moved."""
 NOT_ANSWERED = f"{MARK}this command was not run. Please repeat it.]"
 """The answer to a suppressed command whose reference can't be given any more."""
-
-
-def span(lines: Lines) -> str:
-    """A run of lines in words."""
-    if lines.first < 0:
-        return f"last {-lines.first}"
-    if lines.last is None:
-        return f"{lines.first}-end"
-    return str(lines.first) if lines.first == lines.last else f"{lines.first}-{lines.last}"
-
-
-def ago(count: int) -> str:
-    """How far back a step lies, in words."""
-    return "1 command ago" if count == 1 else f"{count} commands ago"
 
 
 def _target(ledger: Ledger, step: int, width: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from execledger.core.plain import clip, printable
+from execledger.core.wording import clip, printable
 
 TAG = re.compile(r"<(pr_description|issue|issue_description|task|problem_statement|bug_report)>")
 """What stands before the tagged body of an issue or pull request."""

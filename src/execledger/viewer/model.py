@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct, field
 
 from execledger.core.fingerprint import digest
-from execledger.core.plain import printable
 from execledger.core.policy import Policy
+from execledger.core.wording import printable
 from execledger.viewer.counting import Count, Origin, RunLine, mark_of
 from execledger.viewer.reasons import in_words
 from execledger.viewer.tracks import FileTrack, Tracks

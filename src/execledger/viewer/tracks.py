@@ -10,8 +10,9 @@ from msgspec import Struct, field
 
 from execledger.core.inform import status
 from execledger.core.ledger import Ledger
-from execledger.core.observations import ObservationRecord, absolute, shown_name
+from execledger.core.observations import ObservationRecord, absolute
 from execledger.core.policy import Policy, Preset
+from execledger.core.wording import shown_name
 from execledger.shell.ranges import subtract, union
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation

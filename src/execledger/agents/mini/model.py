@@ -39,8 +39,8 @@ from execledger.agents.mini.messages import (
 from execledger.agents.mini.options import Options, agent_version, options_of
 from execledger.agents.mini.request import inside, marked, usage_of, with_view_inside
 from execledger.agents.mini.sealed import sealed
-from execledger.core.plain import printable
 from execledger.core.references import NOT_ANSWERED
+from execledger.core.wording import printable
 from execledger.journal.events import Counts, Started, policy_fields
 from execledger.off import is_off
 from execledger.runs.account import RunSummary
