@@ -16,7 +16,7 @@ from execledger.core.faults import MAX_FAULTS
 from execledger.core.ledger import Ledger
 from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.conversation import Conversation
-from execledger.proxy.edits import EditStore
+from execledger.proxy.edits import open_edits
 from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Json, Talk, message, new_passage, opening, shell
 from tests.support.faults.sabotage import CallSite, call_sites, sabotaged
@@ -41,7 +41,7 @@ TURNS = (
 def conversation(folder: Path, preset: str) -> Talk:
     """A conversation in which everything happens: reuse both ways, a remark, an edit, a compaction, a sub-agent."""
     folder.mkdir()
-    passage = new_passage(EditStore(folder / "edits"), preset=preset, journals=folder / "journals")
+    passage = new_passage(open_edits(folder / "edits", print), preset=preset, journals=folder / "journals")
     talk = Talk(passage)
     for commands in TURNS:
         talk.turn(*commands)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal, NoReturn
 
 from msgspec import Raw, Struct
@@ -18,6 +18,7 @@ from execledger.agents import registry
 from execledger.agents.openhands import AGENT as OPENHANDS
 from execledger.errors import UnreadableRun
 from execledger.journal.folder import edits_file
+from execledger.journal.migrate import NewerVersion
 from execledger.journal.reader import is_journal
 from execledger.runs.atif import is_interchange, read_interchange
 from execledger.runs.decoding import FIELDS, TOO_LARGE, decode, fields_of
@@ -151,10 +152,16 @@ def shim_resolver() -> Resolve | None:
         return None
     from execledger.proxy.edits import EditStore
 
-    store = EditStore(edits_file())
+    # Opened for the first shim: a store that can't be read is an error only for the runs that need it.
+    @cache
+    def store() -> EditStore:
+        try:
+            return EditStore(edits_file())
+        except NewerVersion as error:
+            raise UnreadableRun(str(edits_file()), error.message, hint=error.hint) from error
 
     def original(mark: str) -> ToolCall | None:
-        edit = store.call(mark)
+        edit = store().call(mark)
         return None if edit is None else edit.original
 
     return original

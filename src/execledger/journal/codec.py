@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from execledger.journal.clean import clean_observation, clean_texts
 from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.journal.migrate import JOURNAL, VERSION, pending
 from execledger.redact import suspicious
 from execledger.vocabulary.actions import Observation
 
@@ -54,8 +57,13 @@ def _suspicious(line: str) -> bool:
     return any(suspicious(line[max(at - _MARKER, 0) : at + _PIECE]) for at in range(0, len(line), _PIECE))
 
 
-def decode(line: bytes) -> Decoded:
-    """Read one line; raises ``msgspec.MsgspecError`` or ``UnicodeDecodeError`` for what is no event at all."""
+def decode(line: bytes, version: int = VERSION) -> Decoded:
+    """Decode one line of a journal of ``version``; raises ``MsgspecError`` or ``UnicodeDecodeError`` if it can't be."""
+    if migrations := pending("a journal", version, JOURNAL):
+        event = msgspec.json.decode(line, type=dict[str, Any])
+        for migration in migrations:
+            event = migration(event)
+        line = msgspec.json.encode(event)
     fields = _FIELDS.decode(line)
     tag = msgspec.json.decode(fields["event"], type=str) if "event" in fields else ""
     if not tag:

@@ -13,13 +13,11 @@ from msgspec.structs import replace
 from execledger.core.policy import Policy
 from execledger.core.rereads import RereadCounts
 from execledger.journal.clean import withheld_lines
+from execledger.journal.migrate import VERSION
 from execledger.vocabulary.decisions import Step
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
-
-VERSION = 1
-"""The version of the format; a reader refuses a newer one, and skips events and fields that it does not know."""
 
 
 class Counts(RereadCounts, kw_only=True):

@@ -10,15 +10,16 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from execledger.core.ledger import Ledger
 from execledger.errors import UnreadableRun
 from execledger.journal.codec import Decoded, decode
-from execledger.journal.events import VERSION, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.journal.migrate import NewerVersion
 from execledger.symbols.edits import edited_symbols
 
 LIVE_SECONDS = 900.0
@@ -27,7 +28,7 @@ TAIL_BYTES = 100_000
 """How far from the end of a file its last line is searched for: the line that ends a journal is short."""
 NO_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """The errors that decoding a line raises if it is not an event."""
-_HINT = "a newer execledger reads it"
+_VERSION = msgspec.json.Decoder(Annotated[int, Meta(ge=0)])
 
 
 class Trouble(Struct):
@@ -114,12 +115,12 @@ class Place(Struct, frozen=True):
     """Its length in bytes."""
 
 
-class Header(Struct, frozen=True):
+class Header(Struct, frozen=True, kw_only=True):
     """What the first line of a journal has in every version."""
 
     event: str
     """The kind of event."""
-    version: int
+    version: int = 0
     """The version of the format."""
     software: str
     """The version of execledger that wrote it."""
@@ -144,8 +145,8 @@ class JournalReader:
             raise UnreadableRun(name, "found no whole line yet, expected the start of a journal")
         self.trouble = Trouble()
         """What was not as it should be, so far."""
-        self.start = _start(name, line)
-        """The first event."""
+        self.version, self.start = _start(name, line)
+        """The version of its format, and the first event."""
         self.offset = len(line)
         """How many bytes were read."""
         self._steps = 0
@@ -164,11 +165,21 @@ class JournalReader:
         self.trouble.torn = False
         return None
 
+    def decode(self, line: bytes) -> Decoded:
+        """Decode one line, with U+FFFD for bytes that are not UTF-8; raises one of ``NO_EVENT``."""
+        try:
+            return decode(line, self.version)
+        except NO_EVENT:
+            text = valid_utf8(line)
+            if text == line:
+                raise
+            return decode(text, self.version)
+
     def _event(self, line: bytes) -> Event | None:
         """The event on a line; None, noted in ``trouble``, if the line is damaged, unknown or behind a gap."""
         trouble = self.trouble
         try:
-            decoded = decode_line(line)
+            decoded = self.decode(line)
         except NO_EVENT:
             trouble.torn = not line.endswith(b"\n")
             trouble.damaged += not trouble.torn and bool(line.strip())
@@ -188,17 +199,6 @@ class JournalReader:
             self._steps += 1
             return event
         return None
-
-
-def decode_line(line: bytes) -> Decoded:
-    """Decode one line, with U+FFFD for bytes that are not UTF-8; raises one of ``NO_EVENT``."""
-    try:
-        return decode(line)
-    except NO_EVENT:
-        text = valid_utf8(line)
-        if text == line:
-            raise
-        return decode(text)
 
 
 def valid_utf8(data: bytes) -> bytes:
@@ -265,19 +265,18 @@ def read_events(name: str, data: bytes, trouble: Trouble) -> Iterator[Event]:
         yield found[1]
 
 
-def _start(name: str, line: bytes) -> Started:
+def _start(name: str, line: bytes) -> tuple[int, Started]:
     """Decode the first line; raises ``UnreadableRun`` if it does not start a journal that this version reads."""
     line = valid_utf8(line)
     try:
         version = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("version", msgspec.Raw(b"0"))
-        number = msgspec.json.decode(version, type=int)
-        if number > VERSION:
-            reason = f"found a journal of version {number}, expected at most {VERSION}"
-            raise UnreadableRun(name, reason, hint=_HINT)
-        event = decode(line).event
+        number = _VERSION.decode(version)
+        event = decode(line, number).event
         if isinstance(event, Started):
             event.known_policy()
-            return event
+            return number, event
+    except NewerVersion as error:
+        raise UnreadableRun(name, error.message, hint=error.hint) from error
     except NO_EVENT as error:
         raise UnreadableRun(name, f"expected the start of a journal, found: {error}") from error
     raise UnreadableRun(name, "expected the start of a journal, found another event")

@@ -19,7 +19,9 @@ from execledger.journal.claims import CLAIMS
 from execledger.journal.clean import withheld_lines
 from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
+from execledger.journal.migrate import VERSION
 from execledger.journal.purge import Found, open_plain
+from execledger.journal.reader import read_header
 from execledger.redact import redact, suspicious
 
 
@@ -27,20 +29,21 @@ def rewritten(found: Found, *, dry_run: bool = False) -> bool:
     """Rewrite a journal if a secret stands in it; whether one did. Raises ``OSError`` if it can't be written."""
     with open_plain(found.path) as file:
         old = file.readlines()
-        new = [redacted_line(line) for line in old]
+        header = read_header(old[0]) if old else None
+        new = [redacted_line(line, VERSION if header is None else header.version) for line in old]
         if new == old or dry_run:
             return new != old
         _replace(found, new, os.fstat(file.fileno()))
     return True
 
 
-def redacted_line(line: bytes) -> bytes:
-    """One line of a journal without secrets; its own bytes if it has none."""
+def redacted_line(line: bytes, version: int = VERSION) -> bytes:
+    """One line of a journal of ``version`` without secrets; its own bytes if it has none."""
     text = line.decode("utf-8", "surrogateescape")
     if not suspicious(text):
         return line
     try:
-        decoded = decode(line)
+        decoded = decode(line) if version == VERSION else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         decoded = None
     if decoded is None or decoded.event is None or decoded.unknown_fields:

@@ -10,12 +10,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from execledger.errors import LedgerError, reason
+from execledger.journal.folder import private_folder
+from execledger.journal.migrate import pending
 from execledger.session.adapter import ToolCall
 from execledger.vocabulary.decisions import Decision, Shown
 
@@ -67,11 +71,56 @@ Edit: TypeAlias = CallEdit | ResultEdit
 _DECODER: msgspec.json.Decoder[Edit] = msgspec.json.Decoder(Edit)
 
 
+def _create_table(file: sqlite3.Connection) -> None:
+    """Version 1: the table, which files of version 0 have as well, and the version in ``PRAGMA user_version``."""
+    file.execute("CREATE TABLE IF NOT EXISTS edits (key TEXT PRIMARY KEY, edit BLOB NOT NULL) WITHOUT ROWID")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_table,)
+"""The migrations of the database of edits."""
+
+
+def _migrate(file: sqlite3.Connection) -> None:
+    """Bring a database up to date in one transaction; raises ``NewerVersion``."""
+    if not pending("stored edits", _version(file), MIGRATIONS):
+        return
+    file.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated it meanwhile.
+        for migration in pending("stored edits", _version(file), MIGRATIONS):
+            migration(file)
+        file.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        file.execute("COMMIT")
+    except BaseException:
+        file.execute("ROLLBACK")
+        raise
+
+
+def _version(file: sqlite3.Connection) -> int:
+    """The version of a database; 0 where none was set."""
+    return int(file.execute("PRAGMA user_version").fetchone()[0])
+
+
+def open_edits(path: Path | None, tell: Callable[[str], None]) -> EditStore:
+    """Open the store in ``path``; if that fails, ``tell`` the user why and keep the edits of this run in memory."""
+    try:
+        if path is not None:
+            private_folder(path.parent)
+        return EditStore(path)
+    except Exception as error:
+        why = error.message if isinstance(error, LedgerError) else reason(error)
+        tell(f"Ledger can't keep its edits in {path}, a later run won't know them: {why}")
+        return EditStore(None)
+
+
 class EditStore:
     """The edits of every conversation on this machine, in one private file."""
 
     def __init__(self, path: Path | None) -> None:
-        """The store in ``path``, made if it is not there; None keeps it in memory."""
+        """Open the store in ``path``, created if it does not exist; None keeps it in memory.
+
+        Raises ``OSError`` or ``sqlite3.Error`` if that fails, ``NewerVersion`` if a newer execledger has written it.
+        """
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -81,10 +130,14 @@ class EditStore:
         self._file = sqlite3.connect(
             path or ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        # Readers never wait for a writer, and a write survives the death of the process, if not a power cut.
-        self._file.execute("PRAGMA journal_mode=WAL")
-        self._file.execute("PRAGMA synchronous=NORMAL")
-        self._file.execute("CREATE TABLE IF NOT EXISTS edits (key TEXT PRIMARY KEY, edit BLOB NOT NULL) WITHOUT ROWID")
+        try:
+            _migrate(self._file)
+            # Readers never wait for a writer, and a write survives the death of the process, if not a power cut.
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+        except BaseException:
+            self._file.close()
+            raise
 
     def add(self, edit: Edit) -> Edit | None:
         """Remember an edit; the one that counts from now on, which may have been there before, or None."""

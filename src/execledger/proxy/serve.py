@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import resource
-import sqlite3
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
@@ -17,11 +16,10 @@ from aiohttp import web
 from msgspec import Struct
 from yarl import URL
 
-from execledger.errors import LedgerError, reason
-from execledger.journal.folder import private_folder
+from execledger.errors import LedgerError
 from execledger.local_server.server import LocalServer
 from execledger.proxy.book import Book, Rules
-from execledger.proxy.edits import EditStore
+from execledger.proxy.edits import EditStore, open_edits
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
 from execledger.proxy.worker import Work, Worker
@@ -94,7 +92,7 @@ class Proxy(LocalServer):
         _allow_many_files()
         _keep_memory()
         settings, worker = self._settings, Worker()
-        store = _opened(settings)
+        store = open_edits(settings.edits, settings.rules.tell)
         book = Book(settings.rules, settings.adapter, store, partial(self._later, worker))
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
@@ -157,19 +155,6 @@ def _check(upstream: str) -> None:
     if url.scheme not in ("http", "https") or not url.host or any(map(str.isspace, upstream)):
         hint = "one is like https://api.openai.com/v1"
         raise LedgerError(f"{upstream!r} can't be sent on to: found no address of a server", hint=hint)
-
-
-def _opened(settings: Settings) -> EditStore:
-    """The remembered edits; where they can't be kept, those of this run alone."""
-    try:
-        if settings.edits is not None:
-            private_folder(settings.edits.parent)
-        return EditStore(settings.edits)
-    except (OSError, sqlite3.Error) as error:
-        settings.rules.tell(
-            f"Ledger can't keep its edits in {settings.edits}, a later run won't know them: {reason(error)}"
-        )
-        return EditStore(None)
 
 
 def _keep_memory() -> None:

@@ -21,7 +21,7 @@ from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
 from execledger.evaluate.counterfactual import Account
 from execledger.journal.events import Event, StepRecorded, ViewRendered
-from execledger.journal.reader import NO_EVENT, JournalReader, Place, decode_line, has_end
+from execledger.journal.reader import NO_EVENT, JournalReader, Place, has_end
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED, Replayed, replay
@@ -318,6 +318,6 @@ class JournalReading(Reading):
             file.seek(place.offset)
             line = file.read(place.size)
         try:
-            return decode_line(line).event
+            return self._journal.decode(line).event
         except NO_EVENT:
             return None

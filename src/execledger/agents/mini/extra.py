@@ -7,15 +7,27 @@ observation that is marked as truncated, in an unknown place. A remark is no out
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy
 from execledger.journal.events import known_policy
+from execledger.journal.migrate import Fields, NewerVersion, pending
 from execledger.runs.recording import Governed
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Shown, Step
+
+
+def _write_version(note: Fields) -> Fields:
+    """Version 1: each note names its version."""
+    return {**note, "version": 1}
+
+
+MIGRATIONS: tuple[Callable[[Fields], Fields], ...] = (_write_version,)
+"""The migrations of the notes beside observations, ``extra.ledger``."""
 
 
 class Answer(Struct, frozen=True):
@@ -31,6 +43,8 @@ class Answer(Struct, frozen=True):
     """Where the command ran, as far as we knew."""
     sealed: bool = False
     """Nothing but the agent's own commands could write when it was decided, as far as we knew."""
+    version: int = len(MIGRATIONS)
+    """The version of this format."""
 
     def bare(self, text: str) -> str:
         """What the model reads in the observation, without our remark."""
@@ -61,9 +75,24 @@ class Answer(Struct, frozen=True):
 
 
 def answer_of(note: object) -> Answer | None:
-    """What we noted beside an observation; None if there is nothing, or nothing that we can read."""
+    """The note beside an observation; None if there is none, or none that is readable: raises nothing in a run."""
     try:
-        return convert(note, Answer) if note is not None else None
+        return read_answer(note)
+    except NewerVersion:
+        return None
+
+
+def read_answer(note: object) -> Answer | None:
+    """The note beside an observation, None if there is none; raises ``NewerVersion``."""
+    if not isinstance(note, dict):
+        return None
+    found = note.get("version", 0)
+    if not isinstance(found, int) or found < 0:
+        return None
+    for migration in pending("Ledger's notes", found, MIGRATIONS):
+        note = migration(note)
+    try:
+        return convert(note, Answer)
     except ValidationError:
         return None
 

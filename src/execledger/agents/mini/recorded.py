@@ -15,11 +15,12 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
-from execledger.agents.mini.extra import answer_of, policy_of
+from execledger.agents.mini.extra import policy_of, read_answer
 from execledger.agents.mini.rendered import observed, shown
 from execledger.agents.mini.sealed import shares_nothing
 from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
+from execledger.journal.migrate import NewerVersion
 from execledger.runs.decoding import decode, fields_of, text_of
 from execledger.runs.instances import instance_of
 from execledger.runs.recording import Recorded, Run
@@ -142,7 +143,10 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
     config = info.config or _Config()
     cwd = (config.environment.cwd or None) if config.environment else None
     if kind == "mini-swe-agent-1.1":
-        steps = tuple(_called(messages, cwd))
+        try:
+            steps = tuple(_called(messages, cwd))
+        except NewerVersion as error:
+            raise UnreadableRun(name, error.message, hint=error.hint) from error
     else:
         steps = tuple(_typed(messages, cwd, _action_pattern(config.agent)))
     sealed = [one.governed.sealed for one in steps if one.governed is not None]
@@ -200,7 +204,7 @@ def _answered(message: _Message, waiting: list[_Call]) -> _Call | None:
 def _recorded(message: _Message, action: Action, turn: int, index: int) -> Recorded:
     """The call that a message of version 2 answers; where Ledger did, with what is known of the true result."""
     extra, text = message.extra or _NOTHING, text_of(message.content) or text_of(message.output)
-    answer = answer_of(extra.ledger)
+    answer = read_answer(extra.ledger)
     if answer is None:
         return Recorded(action, _observation(extra, text, action.command), turn)
     action = Action(action.command, answer.cwd)
