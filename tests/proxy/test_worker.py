@@ -266,3 +266,38 @@ def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, paus
         assert asyncio.run(talk(proxy.url)) == ([200, 200, 200], True)
     steps = {path.name[-21:]: path.read_text().count('"event":"step"') for path in (tmp_path / "journals").iterdir()}
     assert sorted(steps.values()) == [1, 40]
+
+
+def test_others_are_served_while_a_long_call_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of thousands of commands is judged on the worker: meanwhile, health is answered on the event loop."""
+    paused = Pause(threading.Event(), threading.Event())
+    judged = Conversation._judged
+
+    def slow(self: Conversation, *given: Any) -> Any:
+        paused.reached.set()
+        assert threading.current_thread().name.startswith("execledger-worker") and paused.free.wait(60)
+        return judged(self, *given)
+
+    monkeypatch.setattr(Conversation, "_judged", slow)
+    script = turns(answer(call("exec_command", cmd="true;true\n" * 2_000)))
+
+    async def talk(url: str) -> tuple[int, bool, bytes]:
+        async with ClientSession() as client:
+
+            async def post() -> bytes:
+                headers, body = long_body(range(1), "long")
+                async with client.post(f"{url}/responses", data=body, headers=headers) as response:
+                    return await response.read()
+
+            long = asyncio.ensure_future(post())
+            await asyncio.to_thread(paused.reached.wait, 60)
+            async with client.get(url.removesuffix("/v1") + "/healthz") as response:
+                status = response.status
+            waited = not long.done()
+            paused.free.set()
+            return status, waited, await long
+
+    with ResponsesServer(script) as server, Proxy(Settings(adapter=codex, upstream=server.url)) as proxy:
+        status, waited, received = asyncio.run(talk(proxy.url))
+    assert (status, waited) == (200, True)
+    assert received.count(b"true;true") >= 2_000

@@ -149,6 +149,13 @@ class Passage:
                 conversation.overlook()
         return None
 
+    async def edited(self, editor: ResponseEditor, chunk: bytes | None = None) -> bytes:
+        """The bytes to forward after the next chunk of an answer, or at its end."""
+        if chunk is not None:
+            return await editor.fed(chunk, self._runner)
+        async with editor.lock:
+            return editor.end()
+
     async def _informed(self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Sent | None:
         """The request with the decisions of the ledger; None if its shape is not supported."""
         received = await self._runner.run(self._received(dialect, path, headers, body))

@@ -1,7 +1,7 @@
-"""The relay: requests of agents on loopback, passed on to a model's API, and its answers passed back.
+"""The relay: forwards the requests of agents on loopback to a model's API, and its answers back.
 
-Whatever is not a conversation that Ledger understands passes as it came, and so does everything where the proxy is told
-to pass through. Secrets in headers are forwarded and never kept.
+A request that holds no supported conversation is forwarded unchanged; in pass-through mode, every request is. Secrets
+in headers are forwarded and never stored.
 """
 
 from __future__ import annotations
@@ -34,37 +34,36 @@ from execledger.local_server.loopback import foreign_origin
 from execledger.proxy.content_encoding import portions
 from execledger.proxy.limits import MAX_BODY
 from execledger.proxy.passage import Passage, Sent
-from execledger.proxy.response_editor import ResponseEditor
 from execledger.redact import redact
 
 PREFIX = "/v1"
-"""What stands for the upstream's base address in the addresses that agents ask for."""
+"""The path prefix that is replaced by the upstream's base address."""
 CONNECT_SECONDS, SILENCE_SECONDS = 30.0, 900.0
-"""How long the upstream may take to be reached, and to say nothing: longer than any client waits."""
+"""Timeouts for connecting to the upstream and for a pause in its answer: longer than any client waits."""
 MAX_HEADER = 262_144
-"""Bytes of one header: agents put what they know about a turn into one."""
+"""Bytes of one header: agents send metadata of a turn in one."""
 KEPT_TRIES = 3
-"""How often a request is sent anew because the connection that was kept for it turned out to be closed."""
+"""How often a request is sent again because a pooled connection turned out to be closed."""
 AT_ONCE = 1_000_000
-"""Bytes of a body that are written in one go; more in pieces, so that other streams go on between them."""
+"""Bytes of a body that are written at once; a longer one is written in pieces, between which other streams go on."""
 PIECE = 262_144
 """Bytes of such a piece."""
 HOP_BY_HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
     "upgrade host content-length expect".split()
 )
-"""Headers that belong to one connection, and are made anew for the next."""
+"""Headers that belong to one connection and are not forwarded."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""What may be asked of an API; anything else is meant for another kind of server."""
+"""The methods that are forwarded; any other is not one of an API."""
 
 
 class Relay:
-    """Passes requests on."""
+    """Forwards requests."""
 
     def __init__(self, upstream: str, passage: Passage) -> None:
-        """Passes requests to ``upstream``, as ``passage`` sees fit."""
+        """A relay to ``upstream`` whose requests and answers ``passage`` edits."""
         self.requests = 0
-        """Requests that were passed on."""
+        """The number of forwarded requests."""
         self._upstream = upstream.rstrip("/")
         self._passage = passage
         self._client: ClientSession | None = None
@@ -80,11 +79,11 @@ class Relay:
         return app
 
     async def _connected(self, _: web.Application) -> AsyncIterator[None]:
-        """Hold connections to the upstream while the server runs."""
+        """Keep a pool of connections to the upstream while the server runs."""
         timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
-        # Found out once: with ``trust_env`` every request would ask the environment again on another thread, and one
-        # that has its own authorization would be refused wherever a ``.netrc`` has another.
-        proxy = _way_out(URL(self._upstream))
+        # Resolved once: with ``trust_env`` every request would read the environment again on another thread, and one
+        # that has its own authorization would be refused if a ``.netrc`` has another.
+        proxy = _web_proxy(URL(self._upstream))
         self._client = ClientSession(
             connector=TCPConnector(limit=0),
             timeout=timeout,
@@ -99,7 +98,7 @@ class Relay:
         await self._passage.close()
 
     async def _health(self, request: web.Request) -> web.Response:
-        """What a script asks to know that we are here."""
+        """Answer the health check."""
         if reason := foreign_origin(request.host, request.headers):
             return _error(403, reason)
         return web.json_response(
@@ -113,7 +112,7 @@ class Relay:
         )
 
     async def _relay(self, request: web.Request) -> web.StreamResponse:
-        """Pass one request on, and its answer back."""
+        """Forward one request, and its answer back."""
         if reason := foreign_origin(request.host, request.headers):
             return _error(403, reason)
         if request.method not in METHODS:
@@ -121,13 +120,13 @@ class Relay:
         if ".." in request.path.split("/"):
             return _error(400, "found a path that leads out of the API, expected one below it")
         if request.headers.get("upgrade", "").lower() == "websocket":
-            # Codex takes any other answer for a failure, and this one for what it is.
+            # Codex falls back to HTTP after this status, and takes any other for a failure.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
         data = await _body(request)
         sent = Sent(b"")
         if isinstance(data, bytes):
-            sent = await self._taken(request, data)
+            sent = await self._edited(request, data)
             data = b""
         else:
             await self._passage.unread(request.method, request.path, request.headers)
@@ -135,7 +134,7 @@ class Relay:
         headers = _end_to_end(request.headers, read)
         try:
             answer = await self._asked(request, headers, data or sent.body)
-            # Agents wait for their model most of the time: their histories are not kept meanwhile.
+            # Waiting for the model takes most of the time: the history is not kept in memory meanwhile.
             sent.body = b""
             async with answer:
                 return await self._answered(request, sent, answer)
@@ -147,7 +146,7 @@ class Relay:
     async def _asked(
         self, request: web.Request, headers: Mapping[str, str], data: bytes | AsyncIterator[bytes]
     ) -> ClientResponse:
-        """The upstream's answer to a request, as far as its headers."""
+        """The upstream's answer to a request, once its headers have arrived."""
         assert self._client is not None
         address = URL(self._upstream + request.rel_url.raw_path_qs.removeprefix(PREFIX), encoded=True)
         for left in range(KEPT_TRIES, -1, -1):
@@ -163,23 +162,23 @@ class Relay:
                     trace_request_ctx=connection,
                 )
             except ClientConnectionError:
-                # The upstream had closed a connection that we kept: the agent would not have met with that.
+                # The upstream had closed a pooled connection, which the agent by itself would not have used.
                 if not (left and connection.get("kept") and isinstance(data, bytes)):
                     raise
         raise AssertionError("unreachable")
 
-    async def _taken(self, request: web.Request, body: bytes) -> Sent:
-        """What is sent on for a request."""
+    async def _edited(self, request: web.Request, body: bytes) -> Sent:
+        """The body to forward for a request."""
         async with self._turn:
-            # Of many that come at once, one is begun at a time, so that streams and connections go on between them.
+            # Of many concurrent requests one is begun at a time, so that streams and connections go on between them.
             await asyncio.sleep(0)
         return await self._passage.sent(request.method, request.path, request.headers, body)
 
     async def _answered(self, request: web.Request, sent: Sent, answer: ClientResponse) -> web.StreamResponse:
-        """Pass the answer back as it comes."""
+        """Forward the answer to the client as it arrives."""
         async with sent.lock:
             editor = self._passage.answer(sent, answer.status, answer.headers)
-        packed = editor is not None and "content-encoding" in answer.headers
+        encoded = editor is not None and "content-encoding" in answer.headers
         response = _Answer(status=answer.status, reason=answer.reason)
         response.headers.extend(_end_to_end(answer.headers, ("content-encoding",) if editor else ()))
         response.untyped = "content-type" not in answer.headers
@@ -189,38 +188,32 @@ class Relay:
         try:
             try:
                 async for chunk in answer.content.iter_any():
-                    # A packed chunk may unpack to thousands of times its size: piece by piece, as the client takes it.
-                    for piece in portions(chunk) if packed else (chunk,):
-                        if out := piece if editor is None else await _fed(editor, piece):
+                    # An encoded chunk may decode to thousands of times its size: decode it piece by piece.
+                    for piece in portions(chunk) if encoded else (chunk,):
+                        if out := piece if editor is None else await self._passage.edited(editor, piece):
                             await response.write(out)
             except (ClientError, TimeoutError, zlib.error, zstandard.ZstdError):
-                # The upstream broke off in the middle: so do we, for the client to see what happened.
-                await response.write(b"" if editor is None else await _fed(editor))
+                # The upstream broke off in the middle: break off as well, so that the client notices.
+                await response.write(b"" if editor is None else await self._passage.edited(editor))
                 if request.transport is not None:
                     request.transport.close()
                 return response
             if editor is not None:
-                await response.write(await _fed(editor))
+                await response.write(await self._passage.edited(editor))
             await response.write_eof()
         except ConnectionResetError:
-            # The client has what it wanted: some close as soon as the answer is complete.
+            # Some clients disconnect as soon as the answer is complete.
             return response
         return response
 
 
-async def _fed(editor: ResponseEditor, piece: bytes | None = None) -> bytes:
-    """What may be sent on for a piece of an answer, or at its end."""
-    async with editor.lock:
-        return editor.end() if piece is None else editor.feed(piece)
-
-
 class _InPieces(Payload):
-    """A long body, written piece by piece: other streams go on between them, and it is never copied as a whole."""
+    """A long body, written in pieces without copying it; other streams go on between them."""
 
     _value: bytes
 
     def __init__(self, body: bytes) -> None:
-        """Writes ``body``."""
+        """A payload of ``body``."""
         super().__init__(body)
         self._size = len(body)
 
@@ -244,19 +237,19 @@ class _Answer(web.StreamResponse):
     """An answer of the upstream."""
 
     untyped = False
-    """It came without a content type."""
+    """The upstream sent no content type."""
 
 
 async def _untyped(_: web.Request, response: web.StreamResponse) -> None:
-    """Take off the content type that the library puts where the upstream has none."""
+    """Remove the content type that aiohttp adds to an answer without one."""
     if isinstance(response, _Answer) and response.untyped:
         response.headers.popall("content-type", None)
 
 
 async def _body(request: web.Request) -> bytes | AsyncIterator[bytes]:
-    """The body of a request, or a stream of it where it is too large to be read.
+    """The body of a request, or a stream of it if it is too large to be read.
 
-    The library's own way to read it would keep it until the answer has ended.
+    aiohttp's own ``request.read`` would keep it until the answer has ended.
     """
     chunks: deque[bytes] = deque()
     size = request.content_length or 0
@@ -268,15 +261,15 @@ async def _body(request: web.Request) -> bytes | AsyncIterator[bytes]:
             if size > MAX_BODY:
                 break
     if size > MAX_BODY:
-        return _going_on(chunks, request)
+        return _remaining(chunks, request)
     if size <= AT_ONCE:
         return b"".join(chunks)
-    # Copying takes a while, too; Python lets other threads go on meanwhile.
+    # Copying takes long as well, and releases the interpreter lock.
     return await asyncio.get_running_loop().run_in_executor(None, b"".join, chunks)
 
 
-async def _going_on(chunks: deque[bytes], request: web.Request) -> AsyncIterator[bytes]:
-    """What was read of a body, and the rest of it as it comes."""
+async def _remaining(chunks: deque[bytes], request: web.Request) -> AsyncIterator[bytes]:
+    """The chunks of a body that were read already, and the rest as it arrives."""
     while chunks:
         yield chunks.popleft()
     async for chunk in request.content.iter_any():
@@ -284,7 +277,7 @@ async def _going_on(chunks: deque[bytes], request: web.Request) -> AsyncIterator
 
 
 def _tracing() -> TraceConfig:
-    """Notes for each request whether it went out on a connection that was kept from another."""
+    """A trace that notes for each request whether it used a pooled connection."""
 
     async def reused(_: ClientSession, context: Any, __: object) -> None:
         context.trace_request_ctx["kept"] = True
@@ -294,19 +287,19 @@ def _tracing() -> TraceConfig:
     return tracing
 
 
-def _way_out(upstream: URL) -> str | None:
-    """The web proxy that the environment names for an address; None if there is none."""
+def _web_proxy(upstream: URL) -> str | None:
+    """The HTTP proxy that the environment names for an address; None if there is none."""
     return None if proxy_bypass(upstream.host or "") else getproxies().get(upstream.scheme)
 
 
 def _end_to_end(headers: Mapping[str, str], without: Iterable[str] = ()) -> CIMultiDict[str]:
-    """The headers that are passed on."""
+    """The headers that are forwarded."""
     named = headers.get("connection", "").lower().replace(" ", "").split(",")
     dropped = HOP_BY_HOP.union(named, without)
     return CIMultiDict((name, value) for name, value in headers.items() if name.lower() not in dropped)
 
 
 def _error(status: int, message: str) -> web.Response:
-    """An answer of our own, in the shape that clients of these APIs read."""
+    """An error answer of the proxy, in the shape that clients of these APIs read."""
     error = {"message": f"execledger proxy: {redact(message)}", "type": "proxy_error"}
     return web.json_response({"error": error}, status=status)

@@ -8,12 +8,33 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import zstandard
+from msgspec import Struct, field
 
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import StreamEditor
 from execledger.proxy.sse import Events, Piece
+from execledger.proxy.worker import LIGHTER, Runner, Work, run_to_end
 from execledger.runs.usage import ModelCall
 from execledger.session.session import Session
+
+LONG_EVENT = 5_000
+"""Bytes of an event from which on it may hold a call that takes long to judge; deltas are much shorter."""
+HEAVIER = 10
+"""How much more a byte of such an event weighs: a call of many short commands takes up to 7 us a byte."""
+
+UNDECODABLE = (zlib.error, zstandard.ZstdError)
+"""What a decoder raises for a body that is damaged in the middle: it can't be forwarded any further."""
+
+
+class _Progress(Struct):
+    """What was done with one chunk."""
+
+    plain: bytes
+    """The chunk, decoded."""
+    sent: list[bytes] = field(default_factory=list)
+    """The bytes to forward for the events that were processed."""
+    left: list[bytes] | None = None
+    """The events that were not, in reverse order; None before the chunk was split."""
 
 
 class ResponseEditor:
@@ -41,38 +62,65 @@ class ResponseEditor:
         self._broken = False
         self._begun = False
         self._counted = False
+        self._progress: _Progress | None = None
 
     def feed(self, chunk: bytes) -> bytes:
-        """The bytes to forward after the next chunk."""
-        plain = chunk if self._decoder is None else self._decoded(chunk, self._decoder)
+        """The bytes to forward after the next chunk, computed on the calling thread."""
+        self._progress = None
+        try:
+            return run_to_end(self._feeding(chunk))
+        except UNDECODABLE:
+            raise
+        except Exception as error:
+            return self._recovered(chunk, error)
+
+    async def fed(self, chunk: bytes, runner: Runner) -> bytes:
+        """The bytes to forward after the next chunk, computed by ``runner``, which moves long work to the worker."""
+        self._progress = None
+        try:
+            return await runner.run(self._feeding(chunk), self.lock)
+        except UNDECODABLE:
+            raise
+        except Exception as error:
+            async with self.lock:
+                return self._recovered(chunk, error)
+
+    def _feeding(self, chunk: bytes) -> Work[bytes]:
+        """The bytes to forward after a chunk; ``_progress`` has what was done so far."""
+        plain = self._plain(chunk)
         if self._broken:
             return plain
-        sent: list[bytes] = []
-        left: list[bytes] | None = None
-        try:
-            left = self._events.feed(plain)[::-1]
-            while left:
-                sent.append(self._edited(left[-1]))
-                left.pop()
-            self._count()
-        except Exception as error:
-            self._broken = True
-            with suppress(Exception):
-                self._faulted(error)
-            # Everything that was held or not yet processed, in its original order.
-            rest = self._events.rest()
-            sent += [self._stream.end(), *((rest, plain) if left is None else (*left[::-1], rest))]
-        return b"".join(sent)
+        progress = self._progress = _Progress(plain)
+        progress.left = left = self._events.feed(plain)[::-1]
+        while left:
+            yield _weight(left[-1])
+            progress.sent.append(self._edited(left[-1]))
+            left.pop()
+        self._count()
+        return b"".join(progress.sent)
+
+    def _recovered(self, chunk: bytes, error: Exception) -> bytes:
+        """The bytes to forward after a chunk that met an internal fault: what is left of it is forwarded unchanged."""
+        progress = self._progress or _Progress(self._plain(chunk))
+        self._broken = True
+        with suppress(Exception):
+            self._faulted(error)
+        # Everything that was held or not yet processed, in its original order.
+        held, rest = self._stream.end(), self._events.rest()
+        left = (rest, progress.plain) if progress.left is None else (*progress.left[::-1], rest)
+        return b"".join((*progress.sent, held, *left))
 
     def _edited(self, event: bytes) -> bytes:
         """The bytes to forward after one event, or after a piece of an event that is too long."""
         return (self._stream.skip if isinstance(event, Piece) else self._stream.feed)(event)
 
-    def _decoded(self, chunk: bytes, decoder: Decoder) -> bytes:
+    def _plain(self, chunk: bytes) -> bytes:
         """A chunk, decoded; a body that is not encoded as declared from its first byte on is forwarded unchanged."""
+        if self._decoder is None:
+            return chunk
         try:
-            plain = decoder.decompress(chunk)
-        except (zlib.error, zstandard.ZstdError):
+            plain = self._decoder.decompress(chunk)
+        except UNDECODABLE:
             if self._begun:
                 raise
             self._decoder, self._broken = None, True
@@ -105,3 +153,8 @@ class ResponseEditor:
         if tokens is not None and not self._counted:
             self._counted = True
             self._session.chronicle.add_call(ModelCall(tokens))
+
+
+def _weight(event: bytes) -> int:
+    """The weight of an event for the worker."""
+    return len(event) * HEAVIER if len(event) > LONG_EVENT else len(event) // LIGHTER

@@ -1,4 +1,4 @@
-"""Server-sent events, split from a byte stream wherever it was cut, and never altered."""
+"""Server-sent events, split from a stream of arbitrary chunks without changing a byte."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from execledger.proxy.limits import MAX_EVENT
 _END = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 """The blank line that ends an event; the groups are atomic so that one ``\\r\\n`` is never taken for two ends."""
 _REACH = 3
-"""Bytes of an end that may stand before the chunk with its last one."""
+"""Bytes of an event's end that may be in earlier chunks than its last byte."""
 
 
 class Piece(bytes):
-    """A part of an event that is too long to be held: it is passed on, and not read."""
+    """A part of an event that is too long to be held: it is forwarded without being read."""
 
 
 class Events:
-    """Takes chunks and gives whole events, each with the blank line that ends it; no byte is lost or changed."""
+    """Splits chunks into whole events, each with the blank line that ends it."""
 
     def __init__(self, most: int = MAX_EVENT) -> None:
-        """Nothing was fed yet; an event of more than ``most`` bytes comes in pieces."""
+        """An empty splitter; an event of more than ``most`` bytes is given out in pieces."""
         self._most = most
         self._waiting: list[bytes] = []
         self._size = 0
         self._before = b""
-        """The last bytes that came: an end may have begun in them."""
+        """The last bytes of the previous chunk: the end of an event may have begun in them."""
         self._long = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The events that are whole now, and the pieces of one that is too long."""
+        """The events that are complete now, and the pieces of one that is too long."""
         events: list[bytes] = []
         if self._long and not (chunk := self._rest_of_long(chunk, events)):
             return events
         if self._waiting and not _may_end(self._before + chunk):
-            # Nothing is searched or copied twice while a long event comes in.
+            # Nothing is searched or copied twice while a long event arrives.
             self._wait(chunk)
         else:
             seek = max(self._size - _REACH, 0)
@@ -43,7 +43,7 @@ class Events:
             events = events + whole if events else whole
             if not (rest or self._waiting):
                 return events
-            # At once: after a fault, what waits and the chunk are still all that there is.
+            # In one assignment: after a fault, the waiting bytes and the chunk are still complete.
             self._waiting, self._size, self._before = [rest] if rest else [], len(rest), rest[-_REACH:]
         if self._size > self._most:
             piece, self._waiting, self._size, self._long = Piece(b"".join(self._waiting)), [], 0, True
@@ -51,7 +51,7 @@ class Events:
         return events
 
     def rest(self) -> bytes:
-        """What came after the last whole event."""
+        """The bytes after the last complete event."""
         rest, self._waiting, self._size = b"".join(self._waiting), [], 0
         return rest
 
@@ -61,7 +61,7 @@ class Events:
         self._before = (self._before + chunk)[-_REACH:]
 
     def _rest_of_long(self, chunk: bytes, events: list[bytes]) -> bytes:
-        """Pass on what belongs to an event that is too long; what comes behind it."""
+        """Append the pieces of an event that is too long to ``events``; the bytes after it."""
         data = self._before + chunk
         end = _END.search(data)
         if end is None or (end.end() == len(data) and data.endswith(b"\r")):
@@ -75,21 +75,21 @@ class Events:
 
 
 def _may_end(data: bytes) -> bool:
-    """An end may stand in ``data``."""
+    """Whether ``data`` may contain the end of an event."""
     return b"\n\n" in data or (b"\r" in data and _END.search(data) is not None)
 
 
 def _split(data: bytes, seek: int) -> tuple[list[bytes], bytes]:
-    """The whole events in ``data``, and what is left; no end stands before ``seek``."""
+    """The complete events in ``data``, and the rest; no event ends before ``seek``."""
     if b"\r" not in data:
-        # Nearly every server ends its lines so, and searching for two kinds of ends takes five times as long.
+        # Nearly all servers end lines with a line feed, and searching for every kind of end takes five times as long.
         *whole, rest = data.split(b"\n\n")
         return [event + b"\n\n" for event in whole], rest
     events: list[bytes] = []
     at = 0
     while end := _END.search(data, seek):
         if end.end() == len(data) and data.endswith(b"\r"):
-            # The other half of a line's end may be in the next chunk.
+            # The line feed of this line's end may be in the next chunk.
             break
         events.append(data[at : end.end()])
         at = seek = end.end()
@@ -103,6 +103,6 @@ def data_of(event: bytes) -> bytes:
 
 
 def with_data(event: bytes, data: bytes) -> bytes:
-    """The event with other data; its remaining lines stay as they are."""
+    """The event with other data; its remaining lines are unchanged."""
     others = [line for line in event.splitlines() if line and not line.startswith(b"data:")]
     return b"\n".join((*others, b"data: " + data, b"", b""))
