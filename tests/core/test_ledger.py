@@ -117,7 +117,7 @@ def test_looking_moves_no_counter() -> None:
     story = Story()
     for command in ("cat a.py", "grep -rn x .", "ls", "git branch"):
         story.do(command, "x\n")
-    assert (story.ledger.clock, story.ledger.modifications.everywhere, story.ledger.disturbed) == (0, 0, "")
+    assert (story.ledger.clock, story.ledger.modifications.everywhere, story.ledger.unsealed) == (0, 0, "")
 
 
 def test_what_may_write_moves_the_clock_alone() -> None:
@@ -133,7 +133,7 @@ def test_disturbances_say_what_happened_first() -> None:
     story = Story()
     story.do("sleep 100 &")
     story.do("grep -rn x .", Observation("", timed_out=True))
-    assert story.ledger.disturbed == "a job was left in the background"
+    assert story.ledger.unsealed == "a job was left in the background"
 
 
 # Fold

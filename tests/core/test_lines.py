@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.fingerprint import digest
-from execledger.core.lines import Returned, digests, mark, marked, returned, split_lines, split_numbers
+from execledger.core.lines import (
+    Returned,
+    returned,
+    split_lines,
+    split_numbers,
+    with_marks,
+    withheld_digests,
+    withheld_mark,
+)
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import CHANGED, WHOLE, Lines, View
 from tests.core.stories import numbered
@@ -157,24 +165,24 @@ def lines(*pieces: str) -> Returned:
 
 def test_what_was_changed_is_known_by_place_and_digest() -> None:
     """Places are counted over all pieces; what was kept as it is has none."""
-    assert digests(lines("abc", "de"), lines("aXc", "dX")) == ((1, digest("b")), (4, digest("e")))
-    assert digests(lines("abc"), lines("abc")) == ()
+    assert withheld_digests(lines("abc", "de"), lines("aXc", "dX")) == ((1, digest("b")), (4, digest("e")))
+    assert withheld_digests(lines("abc"), lines("abc")) == ()
 
 
 def test_a_mark_stands_where_a_line_was_withheld() -> None:
     """Everything else of what was returned stays as it is."""
     kept = lines("aXc", "dX")
     expected = Returned(
-        (("a", mark("b"), "c"), ("d", mark("e"))),
+        (("a", withheld_mark("b"), "c"), ("d", withheld_mark("e"))),
         kept.numbers,
         kept.ranges,
         kept.end,
-        frozenset({mark("b"), mark("e")}),
+        frozenset({withheld_mark("b"), withheld_mark("e")}),
     )
-    assert marked(kept, digests(lines("abc", "de"), kept)) == expected
+    assert with_marks(kept, withheld_digests(lines("abc", "de"), kept)) == expected
 
 
 def test_a_mark_is_no_line_and_its_own_mark() -> None:
     """No line of any file can be taken for it."""
-    assert "\n" in mark("a") and mark("a") != mark("b")
-    assert mark(mark("a")) == mark("a")
+    assert "\n" in withheld_mark("a") and withheld_mark("a") != withheld_mark("b")
+    assert withheld_mark(withheld_mark("a")) == withheld_mark("a")

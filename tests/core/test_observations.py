@@ -7,9 +7,9 @@ import pytest
 from execledger.core.observations import (
     MAX_RECORDS,
     MAX_RUNS,
-    FileSeen,
     Held,
     ObservationRecord,
+    ObservedFile,
     absolute,
     cover,
     cut,
@@ -24,10 +24,10 @@ def record(step: int, *ranges: Lines, end: int | None = None, holder: int | None
 
 def left(*records: ObservationRecord) -> list[tuple[int, str]]:
     """What a view can say after these records: step and words, newest first."""
-    seen = FileSeen("a.py")
+    seen = ObservedFile("a.py")
     for one in records:
         seen.add(one)
-    return [(sight.record.step, sight.text) for sight in seen.sights]
+    return [(part.record.step, part.text) for part in seen.parts]
 
 
 def test_a_newer_record_hides_the_lines_that_it_shows_again() -> None:
@@ -54,7 +54,7 @@ def test_a_record_without_lines_leaves_the_words_alone() -> None:
 
 def test_records_are_bounded_and_the_newest_stay() -> None:
     """A file that is read again and again does not grow."""
-    seen = FileSeen("a.py")
+    seen = ObservedFile("a.py")
     for step in range(10 * MAX_RECORDS):
         seen.add(record(step, Lines(step + 1, step + 1)))
     assert (len(seen.records) <= MAX_RECORDS, seen.records[-1].step) == (True, 10 * MAX_RECORDS - 1)

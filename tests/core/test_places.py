@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.lines import MAX_RESULT
+from execledger.core.lines import MAX_INDEXED
 from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Edit, Observation
 from execledger.vocabulary.decisions import Step
@@ -310,7 +310,7 @@ def test_a_name_with_spaces_is_quoted() -> None:
 
 def test_a_very_long_result_is_not_indexed() -> None:
     """The work per result is bounded: it covers nothing, but it may show any place of its file."""
-    long = "x\n" * (MAX_RESULT // 2 + 1)
+    long = "x\n" * (MAX_INDEXED // 2 + 1)
     story = story_of(CAT, ("cat a.py", long), ("cat b.py", long[:-2]))
     assert story.do("sed -n '5,30p' a.py", told(LINES[4:30])).shown.compared == "different"
     assert story.do("head -n 300 a.py", "x\n" * 300).shown.compared == "different"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.core.safeguards import MAX_FILES, named_files, names
+from execledger.core.safeguards import MAX_FILES, files_in_errors, names_file
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ from execledger.core.safeguards import MAX_FILES, named_files, names
 )
 def test_tracebacks_and_compiler_messages_name_files(output: str, expected: set[str]) -> None:
     """As they spell them; an output without an error names none."""
-    assert named_files(output) == expected
+    assert files_in_errors(output) == expected
 
 
 def test_an_endless_list_of_errors_is_cut() -> None:
     """The first files are enough."""
     output = "".join(f"f{n}.c:1: error: no\n" for n in range(500))
-    assert named_files(output) == {f"f{n}.c" for n in range(MAX_FILES)}
+    assert files_in_errors(output) == {f"f{n}.c" for n in range(MAX_FILES)}
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_an_endless_list_of_errors_is_cut() -> None:
 )
 def test_a_name_in_an_error_may_be_relative(name: str, path: str, expected: bool) -> None:
     """To a folder that we don't know, but never to a part of a name."""
-    assert names(frozenset({name}), path) is expected
+    assert names_file(frozenset({name}), path) is expected

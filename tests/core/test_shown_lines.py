@@ -8,8 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from execledger.core.fingerprint import digest
-from execledger.core.lines import Returned, marked
-from execledger.core.shown_lines import ANY, MAX_DOUBTS, MAX_LOOKS, MAX_PASSAGES, Passage, Recency, SeenLines, key_of
+from execledger.core.lines import Returned, with_marks
+from execledger.core.shown_lines import (
+    ANY,
+    MAX_CONTRADICTIONS,
+    MAX_EXCERPTS,
+    MAX_LOOKS,
+    Excerpt,
+    Recency,
+    ShownLines,
+    key_of,
+)
 from execledger.vocabulary.records import Lines
 
 
@@ -19,19 +28,19 @@ def returned(letters: str, first: int = 1, **more: object) -> Returned:
     return replace(lines, **more)
 
 
-def index(*shown: tuple[int, str, int]) -> SeenLines:
+def index(*shown: tuple[int, str, int]) -> ShownLines:
     """What these steps showed: step, lines, place of the first."""
-    seen = SeenLines()
+    seen = ShownLines()
     for step, letters, first in shown:
         seen.add(step, returned(letters, first))
     return seen
 
 
 def held(
-    seen: SeenLines, letters: str, first: int = 1, visible: range = range(1000), since: int = -1, **more: object
+    seen: ShownLines, letters: str, first: int = 1, visible: range = range(1000), since: int = -1, **more: object
 ) -> list[tuple[int, int, int]]:
     """Which runs are held: first line, last line, step."""
-    asked = replace(Passage(-1, first, tuple(letters)), **more)
+    asked = replace(Excerpt(-1, first, tuple(letters)), **more)
     return [(run.first, run.last or 0, step) for run, step in seen.held(asked, visible, since, 3)]
 
 
@@ -100,9 +109,9 @@ def test_a_missing_newline_is_held_only_where_it_is_missing() -> None:
 def test_lines_at_unknown_places_end_what_older_results_hold() -> None:
     """Of a result that may show the file at any place, and of its last lines, if their numbers are not told."""
     seen = index((0, "abcd", 1))
-    seen.close(1)
+    seen.supersede(1)
     assert (held(seen, "abcd"), held(seen, "abcd", visible=range(1))) == ([], [(1, 4, 0)])
-    seen = SeenLines()
+    seen = ShownLines()
     seen.add(0, returned("abcd", end=4))
     seen.add(1, Returned((("c", "d"),), (None,), (Lines(-2),), None))
     assert held(seen, "abcd") == []
@@ -111,9 +120,9 @@ def test_lines_at_unknown_places_end_what_older_results_hold() -> None:
 def test_single_lines_contradict_and_hold_nothing() -> None:
     """The hits of a search are no target, but they are newer."""
     seen = index((0, "abcdefgh", 1))
-    seen.doubt(1, [(2, "b"), (4, "X"), (100, "y")])
+    seen.contradict(1, [(2, "b"), (4, "X"), (100, "y")])
     assert held(seen, "abcdefgh") == [(1, 3, 0), (5, 8, 0)]
-    seen.doubt(2, [(place, "-") for place in range(1, 9)] * MAX_DOUBTS)
+    seen.contradict(2, [(place, "-") for place in range(1, 9)] * MAX_CONTRADICTIONS)
     assert held(seen, "abcdefgh", since=0) == []
 
 
@@ -128,15 +137,15 @@ def test_hits_are_contradicted_as_each_of_them_is(step: int) -> None:
     """By another text at its place, by an end before it, and by a result that may show any place."""
     seen = index((0, "abcdefgh", 1), (1, "bcX", 2))
     seen.add(2, returned("abc", end=3))
-    seen.close(4)
+    seen.supersede(4)
     for visible in (range(5), range(4), range(2), range(1)):
         for hits in ([(2, "b")], [(3, "c"), (1, "a")], [(4, "d"), (2, "b")], [(3, "c"), (9, "z")], []):
-            single = [seen.contradicted(Passage(-1, place, (text,)), visible, step) for place, text in hits]
+            single = [seen.contradicted(Excerpt(-1, place, (text,)), visible, step) for place, text in hits]
             assert seen.any_contradicted(hits, visible, step) is any(single)
 
 
 def test_many_hits_ask_each_passage_once() -> None:
-    """The work is that of the passages and of the hits, not of every pair."""
+    """The work is that of the excerpts and of the hits, not of every pair."""
     asked: list[object] = []
 
     class Visible(Container[int]):
@@ -151,15 +160,15 @@ def test_many_hits_ask_each_passage_once() -> None:
 
 def test_a_bounded_number_of_passages_is_kept() -> None:
     """The newest hold on, the oldest are let go of."""
-    seen = index(*((step, "abcd", 1) for step in range(5 * MAX_PASSAGES)))
+    seen = index(*((step, "abcd", 1) for step in range(5 * MAX_EXCERPTS)))
     found = held(seen, "abcd")
-    assert len(found) <= MAX_PASSAGES and found[0] == (1, 4, 5 * MAX_PASSAGES - 1)
+    assert len(found) <= MAX_EXCERPTS and found[0] == (1, 4, 5 * MAX_EXCERPTS - 1)
 
 
 def test_a_withheld_line_is_found_by_its_text() -> None:
     """Whether it was shown as text before, is shown so later, or is asked for."""
     seen = index((0, "abcd", 1))
-    seen.add(1, marked(returned("xyXz", 11), ((2, digest("c")),)))
+    seen.add(1, with_marks(returned("xyXz", 11), ((2, digest("c")),)))
     seen.add(2, returned("cdef", 21))
     asked = [("abc", 1), ("xyc", 11), ("cde", 21), ("xyX", 11), ("xyd", 11)]
     assert [held(seen, letters, first) for letters, first in asked] == [
@@ -173,11 +182,11 @@ def test_a_withheld_line_is_found_by_its_text() -> None:
 
 def test_what_a_step_showed_at_a_place() -> None:
     """All of it, or nothing; only its last line is at its end."""
-    seen = SeenLines()
+    seen = ShownLines()
     seen.add(0, returned("abcd", 5, end=8, newline=False))
-    assert seen.passage(0, Lines(6, 8)) == Passage(0, 6, ("b", "c", "d"), end=8, newline=False)
-    assert seen.passage(0, Lines(5, 7)) == Passage(0, 5, ("a", "b", "c"))
-    assert (seen.passage(0, Lines(5, 9)), seen.passage(1, Lines(5, 6))) == (None, None)
+    assert seen.excerpt(0, Lines(6, 8)) == Excerpt(0, 6, ("b", "c", "d"), end=8, newline=False)
+    assert seen.excerpt(0, Lines(5, 7)) == Excerpt(0, 5, ("a", "b", "c"))
+    assert (seen.excerpt(0, Lines(5, 9)), seen.excerpt(1, Lines(5, 6))) == (None, None)
 
 
 FILE = "/repo/src/a.py"

@@ -17,7 +17,7 @@ from execledger.cli.explain import as_contract, as_words
 from execledger.core.classify import classify
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.safeguards import named_files
+from execledger.core.safeguards import files_in_errors
 from execledger.core.step import take
 from execledger.core.task import patch_files, task_anchor
 from execledger.redact import redact
@@ -188,7 +188,7 @@ def test_no_text_of_a_command_or_an_output_makes_a_pattern_run_wild(full: bool, 
         with watched(lambda t=text: repr(t[:60])):  # type: ignore[misc]
             for command in hosts(text):
                 explained(command)
-            named_files(f"Error\n{text}")
+            files_in_errors(f"Error\n{text}")
             task_anchor(text, 400)
             patch_files(text)
             redact(text)

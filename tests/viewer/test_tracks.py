@@ -64,7 +64,7 @@ def by_ledger(ledger: Ledger, threads: tuple[str, ...] = ("",)) -> LineMap:
     lines: LineMap = {}
     for thread in threads:
         for path, seen in ledger.files(thread).items():
-            counters, calm = ledger.modifications.counters(path), not ledger.disturbed
+            counters, calm = ledger.modifications.counters(path), not ledger.unsealed
             for record in seen.records:
                 word = status(ledger, record, counters, sealed=calm).value
                 for run in record.ranges:

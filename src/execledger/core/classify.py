@@ -37,7 +37,7 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
     return _record(action, Category.OTHER)
 
 
-def not_understood(action: Action) -> CommandRecord:
+def unclassified(action: Action) -> CommandRecord:
     """What is known of ``action`` where Ledger itself failed at it: it may write, show and leave running anything."""
     return _record(action, Category.OTHER, opaque="fault", shows=("",), scope=Scope.TREE, background=True)
 

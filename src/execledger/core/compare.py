@@ -16,7 +16,7 @@ from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, followed_error
 from execledger.core.observations import Held, covered_lines, cut
 from execledger.core.policy import Preset
-from execledger.core.shown_lines import passages
+from execledger.core.shown_lines import excerpts
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
 from execledger.vocabulary.records import Category, CommandRecord, Lines
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FULL = Shown("full")
 """A result as it came, compared with nothing."""
 UNANSWERED = Shown("reference", references.NOT_ANSWERED)
-"""Result of a suppressed command for which no reference can be given: it asks for the command again."""
+"""StepRecord of a suppressed command for which no reference can be given: it asks for the command again."""
 
 
 def judge(
@@ -76,16 +76,18 @@ def _reused(
     if observation is not None and not observation.truncated:
         mark = fingerprint(observation, steady=False)
         steps = tuple(step for step in decision.refers_to if _digest(ledger, step) == mark.digest)
-        covered = not steps and _as_told(ledger, action, record, decision, observation)
+        covered = not steps and _confirms_lines(ledger, action, record, decision, observation)
         compared = "same" if steps else "covered" if covered else "different"
         steps = steps or (decision.refers_to if covered else ())
     return Shown("reference", text, decision.refers_to, compared, steps, lines=decision.lines)
 
 
-def _as_told(ledger: Ledger, action: Action, record: CommandRecord, decision: Reuse, observation: Observation) -> bool:
+def _confirms_lines(
+    ledger: Ledger, action: Action, record: CommandRecord, decision: Reuse, observation: Observation
+) -> bool:
     """The output has the lines that the reuse names, as the results that it refers to show them at these places."""
     view = record.view
-    seen = ledger.seen(action.thread, view.path) if view is not None else None
+    seen = ledger.shown_lines(action.thread, view.path) if view is not None else None
     lines = ledger.returned(view, observation) if view is not None and eligible(record, observation) else None
     if seen is None or lines is None or not decision.lines:
         return False
@@ -93,14 +95,14 @@ def _as_told(ledger: Ledger, action: Action, record: CommandRecord, decision: Re
     ended = False
     newline: bool | None = True
     for one in decision.lines:
-        shown = seen.passage(decision.refers_to[one.by], Lines(one.first, one.last))
+        shown = seen.excerpt(decision.refers_to[one.by], Lines(one.first, one.last))
         if shown is None:
             return False
         texts += shown.texts
         ended, newline = shown.end == one.last, shown.newline
     places = tuple(place for one in decision.lines for place in range(one.first, one.last + 1))
     numbers = lines.numbers[0]
-    same = seen.known(lines.texts[0]) == tuple(texts) and (numbers is None or numbers == places)
+    same = seen.masked(lines.texts[0]) == tuple(texts) and (numbers is None or numbers == places)
     return same and (lines.end is None or (ended and lines.newline in (None, newline)))
 
 
@@ -145,11 +147,11 @@ def _newest(
     if repeated is not None and repeated > step and repeated in visible and _digest(ledger, repeated) != mark.digest:
         return False
     path = record.view.path if record.view is not None else ""
-    seen = ledger.seen(action.thread, path) if path else None
+    seen = ledger.shown_lines(action.thread, path) if path else None
     lines = ledger.returned(record.view, observation) if record.view is not None and seen is not None else None
     if seen is not None and lines is not None and lines.certain:
         recent = step >= ledger.since(action.thread, path, visible)
-        return recent and not any(seen.contradicted(one, visible, step) for one in passages(lines))
+        return recent and not any(seen.contradicted(one, visible, step) for one in excerpts(lines))
     if step < ledger.since_any(action.thread, path, visible):
         return False
     if path:
@@ -157,11 +159,11 @@ def _newest(
     # Whose lines have no places here may be shown at theirs by a newer read.
     referred = ledger.results[step].record.view
     names = (*record.shows, *((referred.path,) if referred is not None else ()))
-    shown = (ledger.seen(action.thread, name) for name in names)
+    shown = (ledger.shown_lines(action.thread, name) for name in names)
     if any(found is not None and found.shown_since(step, visible) for found in shown):
         return False
-    sighted = ledger.sighted(action, record, observation.output)
-    return not any(found.any_contradicted(hits, visible, step) for found, hits in sighted)
+    placed = ledger.placed_by_file(action, record, observation.output)
+    return not any(found.any_contradicted(hits, visible, step) for found, hits in placed)
 
 
 def _runs(
@@ -176,13 +178,13 @@ def _runs(
     None if some are not shown so, or only in too many results."""
     if record.view is None or not eligible(record, observation):
         return None
-    seen = ledger.seen(action.thread, record.view.path)
+    seen = ledger.shown_lines(action.thread, record.view.path)
     lines = ledger.returned(record.view, observation) if seen is not None else None
     if seen is None or lines is None or not lines.certain:
         return None
     min_run = ledger.policy.min_run
     runs: Held = []
-    asked = passages(lines)
+    asked = excerpts(lines)
     for one in asked:
         held = seen.held(one, visible, ledger.since(action.thread, record.view.path, visible), min_run)
         held = held if among is None else [run for run in held if run[1] in among]
@@ -217,7 +219,7 @@ def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: 
     if decision.rule in (SECOND_LOOK, SUBMISSION, NEW_ERROR):
         return False
     # Another rule may have allowed it.
-    owed = ledger.second_looks.owed(action.thread, record)
+    owed = ledger.second_looks.due(action.thread, record)
     return owed is None and followed_error(ledger, action.thread, record) is None
 
 

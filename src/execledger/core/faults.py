@@ -17,7 +17,7 @@ MAX_FAULTS = 5
 """Faults of one run, with the last of which Ledger is off: a few may be odd commands, but what keeps failing is a
 defect, and every further attempt costs the agent time."""
 
-Telling: TypeAlias = Callable[[str, BaseException, bool], None]
+FaultListener: TypeAlias = Callable[[str, BaseException, bool], None]
 """Called with the operation that failed, the error, and whether Ledger is off after it."""
 
 
@@ -38,7 +38,7 @@ class Fault(NamedTuple):
 class Faults:
     """The faults of one run."""
 
-    def __init__(self, tell: Telling = lambda *_: None) -> None:
+    def __init__(self, tell: FaultListener = lambda *_: None) -> None:
         """No fault so far; ``tell`` is called for each."""
         self.count = 0
         """How many there were."""
@@ -58,7 +58,7 @@ class Faults:
             self.note(where, error)
             return otherwise
 
-    def taken_in(self, where: str, work: Callable[[], None]) -> None:
+    def recording(self, where: str, work: Callable[[], None]) -> None:
         """Do ``work``, which changes the state, unless Ledger is off; after a fault in it the state is unknown."""
         if self.off:
             return

@@ -17,14 +17,14 @@ from execledger.core.classify import provable
 from execledger.core.fingerprint import alike
 from execledger.core.observations import Held, cover, cover_by_one, covered_lines
 from execledger.core.policy import Preset
-from execledger.core.safeguards import names
+from execledger.core.safeguards import names_file
 from execledger.core.seal import NOT_FOUND, stopped
 from execledger.vocabulary.actions import Action, Aside
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Effects, View
 
 if TYPE_CHECKING:
-    from execledger.core.ledger import Ledger, Result
+    from execledger.core.ledger import Ledger, StepRecord
 
 OFF = Allow("govern-off")
 """The decision where govern is switched off."""
@@ -75,7 +75,7 @@ def calls_since(ledger: Ledger, thread: str, step: int) -> float:
 
 def decide(ledger: Ledger, action: Action, record: CommandRecord, visible: Container[int], sealed: bool) -> Decision:
     """The first answer of the rules."""
-    case = Case(ledger, action, record, visible, sealed and not ledger.disturbed)
+    case = Case(ledger, action, record, visible, sealed and not ledger.unsealed)
     for rule in RULES:
         decision = rule(case)
         if decision is not None:
@@ -118,7 +118,7 @@ def cap(case: Case) -> Decision | None:
 
 def second_look(case: Case) -> Decision | None:
     """After a reference, the next attempt at the same content is run and shown in full."""
-    step = case.ledger.second_looks.owed(case.action.thread, case.record)
+    step = case.ledger.second_looks.due(case.action.thread, case.record)
     return None if step is None else Allow(SECOND_LOOK, (f"a reference stands at step {step}",))
 
 
@@ -135,7 +135,7 @@ def followed_error(ledger: Ledger, thread: str, record: CommandRecord) -> tuple[
     looked_at = (*((record.view.path,) if record.view is not None else ()), *record.looks_at[:MAX_FILES])
     for step, error in ledger.errors:
         if calls_since(ledger, thread, step) <= ledger.policy.error_window:
-            named = next((path for path in looked_at if names(error, path)), None)
+            named = next((path for path in looked_at if names_file(error, path)), None)
             if named is not None:
                 return step, named
     return None
@@ -178,10 +178,10 @@ def seen_content(case: Case) -> Decision | None:
 
 def _believable(case: Case, view: View, runs: Held) -> bool:
     """Each run is at its place in the result that is referred to, and no newer visible result shows it differently."""
-    seen = case.ledger.seen(case.action.thread, view.path)
+    seen = case.ledger.shown_lines(case.action.thread, view.path)
     since = case.ledger.since(case.action.thread, view.path, case.visible)
     for lines, step in runs:
-        shown = seen.passage(step, lines) if seen is not None else None
+        shown = seen.excerpt(step, lines) if seen is not None else None
         if seen is None or shown is None:
             return False
         asked = replace(shown, numbered=bool(view.numbering))
@@ -282,7 +282,7 @@ def _nothing_wrote(ledger: Ledger, step: int) -> bool:
     return all(one.record.effects is Effects.NONE or one.print is None or _in_loop(ledger, one) for one in between)
 
 
-def _in_loop(ledger: Ledger, result: Result) -> bool:
+def _in_loop(ledger: Ledger, result: StepRecord) -> bool:
     """A test that already ran before in the window, with an equal result."""
     if result.record.category is not Category.TEST or result.print is None:
         return False

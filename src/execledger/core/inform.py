@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.core.observations import FileSeen, ObservationRecord, Sight
+from execledger.core.observations import NewestPart, ObservationRecord, ObservedFile
 from execledger.core.policy import Preset
 from execledger.core.wording import clip, printable, spans
 from execledger.shell.paths import beneath
@@ -57,7 +57,7 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     for line in _focus(ledger):
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)
-    index = _index(ledger, files, visible, sealed and not ledger.disturbed, budget - 60)
+    index = _index(ledger, files, visible, sealed and not ledger.unsealed, budget - 60)
     if index:
         lines += [HEADING, *index]
     omitted = len(files) - len(index)
@@ -66,7 +66,9 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     return StateView("\n".join((OPENING, *lines, CLOSING)) if lines else "", omitted)
 
 
-def _index(ledger: Ledger, files: dict[str, FileSeen], visible: Container[int], sealed: bool, room: int) -> list[str]:
+def _index(
+    ledger: Ledger, files: dict[str, ObservedFile], visible: Container[int], sealed: bool, room: int
+) -> list[str]:
     """One line per file, most recently seen first, as many as there is room for."""
     index: list[str] = []
     room -= len(HEADING) + 1
@@ -107,7 +109,7 @@ def _focus(ledger: Ledger) -> Iterable[str]:
 
 
 def _refresh(
-    ledger: Ledger, path: str, seen: FileSeen, visible: Container[int], sealed: bool, since: int | None
+    ledger: Ledger, path: str, seen: ObservedFile, visible: Container[int], sealed: bool, since: int | None
 ) -> None:
     """Bring the file's line up to date: its seen ranges, each with its status and whether it is still in context."""
     counters = ledger.modifications.counters(path)
@@ -116,25 +118,25 @@ def _refresh(
     # What lies elsewhere may change without a command: of it, nothing is claimed.
     sealed = sealed and beneath(path, ledger.home)
     found = [
-        RangeStatus(status(ledger, sight.record, counters, sealed), in_context(ledger, sight.record, visible))
-        for sight in seen.sights
+        RangeStatus(status(ledger, part.record, counters, sealed), in_context(ledger, part.record, visible))
+        for part in seen.parts
     ]
     # What is stale or possibly stale stays so until this file is written or read again.
     seen.settled = (counters, since) if all(one.status in UNTIL_WRITTEN for one in found) else None
     if found == seen.statuses and found:
         return
-    groups: dict[RangeStatus, list[Sight]] = {}
-    for one, sight in zip(found, seen.sights, strict=True):
-        groups.setdefault(one, []).append(sight)
+    groups: dict[RangeStatus, list[NewestPart]] = {}
+    for one, part in zip(found, seen.parts, strict=True):
+        groups.setdefault(one, []).append(part)
     texts = [f"{_grouped(group)} ({one})" for one, group in groups.items()]
     seen.statuses, seen.line = found, f"- {seen.name}: {'; '.join(texts) or 'seen in part'}"
 
 
-def _grouped(group: list[Sight]) -> str:
-    """What one or more sights of equal status show."""
+def _grouped(group: list[NewestPart]) -> str:
+    """What one or more parts of equal status show."""
     if len(group) == 1:
         return group[0].text
-    return spans(tuple(run for sight in group for run in sight.ranges), group[0].record.end)
+    return spans(tuple(run for part in group for run in part.ranges), group[0].record.end)
 
 
 def status(ledger: Ledger, record: ObservationRecord, counters: tuple[int, int], sealed: bool) -> Status:

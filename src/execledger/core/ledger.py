@@ -14,16 +14,16 @@ from functools import partial
 from msgspec import Struct
 
 from execledger.core import compare, govern, inform
-from execledger.core.classify import classify, not_understood
+from execledger.core.classify import classify, unclassified
 from execledger.core.faults import Faults
 from execledger.core.fingerprint import digest, fingerprint
-from execledger.core.lines import Returned, all_placed, marked, nameless, returned, sights
+from execledger.core.lines import Returned, all_lines_placed, may_show_unnamed_files, placed_lines, returned, with_marks
 from execledger.core.modifications import Modifications
-from execledger.core.observations import FileSeen, ObservationRecord
+from execledger.core.observations import ObservationRecord, ObservedFile
 from execledger.core.policy import Policy, Preset
-from execledger.core.safeguards import SecondLooks, named_files
-from execledger.core.seal import ending
-from execledger.core.shown_lines import ANY, Recency, SeenLines
+from execledger.core.safeguards import SecondLooks, files_in_errors
+from execledger.core.seal import unsealing
+from execledger.core.shown_lines import ANY, Recency, ShownLines
 from execledger.core.task import patch_files, task_anchor
 from execledger.core.wording import shown_name
 from execledger.redact import redact
@@ -40,7 +40,7 @@ MAX_UNCLEAR = 64
 """Steps that may show any file, kept per thread: the newest visible one counts."""
 
 
-class Result(Struct, frozen=True):
+class StepRecord(Struct, frozen=True):
     """What is kept of a completed step."""
 
     command: str
@@ -81,20 +81,20 @@ class Ledger:
         self.faults = faults or Faults()
         self.policy = policy or Policy()
         self.anchor = task_anchor(task, self.policy.anchor_budget)
-        self.results: list[Result] = []
+        self.results: list[StepRecord] = []
         self.modifications = Modifications()
         self.home: str | None = None
         self.clock = 0
         # The clock behind the last command of unknown effects, tests excepted.
         self.doubted = 0
-        self.disturbed = ""
+        self.unsealed = ""
         self.interventions = 0
         self.nudges = 0
         self.last_nudge: dict[str, int] = {}
         self.second_looks = SecondLooks()
         self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
-        self._files: dict[str, dict[str, FileSeen]] = {}
-        self._seen: dict[tuple[str, str], SeenLines] = {}
+        self._files: dict[str, dict[str, ObservedFile]] = {}
+        self._seen: dict[tuple[str, str], ShownLines] = {}
         self._named: dict[tuple[str, str], list[str]] = {}
         self._unclear: dict[str, deque[int]] = {}
         self._recency = Recency()
@@ -139,7 +139,7 @@ class Ledger:
     def classify(self, action: Action) -> CommandRecord:
         """What ``action`` would do, in the light of the scripts and patches that this run has made."""
         if self._understood is None or self._understood[0] is not action:
-            record = self.faults.guarded("classify", lambda: self._classified(action), not_understood(action))
+            record = self.faults.guarded("classify", lambda: self._classified(action), unclassified(action))
             self._understood = (action, record)
         return self._understood[1]
 
@@ -183,7 +183,7 @@ class Ledger:
         """The newest steps whose whole result has this digest."""
         return self._same.get((thread, fingerprint_digest), [])
 
-    def seen(self, thread: str, path: str) -> SeenLines | None:
+    def shown_lines(self, thread: str, path: str) -> ShownLines | None:
         """The lines of ``path`` that were shown on ``thread``."""
         return self._seen.get((thread, path))
 
@@ -200,17 +200,17 @@ class Ledger:
         """The same for a result without known places: of ``path``, or of no one file if that is empty."""
         return self._recency.since_any(thread, path, visible)
 
-    def sighted(
+    def placed_by_file(
         self, action: Action, record: CommandRecord, output: str
-    ) -> Iterator[tuple[SeenLines, list[tuple[int, str]]]]:
+    ) -> Iterator[tuple[ShownLines, list[tuple[int, str]]]]:
         """The single lines that an output shows with their places, by the file; only files that were read before."""
         hits: dict[str, list[tuple[int, str]]] = {}
-        for name, place, text in sights(action, output):
+        for name, place, text in placed_lines(action, output):
             hits.setdefault(name, []).append((place, text))
         for name, lines in hits.items():
             named = (name,) if name else self._searched(action, record)
-            for seen in {id(one): one for each in named for one in self._meant(action.thread, each)}.values():
-                yield seen, [(place, redact(text)) for place, text in lines if seen.covers(place)]
+            for seen in {id(one): one for each in named for one in self._files_named(action.thread, each)}.values():
+                yield seen, [(place, redact(text)) for place, text in lines if seen.shows(place)]
 
     def name_of(self, path: str) -> str:
         """A file's name for people and models: relative while every command has started in the same directory."""
@@ -221,7 +221,7 @@ class Ledger:
         seen = self.files(thread).get(path)
         return seen.records if seen is not None else []
 
-    def files(self, thread: str) -> dict[str, FileSeen]:
+    def files(self, thread: str) -> dict[str, ObservedFile]:
         """What was seen of every file on ``thread``, the file seen last at the end."""
         return self._files.get(thread, {})
 
@@ -244,20 +244,20 @@ class Ledger:
 
     def record(self, step: Step) -> None:
         """Take in a completed step; a fault in that ends the ledger's use, as part of the step may be missing."""
-        self.faults.taken_in("record", lambda: self._record(step))
+        self.faults.recording("record", lambda: self._record(step))
 
     def _record(self, step: Step) -> None:
         record = self.classify(step.action)
         self._understood = None
-        self._locate(step.action.cwd)
+        self._update_home(step.action.cwd)
         at = len(self.results)
         ran = not isinstance(step.decision, Reuse) or step.shown.kind != "reference"
         result = self._result(step, record, ran)
         before = self.clock
         self.results.append(result)
         self._calls[result.thread] = result.ordinal + 1
-        observed = self._observe(at, step, record, result)
-        self._date(at, step, record, result, placed=observed is not None)
+        observed = self._index_result(at, step, record, result)
+        self._index_changes(at, step, record, result, placed=observed is not None)
         here = step.inherits is None
         if ran and here:
             self._advance(at, step, record)
@@ -265,7 +265,7 @@ class Ledger:
         if here:
             self._count(at, step)
         referred = (step.shown.instead or step.shown.kind) == "reference"
-        self.second_looks.took(step.action.thread, at, record, referred=referred)
+        self.second_looks.record(step.action.thread, at, record, referred=referred)
         for said in (step.action.command, step.observation.output, step.observation.stderr):
             self.modifications.mention(said)
         self._chain = digest(
@@ -276,14 +276,14 @@ class Ledger:
             *(step.decision.rule, step.shown.instead or step.shown.kind),
             result.print.digest if result.print else "",
             str(observed.ranges) if observed else "",
-            f"{before} {self.clock} {self.modifications.everywhere} {self.disturbed}",
+            f"{before} {self.clock} {self.modifications.everywhere} {self.unsealed}",
             f"{step.concurrent} {step.inherits}",
         )
         if ran and here:
             # They take no part in any decision, so that a fault in naming them leaves the step recorded whole.
             self.faults.guarded("symbols", lambda: self._name_symbols(step, record), None)
 
-    def _locate(self, cwd: str | None) -> None:
+    def _update_home(self, cwd: str | None) -> None:
         """The directory that names are relative to; once a command starts elsewhere, files have absolute names."""
         self.home = self.home or cwd
         if cwd != self.home and not self._moved:
@@ -295,11 +295,11 @@ class Ledger:
     def _note_error(self, at: int, observation: Observation, record: CommandRecord) -> None:
         """Files that an error names. What a search shows may be a traceback, but a hit is no compiler's message."""
         text = f"{observation.output}\n{observation.stderr}" if observation.stderr else observation.output
-        error = named_files(text, searched=record.comparable and observation.succeeded)
+        error = files_in_errors(text, searched=record.comparable and observation.succeeded)
         if error:
             self.errors.append((at, error))
 
-    def _result(self, step: Step, record: CommandRecord, ran: bool) -> Result:
+    def _result(self, step: Step, record: CommandRecord, ran: bool) -> StepRecord:
         """What is kept of the step; the fingerprint comes with the step where the output was not shown."""
         shown, observation = step.shown, step.observation
         mark = shown.result
@@ -307,7 +307,7 @@ class Ledger:
             mark = fingerprint(observation, steady=record.category is Category.TEST)
         full = shown.kind != "reference"
         everywhere, clock = self._counters(step)
-        return Result(
+        return StepRecord(
             command=step.action.command,
             record=record,
             kind=shown.kind,
@@ -328,7 +328,7 @@ class Ledger:
             return source.everywhere, source.clock
         return (NEVER, NEVER) if step.concurrent else (self.modifications.everywhere, self.clock)
 
-    def _observe(self, at: int, step: Step, record: CommandRecord, result: Result) -> Returned | None:
+    def _index_result(self, at: int, step: Step, record: CommandRecord, result: StepRecord) -> Returned | None:
         """Index what was shown: the whole result, the repeated command, the file's lines."""
         thread = step.action.thread
         shown: Returned | None = None
@@ -342,27 +342,27 @@ class Ledger:
                 self._repeats[(thread, record.cwd, record.exact)] = at
             if record.view is not None and record.view.path.startswith("/"):
                 shown = self.returned(record.view, step.observation)
-                shown = marked(shown, step.withheld) if shown is not None and step.withheld else shown
+                shown = with_marks(shown, step.withheld) if shown is not None and step.withheld else shown
         if shown is not None and record.view is not None:
-            self._index(at, thread, record.view.path, shown)
+            self._index_lines(at, thread, record.view.path, shown)
             # As published, a truncated read leaves no record; what it shows is still the newest sight of these lines.
             if not (step.observation.truncated and self.policy.preset is Preset.PAPER):
-                self._note(step, record.view.path, at, shown.ranges, shown.end, at)
+                self._add_observation(step, record.view.path, at, shown.ranges, shown.end, at)
         elif result.kind != "reference":
-            self._glance(at, step, record)
+            self._index_other_form(at, step, record)
         elif result.print is not None and step.inherits is None:
-            self._confirm(at, step, record)
+            self._confirm_reference(at, step, record)
         return shown
 
-    def _index(self, at: int, thread: str, path: str, shown: Returned) -> None:
+    def _index_lines(self, at: int, thread: str, path: str, shown: Returned) -> None:
         """Take in the lines of a file that were shown at known places."""
         if (thread, path) not in self._seen:
-            self._seen[thread, path] = SeenLines()
+            self._seen[thread, path] = ShownLines()
             self._named.setdefault((thread, path.rpartition("/")[2]), []).append(path)
             self._recency.follow(path)
         self._seen[thread, path].add(at, shown)
 
-    def _glance(self, at: int, step: Step, record: CommandRecord) -> None:
+    def _index_other_form(self, at: int, step: Step, record: CommandRecord) -> None:
         """Take in that a result may show lines of files in another way than a plain read does.
 
         It holds nothing, but it is newer than what it contradicts. Only the files that it names are visited.
@@ -371,12 +371,12 @@ class Ledger:
         if not output.strip() and record.view is None:
             return
         for name in (*record.shows, *((record.view.path,) if record.view is not None else ())):
-            for seen in self._meant(thread, name):
-                seen.close(at)
+            for seen in self._files_named(thread, name):
+                seen.supersede(at)
         if "" in record.shows:
             self._unclear.setdefault(thread, deque(maxlen=MAX_UNCLEAR)).append(at)
-        for seen, lines in self.sighted(step.action, record, output):
-            seen.doubt(at, lines)
+        for seen, lines in self.placed_by_file(step.action, record, output):
+            seen.contradict(at, lines)
 
     def _searched(self, action: Action, record: CommandRecord) -> tuple[str, ...]:
         """The files that lines without a name may be of."""
@@ -384,7 +384,7 @@ class Ledger:
             return tuple(self._recency.spelled(action.command))
         return (*record.looks_at, *record.writes)
 
-    def _meant(self, thread: str, name: str) -> list[SeenLines]:
+    def _files_named(self, thread: str, name: str) -> list[ShownLines]:
         """The files that ``name`` may mean: relative to a directory that is not known, every one whose name ends so."""
         path = posixpath.normpath(name) if name else ""
         while path.startswith("../"):
@@ -395,7 +395,7 @@ class Ledger:
         paths = self._named.get((thread, path.rpartition("/")[2]), ())
         return [self._seen[thread, one] for one in paths if one.endswith(f"/{path}")]
 
-    def _date(self, at: int, step: Step, record: CommandRecord, result: Result, *, placed: bool) -> None:
+    def _index_changes(self, at: int, step: Step, record: CommandRecord, result: StepRecord, *, placed: bool) -> None:
         """Note which files the step changed, as far as that is known, and which its result may show."""
         action, observation, recency = step.action, step.observation, self._recency
         if result.print is not None:
@@ -410,12 +410,12 @@ class Ledger:
         if result.kind == "reference" or not printed.strip():
             return
         recency.result(at, action.thread)
-        if placed or _prints_only_messages(action, record) or all_placed(action, printed):
+        if placed or _prints_only_messages(action, record) or all_lines_placed(action, printed):
             return
-        for key in (ANY,) if nameless(action, record) else recency.named(f"{action.command}\n{printed}"):
+        for key in (ANY,) if may_show_unnamed_files(action, record) else recency.named(f"{action.command}\n{printed}"):
             recency.look(at, action.thread, key)
 
-    def _confirm(self, at: int, step: Step, record: CommandRecord) -> None:
+    def _confirm_reference(self, at: int, step: Step, record: CommandRecord) -> None:
         """A reference after running: what it points at was found to be true just now, at the places that it names."""
         shown, view = step.shown, record.view
         if view is None or not view.path.startswith("/"):
@@ -424,9 +424,11 @@ class Ledger:
             ranges = tuple(Lines(one.first, one.last) for one in shown.lines if one.by == by)
             ended = any(lines.last == shown.end for lines in ranges)
             if ranges:
-                self._note(step, view.path, at, ranges, shown.end if ended else None, holder)
+                self._add_observation(step, view.path, at, ranges, shown.end if ended else None, holder)
 
-    def _note(self, step: Step, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, holder: int) -> None:
+    def _add_observation(
+        self, step: Step, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, holder: int
+    ) -> None:
         counters: tuple[int, int] | None = self.modifications.counters(path)
         if step.inherits is not None:
             origin = self.observed(self.results[step.inherits].thread, path)
@@ -435,14 +437,14 @@ class Ledger:
             # The record was let go of: nobody knows any more how often the file had changed by then.
             return
         files = self._files.setdefault(step.action.thread, {})
-        seen = files.pop(path, None) or FileSeen(self.name_of(path))
+        seen = files.pop(path, None) or ObservedFile(self.name_of(path))
         files[path] = seen
         local, edits = counters
         seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), holder, edits))
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Counters, scripts and disturbances: what the step changed or may have changed."""
-        self.disturbed = self.disturbed or ending(step.action.command, record, step.observation, self.home)
+        self.unsealed = self.unsealed or unsealing(step.action.command, record, step.observation, self.home)
         if not (record.may_write or step.observation.timed_out):
             return
         self.clock += 1

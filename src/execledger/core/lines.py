@@ -34,7 +34,7 @@ COMPLAINT = re.compile(
 
 MAX_NUMBER = 18
 """Characters of a line number; what is longer is none."""
-MAX_RESULT = 200_000
+MAX_INDEXED = 200_000
 """Characters of an output beyond which its lines are not indexed: it neither covers nor is covered."""
 
 
@@ -97,7 +97,7 @@ def split_lines(text: str) -> list[str]:
 def returned(view: View, observation: Observation) -> Returned | None:
     """The lines that ``observation`` returned for ``view``; None if it failed, is ambiguous or cut somewhere."""
     pieces = observation.pieces
-    if not observation.succeeded or not observation.output or not pieces or len(observation.output) > MAX_RESULT:
+    if not observation.succeeded or not observation.output or not pieces or len(observation.output) > MAX_INDEXED:
         return None
     if view.numbering == CHANGED:
         return None
@@ -228,28 +228,28 @@ HUNK = re.compile(r"@@ -\d{1,9}(?:,\d{1,9})? \+(?P<first>\d{1,9})(?:,\d{1,9})? @
 """The head of a hunk in a unified diff."""
 ECHO = re.compile(r"^ *(?P<place>\d{1,9})[\t→](?P<text>.*)$", re.MULTILINE)
 """A line of the snippet that an edit tool shows of its work."""
-Sight = tuple[str, int, str]
+PlacedLine = tuple[str, int, str]
 """A file as it is named, "" if it is not; a line number; and the text that is shown there."""
 
 
-def sights(action: Action, output: str) -> Iterator[Sight]:
+def placed_lines(action: Action, output: str) -> Iterator[PlacedLine]:
     """The single lines that an output shows with their places."""
-    if len(output) > MAX_RESULT:
+    if len(output) > MAX_INDEXED:
         return
     if isinstance(action.call, Edit | Write | Patch):
         yield from (("", int(found["place"]), found["text"]) for found in ECHO.finditer(output))
-    elif searches(action):
+    elif is_search(action):
         yield from _hits(output)
     if "\n@@ -" in output:
         yield from _hunks(output)
 
 
-def searches(action: Action) -> bool:
+def is_search(action: Action) -> bool:
     """It is a search, or a command with one in it."""
     return isinstance(action.call, Search) or bool(SEARCHES.search(action.command))
 
 
-def nameless(action: Action, record: CommandRecord) -> bool:
+def may_show_unnamed_files(action: Action, record: CommandRecord) -> bool:
     """It may show lines of files that neither its words nor its output name."""
     looks = record.category in (Category.SEARCH, Category.INSPECT) and SHOWS_LINES.search(action.command)
     if not looks or action.call is not None:
@@ -257,11 +257,11 @@ def nameless(action: Action, record: CommandRecord) -> bool:
     return not record.literal or bool(WITHOUT_NAMES.search(action.command))
 
 
-def all_placed(action: Action, output: str) -> bool:
-    """Every line of the output is a hit of one plain search, so ``sights`` accounts for all of it."""
+def all_lines_placed(action: Action, output: str) -> bool:
+    """Every line of the output is a hit of one plain search, so ``placed_lines`` accounts for all of it."""
     command = " ".join(QUOTED.sub("q", action.command).split())
     plain = action.call is None and PLAIN_SEARCH.fullmatch(command)
-    if len(output) > MAX_RESULT or not (plain or isinstance(action.call, Search)):
+    if len(output) > MAX_INDEXED or not (plain or isinstance(action.call, Search)):
         return False
     lines = [line for line in output.split("\n") if line and line != "--"]
     hits = list(map(HIT.match, lines))
@@ -270,7 +270,7 @@ def all_placed(action: Action, output: str) -> bool:
     return alike and (all(hits) or sum(1 for _ in _hits(output)) == len(lines))
 
 
-def _hits(output: str) -> Iterator[Sight]:
+def _hits(output: str) -> Iterator[PlacedLine]:
     """The lines of a search, and those of its context."""
     lines = output.split("\n")
     hits = [HIT.match(line) for line in lines]
@@ -285,7 +285,7 @@ def _hits(output: str) -> Iterator[Sight]:
                 yield name, int(found[2]), line[found.end() :]
 
 
-def _hunks(output: str) -> Iterator[Sight]:
+def _hunks(output: str) -> Iterator[PlacedLine]:
     """The new side of a unified diff."""
     name, place = "", 0
     for line in output.split("\n"):
@@ -304,18 +304,18 @@ _SIGN = "\n"
 """How a mark begins: no line holds it."""
 
 
-def mark(line: str) -> str:
+def withheld_mark(line: str) -> str:
     """What stands for a line whose text was withheld."""
     return line if line.startswith(_SIGN) else _SIGN + digest(line)
 
 
-def digests(shown: Returned, kept: Returned) -> tuple[tuple[int, str], ...]:
+def withheld_digests(shown: Returned, kept: Returned) -> tuple[tuple[int, str], ...]:
     """The lines that are not kept as they were shown: their places among all of them, and their digests."""
     lines = zip(chain(*shown.texts), chain(*kept.texts), strict=True)
     return tuple((at, digest(line)) for at, (line, other) in enumerate(lines) if line != other)
 
 
-def marked(kept: Returned, withheld: tuple[tuple[int, str], ...]) -> Returned:
+def with_marks(kept: Returned, withheld: tuple[tuple[int, str], ...]) -> Returned:
     """``kept`` with marks where lines were withheld."""
     marks = {at: _SIGN + known for at, known in withheld}
     place = count()

@@ -21,7 +21,7 @@ from execledger.vocabulary.status import RangeStatus
 
 MAX_RECORDS = 24
 """Records kept per file and thread: the newest bear on a decision."""
-MAX_SIGHTS = 8
+MAX_PARTS = 8
 """Records of one file that a view can speak of."""
 MAX_RUNS = 8
 """Runs that one reference may name: more is a puzzle, and the bound keeps the search short."""
@@ -51,7 +51,7 @@ class ObservationRecord(Struct, frozen=True):
     """How many writes to this very file had succeeded."""
 
 
-class Sight(Struct, frozen=True):
+class NewestPart(Struct, frozen=True):
     """What of a record no newer one shows again."""
 
     record: ObservationRecord
@@ -62,21 +62,21 @@ class Sight(Struct, frozen=True):
     """These in words."""
 
 
-class FileSeen(Struct):
+class ObservedFile(Struct):
     """Everything that was seen of one file on one thread."""
 
     name: str
     """The file's name, for people and models."""
     records: list[ObservationRecord] = field(default_factory=list)
     """The newest records, oldest first."""
-    sights: list[Sight] = field(default_factory=list)
+    parts: list[NewestPart] = field(default_factory=list)
     """What is left of them, newest first."""
     settled: object = None
     """When its line was last made, if nothing but a write to this file or a compaction can change it."""
     moment: object = None
     """When its line was last made: nothing that it depends on differs at an equal moment."""
     statuses: list[RangeStatus] = field(default_factory=list)
-    """The status and context of each sight in that line."""
+    """The status and context of each part in that line."""
     line: str = ""
     """The line that a view had for it last."""
 
@@ -93,17 +93,17 @@ class FileSeen(Struct):
         self.settled, self.moment, self.statuses = None, None, []
         if not record.ranges:
             return
-        sights = [Sight(record, record.ranges, spans(record.ranges, record.end))]
+        parts = [NewestPart(record, record.ranges, spans(record.ranges, record.end))]
         whole = record.ranges == (Lines(1, record.end),)
         shown = tuple(run for run in record.ranges if run.first > 0)
-        for sight in self.sights if not whole else ():
-            left = subtract(tuple(run for run in sight.ranges if run.first > 0), shown)
-            tails = tuple(run for run in sight.ranges if run.first < 0 and run not in record.ranges)
+        for part in self.parts if not whole else ():
+            left = subtract(tuple(run for run in part.ranges if run.first > 0), shown)
+            tails = tuple(run for run in part.ranges if run.first < 0 and run not in record.ranges)
             if left or tails:
                 ranges = (*left, *tails)
-                kept = ranges == sight.ranges
-                sights.append(sight if kept else Sight(sight.record, ranges, spans(ranges, None)))
-        self.sights = sights[:MAX_SIGHTS]
+                kept = ranges == part.ranges
+                parts.append(part if kept else NewestPart(part.record, ranges, spans(ranges, None)))
+        self.parts = parts[:MAX_PARTS]
 
 
 def cover_by_one(view: View, records: list[ObservationRecord], shown: Callable[[int], bool]) -> Held | None:

@@ -15,7 +15,7 @@ from execledger.vocabulary.decisions import CoveredLines, Reuse
 from execledger.vocabulary.records import CommandRecord, Lines
 
 if TYPE_CHECKING:
-    from execledger.core.ledger import Ledger, Result
+    from execledger.core.ledger import Ledger, StepRecord
 
 MARK = "[Ledger: "
 """How every reference and remark begins."""
@@ -27,7 +27,7 @@ NOT_ANSWERED = f"{MARK}this command was not run. Please repeat it.]"
 
 def _target(ledger: Ledger, step: int, width: int) -> str:
     """One earlier result: its command, and how long ago it was."""
-    result: Result = ledger.results[step]
+    result: StepRecord = ledger.results[step]
     back = ago(ledger.calls(result.thread) - result.ordinal)
     return f"`{clip(printable(result.command), width)}`, {back}"
 

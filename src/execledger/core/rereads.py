@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.core.lines import MAX_RESULT, split_lines, split_numbers
+from execledger.core.lines import MAX_INDEXED, split_lines, split_numbers
 from execledger.vocabulary.actions import Edit, Observation, Patch, Search, Write
 from execledger.vocabulary.decisions import Reuse, Step
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, View
@@ -293,7 +293,7 @@ def _read(view: View | None, names: frozenset[str], observation: Observation, *,
     """The file contents in a result: all lines, or those alone that are ``numbered``."""
     snippets: list[_Snippet] = []
     at = 0
-    for piece in observation.pieces if len(observation.output) <= MAX_RESULT else ():
+    for piece in observation.pieces if len(observation.output) <= MAX_INDEXED else ():
         for own, texts in _runs(view, names, split_lines(piece)[: MAX_LINES - at], numbered=numbered):
             words = [WORD.search(text) is not None for text in texts]
             for first in range(len(texts) - RUN + 1):

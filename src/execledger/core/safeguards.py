@@ -19,35 +19,35 @@ class SecondLooks:
 
     def __init__(self) -> None:
         """There was no reference yet."""
-        self._owed: dict[tuple[str, str], dict[int, CommandRecord]] = {}
+        self._due: dict[tuple[str, str], dict[int, CommandRecord]] = {}
 
-    def owed(self, thread: str, record: CommandRecord) -> int | None:
+    def due(self, thread: str, record: CommandRecord) -> int | None:
         """The newest step whose reference is about what ``record`` looks at, and was not followed by a look yet."""
         return max((step for step, _ in self._about(thread, record)), default=None)
 
-    def took(self, thread: str, step: int, record: CommandRecord, *, referred: bool) -> None:
+    def record(self, thread: str, step: int, record: CommandRecord, *, referred: bool) -> None:
         """Take in a step: one that was ``referred`` elsewhere is owed a second look, any other was one."""
         if referred:
-            for name in _names(record):
-                self._owed.setdefault((thread, name), {})[step] = record
+            for name in _keys(record):
+                self._due.setdefault((thread, name), {})[step] = record
             return
         for earlier, about in list(self._about(thread, record)):
-            for name in _names(about):
-                self._owed[thread, name].pop(earlier, None)
+            for name in _keys(about):
+                self._due[thread, name].pop(earlier, None)
 
     def _about(self, thread: str, record: CommandRecord) -> Iterator[tuple[int, CommandRecord]]:
-        for name in _names(record):
-            for step, about in self._owed.get((thread, name), {}).items():
-                if _touches(record, about):
+        for name in _keys(record):
+            for step, about in self._due.get((thread, name), {}).items():
+                if _same_content(record, about):
                     yield step, about
 
 
-def _names(record: CommandRecord) -> set[str]:
+def _keys(record: CommandRecord) -> set[str]:
     """What a command is found by: itself, and the files that it shows."""
     return {record.normalized, *record.shows, *((record.view.path,) if record.view is not None else ())}
 
 
-def _touches(record: CommandRecord, referred: CommandRecord) -> bool:
+def _same_content(record: CommandRecord, referred: CommandRecord) -> bool:
     """Both are the same command, or show overlapping lines of one file."""
     if record.normalized == referred.normalized and record.cwd == referred.cwd:
         return True
@@ -70,7 +70,7 @@ REACH = 4_000
 """Characters at either end of an output that are looked at: errors come first or last."""
 
 
-def named_files(output: str, *, searched: bool = False) -> frozenset[str]:
+def files_in_errors(output: str, *, searched: bool = False) -> frozenset[str]:
     """The files that tracebacks and compiler messages in ``output`` name, as they spell them.
 
     Behind a search only tracebacks count: its hits look like a compiler's messages.
@@ -87,6 +87,6 @@ def named_files(output: str, *, searched: bool = False) -> frozenset[str]:
     return frozenset(found)
 
 
-def names(error: frozenset[str], path: str) -> bool:
+def names_file(error: frozenset[str], path: str) -> bool:
     """One of the files in ``error`` is ``path``: the same, or relative to a folder that we don't know."""
     return any(path == name or path.endswith("/" + name.removeprefix("./")) for name in error)

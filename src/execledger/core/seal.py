@@ -38,7 +38,7 @@ def stopped(exit_status: int | None) -> bool:
     return exit_status is not None and (exit_status < 0 or exit_status == TIMED_OUT or exit_status > 128)
 
 
-def ending(command: str, record: CommandRecord, observation: Observation, home: str | None) -> str:
+def unsealing(command: str, record: CommandRecord, observation: Observation, home: str | None) -> str:
     """Why the seal ends with a command that ran; "" if it holds. ``home`` is where the work is."""
     status = observation.exit_status
     if observation.timed_out or (stopped(status) and status != BROKEN_PIPE):

@@ -20,19 +20,19 @@ from collections.abc import Container, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.lines import Returned, mark
+from execledger.core.lines import Returned, withheld_mark
 from execledger.core.observations import Held
 from execledger.vocabulary.records import Lines
 
-MAX_PASSAGES = 64
+MAX_EXCERPTS = 64
 """Passages that are kept per file, newest last. Those that are let go of cover nothing any more."""
 MAX_DIFFERING = 8
 """Passages that are compared line by line for one result: beyond that, older ones are not asked."""
-MAX_DOUBTS = 16
+MAX_CONTRADICTIONS = 16
 """Differing lines of one result beyond which all older results of the file are in doubt."""
 
 
-class Passage(Struct, frozen=True):
+class Excerpt(Struct, frozen=True):
     """Consecutive lines of a file that one result shows."""
 
     step: int
@@ -56,14 +56,14 @@ class Passage(Struct, frozen=True):
         return self.first + len(self.texts) - 1
 
 
-class SeenLines:
+class ShownLines:
     """The lines of one file that were shown on one thread, oldest result first."""
 
-    __slots__ = ("_dropped", "_passages", "_withheld")
+    __slots__ = ("_dropped", "_excerpts", "_withheld")
 
     def __init__(self) -> None:
         """Nothing was shown yet."""
-        self._passages: list[Passage] = []
+        self._excerpts: list[Excerpt] = []
         self._dropped = -1
         self._withheld: frozenset[str] = frozenset()
 
@@ -71,39 +71,39 @@ class SeenLines:
         """Take in the lines that ``step`` showed."""
         if not shown.withheld <= self._withheld:
             self._withheld |= shown.withheld
-            self._passages = [replace(one, texts=self.known(one.texts)) for one in self._passages]
+            self._excerpts = [replace(one, texts=self.masked(one.texts)) for one in self._excerpts]
         if not shown.certain:
-            self.close(step)
-        self._keep(replace(one, texts=self.known(one.texts)) for one in passages(shown, step))
+            self.supersede(step)
+        self._keep(replace(one, texts=self.masked(one.texts)) for one in excerpts(shown, step))
 
-    def close(self, step: int) -> None:
+    def supersede(self, step: int) -> None:
         """``step`` may show lines of the file at any place: no older result is referred to while it is visible."""
-        if self._passages:
-            self._keep((Passage(step, 0, ()),))
+        if self._excerpts:
+            self._keep((Excerpt(step, 0, ()),))
 
-    def doubt(self, step: int, hits: Iterable[tuple[int, str]]) -> None:
+    def contradict(self, step: int, hits: Iterable[tuple[int, str]]) -> None:
         """``step`` shows single lines, as a search does; kept where an older result shows that place differently."""
-        found = [Passage(step, place, self.known((text,)), holds=False) for place, text in hits]
+        found = [Excerpt(step, place, self.masked((text,)), holds=False) for place, text in hits]
         found = [one for one in found if self._differs(one)]
-        if len(found) > MAX_DOUBTS:
-            self.close(step)
+        if len(found) > MAX_CONTRADICTIONS:
+            self.supersede(step)
         else:
             self._keep(found)
 
-    def covers(self, place: int) -> bool:
+    def shows(self, place: int) -> bool:
         """Some result shows this place, or where the file ends."""
-        return any(one.first <= place <= one.last or one.end is not None for one in self._passages)
+        return any(one.first <= place <= one.last or one.end is not None for one in self._excerpts)
 
-    def held(self, asked: Passage, visible: Container[int], since: int, min_run: int) -> Held:
+    def held(self, asked: Excerpt, visible: Container[int], since: int, min_run: int) -> Held:
         """Which visible results from step ``since`` on show these lines at their places, newest result first.
 
         Runs of fewer than ``min_run`` lines are left out, unless they are all that is asked for.
         """
-        texts, count = self.known(asked.texts), len(asked.texts)
+        texts, count = self.masked(asked.texts), len(asked.texts)
         # Places that a newer visible result shows differently; and whether none shows another end of the file.
         closed, ended, differing = bytearray(count), True, 0
         found: Held = []
-        for one in reversed(self._passages):
+        for one in reversed(self._excerpts):
             if one.step not in visible:
                 continue
             if one.step < since or one.first == 0 or 0 not in closed or differing == MAX_DIFFERING:
@@ -127,14 +127,14 @@ class SeenLines:
 
     def shown_since(self, step: int, visible: Container[int]) -> bool:
         """A visible result newer than ``step`` shows or may show lines of the file."""
-        return step < self._dropped or any(one.step > step and one.step in visible for one in self._passages)
+        return step < self._dropped or any(one.step > step and one.step in visible for one in self._excerpts)
 
-    def contradicted(self, asked: Passage, visible: Container[int], step: int) -> bool:
+    def contradicted(self, asked: Excerpt, visible: Container[int], step: int) -> bool:
         """A visible result newer than ``step`` shows or may show these lines, or what is behind them, differently."""
         if step < self._dropped:
             return True
-        texts = self.known(asked.texts)
-        for one in reversed(self._passages):
+        texts = self.masked(asked.texts)
+        for one in reversed(self._excerpts):
             if one.step <= step:
                 break
             if one.step not in visible:
@@ -148,12 +148,12 @@ class SeenLines:
         return False
 
     def any_contradicted(self, hits: list[tuple[int, str]], visible: Container[int], step: int) -> bool:
-        """The same for any of these single lines, each with its place; the passages are walked once for all of them."""
+        """The same for any of these single lines, each with its place; the excerpts are walked once for all of them."""
         if not hits or step < self._dropped:
             return bool(hits)
-        newer = [one for one in self._passages if one.step > step and one.step in visible]
+        newer = [one for one in self._excerpts if one.step > step and one.step in visible]
         ordered = sorted(hits) if newer else []
-        places, texts = [place for place, _ in ordered], self.known(tuple(text for _, text in ordered))
+        places, texts = [place for place, _ in ordered], self.masked(tuple(text for _, text in ordered))
         for one in newer:
             beyond = one.end is not None and one.end < places[-1]
             among = range(bisect_left(places, one.first), bisect_right(places, one.last))
@@ -161,50 +161,50 @@ class SeenLines:
                 return True
         return False
 
-    def passage(self, step: int, lines: Lines) -> Passage | None:
+    def excerpt(self, step: int, lines: Lines) -> Excerpt | None:
         """What ``step`` showed at these places; None if it did not show all of them."""
         assert lines.last is not None
-        for one in reversed(self._passages):
+        for one in reversed(self._excerpts):
             if one.step == step and one.holds and 0 < one.first <= lines.first and lines.last <= one.last:
                 texts = one.texts[lines.first - one.first : lines.last - one.first + 1]
                 found = replace(one, first=lines.first, texts=texts)
                 return found if lines.last == one.last else replace(found, end=None, newline=True)
         return None
 
-    def _keep(self, passages: Iterable[Passage]) -> None:
-        self._passages += passages
-        if len(self._passages) > MAX_PASSAGES:
-            self._dropped = self._passages[-MAX_PASSAGES // 2 - 1].step
-            del self._passages[: -MAX_PASSAGES // 2]
+    def _keep(self, excerpts: Iterable[Excerpt]) -> None:
+        self._excerpts += excerpts
+        if len(self._excerpts) > MAX_EXCERPTS:
+            self._dropped = self._excerpts[-MAX_EXCERPTS // 2 - 1].step
+            del self._excerpts[: -MAX_EXCERPTS // 2]
 
-    def _differs(self, hit: Passage) -> bool:
+    def _differs(self, hit: Excerpt) -> bool:
         """An older passage shows another text at the place of ``hit``, or no such place."""
         return any(
             one.texts[hit.first - one.first] != hit.texts[0]
             if one.first <= hit.first <= one.last
             else one.end is not None and one.end < hit.first
-            for one in self._passages
+            for one in self._excerpts
             if one.first
         )
 
-    def known(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def masked(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """Lines as they are compared here: a mark takes the place of one whose text was withheld."""
         if not self._withheld:
             return texts
-        return tuple(known if (known := mark(text)) in self._withheld else text for text in texts)
+        return tuple(known if (known := withheld_mark(text)) in self._withheld else text for text in texts)
 
 
-def passages(shown: Returned, step: int = -1) -> list[Passage]:
-    """The passages that a result shows, in order."""
+def excerpts(shown: Returned, step: int = -1) -> list[Excerpt]:
+    """The excerpts that a result shows, in order."""
     found = [
-        Passage(step, first, texts, numbered=shown.numbers[0] is not None) for first, texts in shown.placed() if texts
+        Excerpt(step, first, texts, numbered=shown.numbers[0] is not None) for first, texts in shown.placed() if texts
     ]
     if found and shown.certain:
         found[-1] = replace(found[-1], end=shown.end, newline=shown.newline)
     return found
 
 
-def _ends_alike(asked: Passage, one: Passage, ended: bool) -> bool:
+def _ends_alike(asked: Excerpt, one: Excerpt, ended: bool) -> bool:
     """The last line of ``asked`` is followed by the same in ``one``: a newline or none, the end of the file or not."""
     if asked.end is not None:
         return ended and one.end == asked.end and asked.newline in (None, one.newline)
@@ -214,7 +214,7 @@ def _ends_alike(asked: Passage, one: Passage, ended: bool) -> bool:
     return bool(one.newline) or asked.last < one.last
 
 
-def _ends_elsewhere(asked: Passage, one: Passage) -> bool:
+def _ends_elsewhere(asked: Excerpt, one: Excerpt) -> bool:
     """``one`` shows another end of the file than ``asked``, or a line behind it."""
     if asked.end is None:
         return False

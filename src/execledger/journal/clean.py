@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from execledger.core.lines import Returned, digests, returned
+from execledger.core.lines import Returned, returned, withheld_digests
 from execledger.redact import redact
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.records import View
@@ -47,4 +47,4 @@ def withheld_lines(view: View, observation: Observation, shown: Returned | None)
     """Those lines of a file that ``observation`` has ``shown`` and the journal does not keep, with their digests."""
     kept = clean_observation(observation)
     lines = returned(view, kept) if shown is not None and kept != observation else None
-    return digests(shown, lines) if shown is not None and lines is not None else ()
+    return withheld_digests(shown, lines) if shown is not None and lines is not None else ()

@@ -150,7 +150,7 @@ class Tracks:
         ledger = self.ledger
         at = len(ledger) - 1
         record = ledger.results[at].record
-        if ledger.disturbed and self._disturbed is None:
+        if ledger.unsealed and self._disturbed is None:
             self._disturbed = at
         if step.inherits is None:
             self._look(at, step.action.thread, record)
@@ -195,7 +195,7 @@ class Tracks:
             track.events.append((at, "suspect"))
             return
         self._current[path] = track
-        if self.ledger.disturbed and self._disturbed != at and self.ledger.policy.preset is not Preset.PAPER:
+        if self.ledger.unsealed and self._disturbed != at and self.ledger.policy.preset is not Preset.PAPER:
             track.events.append((at, "untold"))
 
     def _change(self, at: int, record: CommandRecord) -> None:

@@ -189,7 +189,7 @@ class LedgerModel:
             return True
         for step in self._follower.left():
             self._session.ledger.record(step)
-        return bool(self._session.ledger.disturbed)
+        return bool(self._session.ledger.unsealed)
 
     @property
     def _session(self) -> Session:
