@@ -25,7 +25,7 @@ from tests.support.agents.mini import installed, run_mini
 from tests.support.servers.responses import ResponsesServer, call, turns
 
 pytestmark = pytest.mark.guarantee("loopback-only")
-DEMO = Path(__file__).resolve().parents[2] / "src" / "execledger" / "testing" / "demo.traj.json"
+DEMO = Path(__file__).resolve().parents[2] / "src" / "execledger" / "demo" / "demo.traj.json"
 WITNESS = """
 import os, sys
 calls = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname")
