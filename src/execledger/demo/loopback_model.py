@@ -1,6 +1,6 @@
-"""One of mini-swe-agent's own models, at an address that is given: the OpenRouter one, without a price.
+"""mini-swe-agent's OpenRouter model with another address and without a price, for scripted runs.
 
-It speaks chat completions without litellm, whose import takes longer than everything else in a scripted run.
+It speaks Chat Completions without litellm, whose import takes longer than everything else in a scripted run.
 """
 
 from __future__ import annotations

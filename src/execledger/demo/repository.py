@@ -1,4 +1,4 @@
-"""A small repository with a real bug, for demos and tests: made anew, wherever it is asked for."""
+"""A small repository with a real bug, its task, and the commands of a scripted agent that mends it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ COMMANDS = (
     "cat tests/test_inventory.py",
     "git diff > patch.txt && cat patch.txt",
 )
-"""What a scripted agent does with it."""
+"""The commands of the scripted agent."""
 
 
 def make_repository(folder: Path) -> None:

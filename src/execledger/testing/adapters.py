@@ -1,7 +1,8 @@
 """Checks that an adapter keeps the promises of its port, ``execledger.session.adapter.Adapter``.
 
 ``check_calls`` checks single tool calls with their results; ``check_conversation`` sends the recorded requests of a
-client through the proxy's own code, without a network. Both raise ``AssertionError`` with what was found.
+client through the proxy's own code, without a network, and needs the same extra as the proxy (``execledger[codex]``).
+Both raise ``AssertionError`` with what was found.
 """
 
 from __future__ import annotations

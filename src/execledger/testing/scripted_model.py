@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 Json: TypeAlias = dict[str, Any]
 """A JSON object."""
 Speaker: TypeAlias = Literal["system", "user", "model", "tool"]
-"""Whose words an item holds."""
+"""The author of an item."""
 
 _SPEAKERS: dict[str, Speaker] = {
     "system": "system",
@@ -37,31 +37,31 @@ _SPEAKERS: dict[str, Speaker] = {
 
 
 class Item(NamedTuple):
-    """One thing said in a conversation, in the same shape for every format."""
+    """One text, call or result of a conversation, in the same shape for every wire format."""
 
     speaker: Speaker
-    """Who says it."""
+    """Its author."""
     text: str
-    """What is said; of a call, its arguments as JSON."""
+    """The text; for a call, its arguments as JSON."""
     call: str = ""
     """The id of the call that it makes or answers."""
     marked: bool = False
-    """Whether a cache marker sits on it."""
+    """Whether it has a cache breakpoint."""
 
 
 class Reply(NamedTuple):
-    """What the model says next."""
+    """The next turn of the model."""
 
     number: int
     """The position of this turn in its conversation, from 0."""
     text: str
-    """The words."""
+    """The text of the turn."""
     commands: tuple[str, ...] = ()
-    """The shell commands that it calls the tool with."""
+    """The shell commands of its tool calls."""
 
     @property
     def calls(self) -> tuple[tuple[str, str], ...]:
-        """Each call's id and arguments; the same turn has the same ids whenever it is asked for."""
+        """The id and the arguments of each call; a repeated request gets the same ids."""
         return tuple(
             (f"call_{self.number}_{index}", json.dumps({"command": command}))
             for index, command in enumerate(self.commands)
@@ -72,28 +72,28 @@ class Usage(NamedTuple):
     """Tokens of one exchange, estimated as a quarter of the bytes."""
 
     prompt: int
-    """All that was sent."""
+    """Tokens of the whole request."""
     cached: int
-    """The part of the prompt that was read from the cache."""
+    """Prompt tokens that were read from the cache."""
     written: int
-    """The part of the prompt that was written to the cache, where a format counts that."""
+    """Prompt tokens that were written to the cache, in formats that count them."""
     completion: int
-    """What was answered."""
+    """Tokens of the answer."""
 
 
-class Dialect(NamedTuple):
+class WireFormat(NamedTuple):
     """One wire format."""
 
     items: Callable[[Json], Iterator[Item]]
-    """What a request says, in order."""
+    """The items of a request body, in order."""
     answer: Callable[[Json, Reply, Usage], Json]
-    """The body that answers a request."""
+    """The body of the answer to a request body."""
     explicit_cache: bool = False
-    """Whether only what a marker covers is cached; else any prefix is."""
+    """Whether only prefixes that end in a cache breakpoint are cached; otherwise every prefix is."""
 
 
 def _texts(content: str | Iterable[Json] | None) -> Iterator[tuple[str, bool]]:
-    """Each text of a message's content, and whether it is marked."""
+    """Each text of a message's content, and whether it has a cache breakpoint."""
     if isinstance(content, str):
         yield content, False
     for part in () if content is None or isinstance(content, str) else content:
@@ -226,27 +226,27 @@ def _messages_answer(body: Json, reply: Reply, usage: Usage) -> Json:
     }
 
 
-DIALECTS = {
-    "/v1/chat/completions": Dialect(_chat_items, _chat_answer),
-    "/v1/responses": Dialect(_responses_items, _responses_answer),
-    "/v1/messages": Dialect(_messages_items, _messages_answer, explicit_cache=True),
+WIRE_FORMATS = {
+    "/v1/chat/completions": WireFormat(_chat_items, _chat_answer),
+    "/v1/responses": WireFormat(_responses_items, _responses_answer),
+    "/v1/messages": WireFormat(_messages_items, _messages_answer, explicit_cache=True),
 }
-"""The format that each path speaks: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
+"""The wire format of each path: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
 
 
 BLOCK = 512
-"""Bytes that are cached together: 128 tokens, the step in which OpenAI's cache grows. There is no least length."""
+"""Bytes of a cache block: 128 tokens, the increment of OpenAI's cache. There is no minimal length."""
 
 
 class PrefixCache:
-    """The prompts of all conversations that share a cache; looking one up takes no longer with more of them."""
+    """A provider's prompt cache: finds the prefix that a prompt shares with earlier ones of any conversation."""
 
     def __init__(self) -> None:
         self._blocks: set[bytes] = set()
         self._written: set[bytes] = set()
 
     def shared(self, parts: Sequence[bytes]) -> int:
-        """Bytes that a prompt begins with in common with an earlier one, in whole blocks; the prompt is kept."""
+        """Add a prompt; return how many bytes, in whole blocks, it shares with the beginning of an earlier one."""
         prompt, node, common, parted = b"".join(parts), b"", 0, False
         for start in range(0, len(prompt) - BLOCK + 1, BLOCK):
             node = _below(node, prompt[start : start + BLOCK])
@@ -256,7 +256,7 @@ class PrefixCache:
         return common
 
     def marked(self, parts: Sequence[bytes], marks: Sequence[bool]) -> tuple[int, int]:
-        """Bytes read and bytes written where only prefixes that end in a marked part are cached, then kept."""
+        """Add a prompt, of which only prefixes that end in a marked part are cached; return bytes read and written."""
         node, length, read, end = b"", 0, 0, 0
         last = max((index for index, mark in enumerate(marks) if mark), default=-1)
         for part, mark in zip(parts[: last + 1], marks, strict=False):
@@ -270,58 +270,58 @@ class PrefixCache:
 
 
 def _below(node: bytes, part: bytes) -> bytes:
-    """The node that a part leads to."""
+    """The hash of the prefix that ``part`` extends."""
     return hashlib.sha256(node + part).digest()
 
 
 Turn: TypeAlias = str | list[str] | tuple[str, ...]
-"""What the model does at one go: a text is said as it stands, commands are called."""
+"""One turn of the model: a text is its answer, a sequence of commands becomes tool calls."""
 Script: TypeAlias = Sequence[Turn]
 """The turns of a conversation."""
 
 COMPLAINTS = ("Tool call error:", "Format error:", "Please always provide EXACTLY ONE action")
-"""How mini-swe-agent begins to reject an answer that it leaves out of the history: such a message counts as a turn."""
+"""Prefixes of mini-swe-agent's messages about an answer that it drops from the history: each counts as a turn."""
 SECRET_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "cookie"})
 """Headers that are never recorded."""
 BYTES_PER_TOKEN = 4
-"""How tokens are estimated."""
+"""Bytes for which one token is counted."""
 
 
 class Request(NamedTuple):
-    """One request, as it came."""
+    """One recorded request."""
 
     path: str
-    """Where it was sent to."""
+    """Its path."""
     headers: dict[str, str]
-    """Its headers by lower-case name, those with secrets left out."""
+    """Its headers by lower-case name, without ``SECRET_HEADERS``."""
     body: Json
-    """Its body."""
+    """Its decoded body."""
     items: tuple[Item, ...]
-    """What the body says, in the same shape for every format."""
+    """The items of the body."""
     turn: int
-    """How many turns the model had had."""
+    """The number of turns that the model had had."""
     usage: Usage
-    """What it was told to have cost."""
+    """The usage in the answer."""
 
     @property
     def opening(self) -> str:
-        """The first words of the user, which tell conversations apart."""
+        """The first text of the user, by which conversations are told apart."""
         return next((item.text for item in self.items if item.speaker == "user"), "")
 
 
 class OffScript(Exception):
-    """A request that the script has no answer for."""
+    """The script has no answer for a request."""
 
 
 def turns_taken(items: Sequence[Item]) -> int:
-    """How many turns the model has had: runs of its own items, and complaints about answers that were dropped."""
+    """The number of turns of the model: runs of its own items, and messages about answers that were dropped."""
     speakers = [speaker for speaker, _ in itertools.groupby(item.speaker for item in items)]
     rejected = sum(item.speaker == "user" and item.text.lstrip().startswith(COMPLAINTS) for item in items)
     return speakers.count("model") + rejected
 
 
 def fenced(command: str, prompt: str) -> str:
-    """A command as the prompt of a text-based agent wants it written."""
+    """The command in the markup that the prompt of a text-based agent asks for."""
     if "<mswea_bash_command>" in prompt:
         return f"<mswea_bash_command>{command}</mswea_bash_command>"
     language = "mswea_bash_command" if "```mswea_bash_command" in prompt else "bash"
@@ -329,12 +329,12 @@ def fenced(command: str, prompt: str) -> str:
 
 
 def one_by_one(script: Script) -> list[Turn]:
-    """The same script for an agent that takes one command at a time."""
+    """The script with one command per turn, for agents that take one at a time."""
     return [part for turn in script for part in ([turn] if isinstance(turn, str) else [[command] for command in turn])]
 
 
 def scripted_reply(script: Script, items: Sequence[Item], *, tools: bool) -> Reply:
-    """What the script says next in a conversation; without tools, commands are written into the text, one at a time."""
+    """The next turn of the script in a conversation; without tools, commands are part of the text, one per turn."""
     number = turns_taken(items)
     turns = script if tools else one_by_one(script)
     if number >= len(turns):
@@ -350,20 +350,20 @@ def scripted_reply(script: Script, items: Sequence[Item], *, tools: bool) -> Rep
 
 
 def prompt_parts(body: Json, items: Sequence[Item]) -> list[bytes]:
-    """A request as a cache sees it: tools, then items; markers are no part of it."""
+    """The parts of a prompt in the order in which they are cached: tools, then items, without cache breakpoints."""
     said = [(item.speaker, item.call, item.text) for item in items]
     return [json.dumps(part, sort_keys=True).encode() for part in (body.get("tools"), *said)]
 
 
 class ModelServer:
-    """Serves a script, or one script for each task text, and records what it is asked."""
+    """Serves one script, or one script per task, and records the requests."""
 
     def __init__(self, script: Script | Mapping[str, Script]) -> None:
-        """A mapping gives, for a text that stands in the opening of a conversation, the script of that conversation."""
+        """A mapping gives the script of each conversation whose first user message contains the key."""
         self.requests: list[Request] = []
         """Every request that was answered, in order."""
         self.faults: list[str] = []
-        """Why requests were turned away."""
+        """Why requests were rejected."""
         self._script = script
         self._caches: dict[tuple[str, str, str], PrefixCache] = {}
         # Guards the lists and the caches: requests are answered by a thread each.
@@ -373,7 +373,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens, without the ``/v1`` that OpenAI clients want at its end."""
+        """The address of the server, without the ``/v1`` of OpenAI clients."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def __enter__(self) -> ModelServer:
@@ -390,7 +390,7 @@ class ModelServer:
         self._thread.join()
 
     def conversation(self, text: str) -> list[Request]:
-        """The requests of the conversations that have this text in their opening."""
+        """The requests of the conversations whose first user message contains ``text``."""
         return [request for request in self.requests if text in request.opening]
 
     def respond(self, path: str, headers: Mapping[str, str], raw: bytes) -> tuple[int, Json]:
@@ -405,20 +405,20 @@ class ModelServer:
             return 404, {"type": "error", "error": {"type": "not_found_error", "message": fault}}
 
     def _answer(self, path: str, headers: Mapping[str, str], raw: bytes) -> Json:
-        dialect, body = DIALECTS[path], json.loads(raw)
+        wire, body = WIRE_FORMATS[path], json.loads(raw)
         if body.get("stream"):
             raise OffScript("this server does not stream")
-        items = tuple(dialect.items(body))
+        items = tuple(wire.items(body))
         shown = {name.lower(): value for name, value in headers.items() if name.lower() not in SECRET_HEADERS}
         request = Request(path, shown, body, items, turns_taken(items), Usage(0, 0, 0, 0))
         reply = scripted_reply(self._script_for(request), items, tools=bool(body.get("tools")))
         with self._lock:
-            usage = self._usage(request, reply, dialect)
+            usage = self._usage(request, reply, wire)
             self.requests.append(request._replace(usage=usage))
-        return dialect.answer(body, reply, usage)
+        return wire.answer(body, reply, usage)
 
     def _script_for(self, request: Request) -> Script:
-        """The script of a conversation; of several texts that stand in its opening, the longest decides."""
+        """The script of a conversation; if several keys match, that of the longest."""
         if not isinstance(self._script, Mapping):
             return self._script
         keys = [key for key in self._script if key in request.opening]
@@ -426,9 +426,9 @@ class ModelServer:
             raise OffScript(f"no script for a conversation that opens with {request.opening[:80]!r}")
         return self._script[max(keys, key=len)]
 
-    def _usage(self, request: Request, reply: Reply, dialect: Dialect) -> Usage:
+    def _usage(self, request: Request, reply: Reply, wire: WireFormat) -> Usage:
         parts, cache = prompt_parts(request.body, request.items), self._cache_for(request)
-        if dialect.explicit_cache:
+        if wire.explicit_cache:
             cached, written = cache.marked(parts, [False, *(item.marked for item in request.items)])
         else:
             cached, written = cache.shared(parts), 0
@@ -437,13 +437,13 @@ class ModelServer:
         return Usage(*(count // BYTES_PER_TOKEN for count in counts))
 
     def _cache_for(self, request: Request) -> PrefixCache:
-        """The cache of a model, shared by all conversations; where a request has a cache key, by those of that key."""
+        """The cache of a model and, if the request has one, of a cache key; all conversations share it."""
         shared = (request.path, str(request.body.get("model")), str(request.body.get("prompt_cache_key") or ""))
         return self._caches.setdefault(shared, PrefixCache())
 
 
 class _Exchange(BaseHTTPRequestHandler):
-    """One connection; it closes after its answer, so that none is left open when the server stops."""
+    """One connection; it is closed after its answer, so that none is open when the server stops."""
 
     def __init__(self, owner: ModelServer, *arguments: Any) -> None:
         self.owner = owner
@@ -461,4 +461,4 @@ class _Exchange(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
