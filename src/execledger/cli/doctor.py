@@ -1,4 +1,4 @@
-"""``execledger doctor``: what works here, and what to fix."""
+"""``execledger doctor``: checks the installation and prints what to fix."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from execledger.doctor.checks import examine
 from execledger.doctor.findings import Finding
 
 SIGNS = {"ok": "ok  ", "none": "-   ", "note": "note", "fix": "FIX "}
-"""How a finding begins."""
+"""Text before a finding, by its status."""
 
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(as_json: bool) -> int:
-    """Check the installation, find the agents on this machine, try a round trip on loopback, and say what to fix.
+    """Check the installation, find installed agents, test a proxy on loopback, and say what to fix.
 
-    The exit status is 0 if all is well, and 1 if something is to be fixed.
+    The exit status is 0 if nothing has to be fixed, else 1.
     """
     findings: list[Finding] = []
     for finding in examine():
@@ -38,6 +38,6 @@ def command(as_json: bool) -> int:
 
 
 def line(finding: Finding) -> str:
-    """A finding in one line, with what to do about it on the next."""
+    """Format a finding as a line, and its fix as a second one."""
     told = f"{SIGNS[finding.status]}  {finding.check}: {finding.found}"
     return f"{told}\n      -> {finding.fix}" if finding.fix else told

@@ -1,4 +1,4 @@
-"""``execledger eval``: the paper's experiment as one command, and its tables for any recorded runs."""
+"""``execledger eval``: runs, grades, reports and exports evaluations; reports work for any recorded runs."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ def command() -> None:
 
 
 def tell(sentence: str) -> None:
-    """Say something beside the data."""
+    """Print a sentence to standard error."""
     click.echo(f"execledger: {sentence}", err=True)
 
 
 _OPTIONS = (
-    click.option("--agent", type=click.Choice([one.key for one in evaluated()]), help="The agent."),
-    click.option("--model", help="The model, as the agent names it."),
-    click.option("--reasoning-effort", help="How long the model thinks, in the provider's word."),
-    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A further setting of the agent."),
-    click.option("--config", multiple=True, metavar="FILE", help="mini: its configuration files, in order."),
+    click.option("--agent", type=click.Choice([one.key for one in evaluated()]), help="Agent."),
+    click.option("--model", help="Model, as the agent names it."),
+    click.option("--reasoning-effort", help="Reasoning effort, in the provider's terms."),
+    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further setting of the agent."),
+    click.option("--config", multiple=True, metavar="FILE", help="mini: configuration file; may be repeated."),
     click.option("--step-limit", type=int, help="mini: model calls per instance."),
     click.option("--cost-limit", type=float, help="mini: dollars per instance."),
     click.option("--time-limit", type=int, help="Seconds per instance."),
-    click.option("--direct-tools", is_flag=True, default=None, help="codex: the same catalog, with direct tools."),
-    click.option("--subset", help="The dataset: verified, lite, a name on the hub, or a folder."),
-    click.option("--split", help="The split."),
-    click.option("--instance", "instances", multiple=True, metavar="ID", help="One of the instances to run."),
-    click.option("--slice", metavar="A:B", help="Which of them."),
+    click.option("--direct-tools", is_flag=True, default=None, help="codex: a model catalog with direct tools."),
+    click.option("--subset", help="Dataset: verified, lite, a name on the Hugging Face hub, or a folder."),
+    click.option("--split", help="Split of the dataset."),
+    click.option("--instance", "instances", multiple=True, metavar="ID", help="Instance to run. [default: all]"),
+    click.option("--slice", metavar="A:B", help="Slice of the instances, as in 0:50."),
     click.option("--arm", "arms", multiple=True, type=click.Choice(["base", "inform", "govern", "both", "shadow"])),
     click.option("--cache", type=click.Choice(["isolated", "shared"]), help="Whether runs share a prompt cache."),
-    click.option("--seed", type=int, help="What the order of the arms is drawn from."),
+    click.option("--seed", type=int, help="Seed of the order of the arms."),
     click.option("--preset", type=click.Choice([one.value for one in Preset]), help="The proof that a reuse needs."),
-    click.option("--trials", type=int, help="How often each arm runs each instance."),
-    click.option("--program", help="The agent's program."),
+    click.option("--trials", type=int, help="Runs per arm and instance."),
+    click.option("--program", help="Program of the agent. [default: found on PATH]"),
     click.option("--repos", metavar="DIR", help="codex: prepared repositories, DIR/INSTANCE."),
-    click.option("--docker", help="codex: the program that starts containers."),
-    click.option("--workers", type=int, help="Processes of the agent at one time."),
-    click.option("--threads", type=int, help="mini: instances side by side in one process."),
-    click.option("--batch", type=int, help="Instances that one process is given."),
-    click.option("--engine", type=click.Choice(["local", "ray"]), help="What the work is spread over."),
-    click.option("--address", help="ray: the cluster; without it, one on this machine."),
+    click.option("--docker", help="codex: container program."),
+    click.option("--workers", type=int, help="Parallel processes of the agent."),
+    click.option("--threads", type=int, help="mini: parallel instances in one process."),
+    click.option("--batch", type=int, help="Instances per process."),
+    click.option("--engine", type=click.Choice(["local", "ray"]), help="Where processes run."),
+    click.option("--address", help="ray: address of the cluster. [default: a new one on this machine]"),
 )
 
 
@@ -71,12 +71,12 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command("run")
 @click.argument("plan_file", required=False, metavar="[PLAN.toml]")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Where everything goes; may stand from before.")
-@click.option("--again", multiple=True, metavar="END", help="Run instances anew that ended in this way.")
-@click.option("--mixed", is_flag=True, help="Go on although versions have changed.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Output folder; may hold an unfinished evaluation.")
+@click.option("--again", multiple=True, metavar="END", help="Run instances again that ended with this status.")
+@click.option("--mixed", is_flag=True, help="Continue although versions have changed.")
 @_plan_options
 def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool, **options: Any) -> int:
-    """Carry PLAN.toml out, or what the options say over it; the same command goes on where an earlier one stopped."""
+    """Run PLAN.toml; options take precedence over its keys. The same command continues a stopped evaluation."""
     from execledger.evaluate.dataset import freeze, need_subset
     from execledger.evaluate.experiment import carry_out
     from execledger.evaluate.jobs import program_of, versions
@@ -91,7 +91,7 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
     with study.alone():
         found = versions(plan, cwd)
         study.admit(plan, found, mixed=mixed)
-        # The folder is the plan's when its tasks are there: a plan that comes to nothing leaves it to others.
+        # The folder belongs to the plan only once its tasks are there, so a plan without tasks does not occupy it.
         instances = freeze(plan, study.dataset, anew=study.recorded() is None)
         study.claim(plan, found, mixed=mixed)
         names = [instance.instance_id for instance in instances]
@@ -109,7 +109,7 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
 
 
 def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
-    """The plan of the file, or else that of an earlier call, with the options over it."""
+    """Return the plan of the file, or else the recorded one of the folder, with the options applied."""
     from execledger.evaluate.plan import HOW, Plan
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
@@ -131,7 +131,7 @@ def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """One ``KEY=VALUE``; a value that is not JSON is a text."""
+    """Parse ``KEY=VALUE``; a value that is not JSON is taken as text."""
     name, equals, value = text.partition("=")
     if not equals:
         raise LedgerError(f"--set {text}: expected KEY=VALUE")
@@ -143,10 +143,10 @@ def _setting(text: str) -> tuple[str, Any]:
 
 @command.command("grade")
 @click.argument("folder", metavar="DIR")
-@click.option("--reports", metavar="PATH", help="Reports that were made elsewhere: a file, or a folder of them.")
-@click.option("--workers", type=int, default=4, show_default=True, help="Instances tested at one time.")
+@click.option("--reports", metavar="PATH", help="Import reports that were made elsewhere: a file or folder.")
+@click.option("--workers", type=int, default=4, show_default=True, help="Instances tested in parallel.")
 def grade(folder: str, reports: str | None, workers: int) -> int:
-    """Find out which repairs pass the tests: by the official harness, or by reports.
+    """Grade the repairs with the official SWE-bench harness, or from its reports.
 
     DIR is the output of `eval run`, or the folder of one arm or trial in it.
     """
@@ -187,10 +187,10 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
 
 @command.command("report")
 @click.argument("paths", nargs=-1, required=True, metavar="DIR...")
-@click.option("-o", "--output", metavar="DIR", help="Write the report there, too.")
+@click.option("-o", "--output", metavar="DIR", help="Folder to write the report to.")
 @click.option("--format", "formats", multiple=True, metavar="NAME", help="md, tex, json, png or svg. [default: all]")
-@click.option("--layout", type=click.Choice(["full", "paper"]), default="full", help="All, or as the paper prints it.")
-@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, over those that are shipped.")
+@click.option("--layout", type=click.Choice(["full", "paper"]), default="full", help="In full, or as in the paper.")
+@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, in place of the shipped ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def report(
     paths: tuple[str, ...],
@@ -200,7 +200,7 @@ def report(
     price_file: str | None,
     as_json: bool,
 ) -> None:
-    """Print the paper's tables for outputs of `eval run`, and for any recorded runs."""
+    """Print the paper's tables for outputs of `eval run` or any recorded runs."""
     from rich.console import Console
 
     from execledger.evaluate.collect import collect, conditions, unfinished
@@ -237,10 +237,10 @@ def report(
 
 @command.command("export")
 @click.argument("paths", nargs=-1, required=True, metavar="DIR...")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Where runs.parquet and calls.parquet go.")
-@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, over those that are shipped.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Folder for runs.parquet and calls.parquet.")
+@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, in place of the shipped ones.")
 def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
-    """Write one row per run and one per call as Parquet, from outputs of `eval run` and any recorded runs."""
+    """Write one row per run and one per call as Parquet, for outputs of `eval run` or any recorded runs."""
     from execledger.evaluate.parquet import export as write_parquet
     from execledger.runs.prices import load_prices
 
@@ -261,7 +261,7 @@ def _need_folder(output: str | None) -> None:
 
 
 def _reader() -> Read:
-    """Reads one recorded run, with what this machine knows about shims in Codex's sessions."""
+    """Return the function that reads a recorded run, with the calls behind shims in Codex sessions resolved."""
     from execledger.agents.formats import read_run, shim_resolver
 
     resolve = shim_resolver()

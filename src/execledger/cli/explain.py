@@ -1,4 +1,4 @@
-"""``execledger explain``: what one shell command would do."""
+"""``execledger explain``: prints the classification of a shell command."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from execledger.vocabulary.records import CommandRecord, FileRange, Lines
 
 @click.command("explain")
 @click.argument("shell_command", metavar="COMMAND", type=click.UNPROCESSED)
-@click.option("--cwd", metavar="DIR", help="Where the command starts, an absolute path; unknown unless given.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
+@click.option("--cwd", metavar="DIR", help="Working directory of the command, an absolute path. [default: unknown]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(shell_command: str, cwd: str | None, as_json: bool) -> None:
-    """Say what COMMAND would do, without running it."""
+    """Say what COMMAND would do, without running it: category, reads, writes, effects."""
     if cwd is not None and not os.path.isabs(cwd):
         raise LedgerError(
             f"--cwd: found {cwd!r}, expected an absolute path", hint=f"--cwd {shlex.quote(os.path.abspath(cwd))}"
         )
     record = classify(Action(shell_command, cwd))
     if as_json:
-        # A name that is not valid text can be explained, but not be printed as it is.
+        # A file name may contain lone surrogates, which can only be printed escaped.
         click.echo(json.dumps(as_contract(record), ensure_ascii=True))
         return
     for name, value in as_words(record):
@@ -36,7 +36,7 @@ def command(shell_command: str, cwd: str | None, as_json: bool) -> None:
 
 
 def as_contract(record: CommandRecord) -> dict[str, object]:
-    """The record in the shape that other programs read."""
+    """Return the record as the documented JSON object."""
     return {
         "category": record.category.value,
         "normalized": record.normalized,
@@ -52,7 +52,7 @@ def _pair(lines: Lines | None) -> list[int | None] | None:
 
 
 def as_words(record: CommandRecord) -> list[tuple[str, str]]:
-    """The record for a person."""
+    """Return the record as names and values for printing."""
     rows = [("category", record.category.value), ("normalized", record.normalized)]
     rows += [("reads", _read(one)) for one in record.reads]
     rows += [("writes", path) for path in record.writes]

@@ -1,4 +1,4 @@
-"""The ``execledger`` command. Verbs are imported when they are called, so ``--help`` stays quick."""
+"""The ``execledger`` command line: a group of verbs, each imported when it is called, so that ``--help`` is quick."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from execledger.errors import LedgerError, reason
 
 VERBS = {
     "demo": ("execledger.cli.demo", "Show what Ledger does: live with a scripted model, or on a recorded run."),
-    "doctor": ("execledger.cli.doctor", "Check the installation, find the agents here, and say what to fix."),
+    "doctor": ("execledger.cli.doctor", "Check the installation, find installed agents, and say what to fix."),
     "eval": ("execledger.cli.eval", "Run the paper's experiment, grade it, and report on any recorded runs."),
     "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
-    "proxy": ("execledger.cli.proxy", "Stand between agents and their model, for any number of agents at once."),
-    "purge": ("execledger.cli.purge", "Delete what is kept at rest: by age, by run, or all of it."),
+    "proxy": ("execledger.cli.proxy", "Serve a model-API proxy for any number of agents."),
+    "purge": ("execledger.cli.purge", "Delete stored journals: by age, by run, or all of them."),
     "replay": ("execledger.cli.replay", "Replay recorded runs and measure every decision against what was recorded."),
-    "run": ("execledger.cli.run", "Start an unmodified agent with Ledger around it."),
-    "stats": ("execledger.cli.stats", "Add up what many runs came to, from their journals."),
+    "run": ("execledger.cli.run", "Start an unmodified agent with Ledger."),
+    "stats": ("execledger.cli.stats", "Print totals over many runs, from their journals."),
     "view": ("execledger.cli.view", "Show runs in the browser, live or recorded, or in one file."),
     "why": ("execledger.cli.why", "Print one decision of a recorded run, with its proof and the state view."),
 }
-"""Each verb's module, and one line for the list of verbs."""
+"""The module of each verb, and its line in the list of verbs."""
 
 
 class Given(click.types.StringParamType):
-    """A text that may not be empty: an empty one is what an unset variable leaves, and as a path it would be ``.``."""
+    """A string parameter that may not be empty: an unset shell variable gives "", which as a path would be ``.``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text; an empty one is a mistake of the user."""
+        """Return the text; an empty one is a usage error."""
         empty = "found an empty value, as an unset variable leaves it, expected a text"
         return super().convert(value, param, ctx) or self.fail(empty, param, ctx)
 
 
 def _refuse_empty_values(command: click.Command) -> None:
-    """Have every plain text that a verb takes checked; what is ``UNPROCESSED`` may be empty."""
+    """Make every string parameter of a command refuse an empty value; ``UNPROCESSED`` ones may be empty."""
     for parameter in command.params:
         if parameter.type is click.STRING:
             parameter.type = Given()
@@ -47,14 +47,14 @@ def _refuse_empty_values(command: click.Command) -> None:
 
 
 class Verbs(click.Group):
-    """A group whose members are imported when they are called."""
+    """A click group that imports its commands when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs, by name."""
+        """Return the names of all verbs."""
         return sorted(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb ``cmd_name``."""
+        """Import and return the verb ``cmd_name``; None if there is no such verb."""
         if cmd_name not in VERBS:
             return None
         command: click.Command = import_module(VERBS[cmd_name][0]).command
@@ -64,7 +64,7 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that a command line begins with; who names an agent there is told how one is started."""
+        """Return the verb that a command line begins with; if it names an agent, the error says how to start it."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -76,7 +76,7 @@ class Verbs(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of verbs, without importing any."""
+        """Write the list of verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, VERBS[name][1]) for name in sorted(VERBS)])
 
@@ -88,17 +88,17 @@ def group() -> None:
 
 
 def _coloured() -> bool | None:
-    """Whether output may have colours: never where the user or the terminal says so, else where it is a terminal."""
+    """Return False if ``NO_COLOR`` or a dumb terminal forbids colours, None to let click decide."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 def _drop_output() -> None:
-    """Let go of what could not be written, so that Python does not try again at its end."""
+    """Redirect standard output to the null device, so that Python does not try to flush it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def main() -> int:
-    """Run the command line; an error of the world ends with a sentence, not a traceback."""
+    """Run the command line and return its exit status; expected errors are printed as a sentence, not a traceback."""
     try:
         result = group.main(standalone_mode=False, color=_coloured())
         sys.stdout.flush()
@@ -111,12 +111,12 @@ def main() -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone; there is nobody to tell.
+        # The process that read our output has exited, so nothing can be printed.
         sys.stderr.close()
         return 141
     except OSError as error:
         if error.filename is not None:
-            # Only what has no name can be our own output.
+            # An error about standard output has no file name.
             click.echo(f"execledger: {os.fsdecode(error.filename)}: {reason(error)}", err=True)
             return 1
         click.echo(f"execledger: {error.strerror or error}: the output can't be written", err=True)

@@ -1,4 +1,4 @@
-"""``execledger purge``: what is kept at rest, taken away by age, by run, or all of it."""
+"""``execledger purge``: deletes stored journals by age, by run or all, or rewrites them without secrets."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 @click.argument("paths", nargs=-1, metavar="[DIR]...")
 @click.option("--older-than", "age", metavar="AGE", help="Journals last written to longer ago than this: 12h, 30d, 8w.")
 @click.option(
-    "--run", "runs", multiple=True, metavar="NAME", help="The journal of this run; the beginning of its name is enough."
+    "--run", "runs", multiple=True, metavar="NAME", help="The journal of this run; a prefix of its name is enough."
 )
 @click.option("--all", "everything", is_flag=True, help="Every journal; without DIR, the stored edits as well.")
-@click.option("--redact", is_flag=True, help="Delete nothing: take out what today's patterns know as secrets.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--redact", is_flag=True, help="Delete nothing; remove secrets that the current patterns find.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print the totals as JSON.")
 def command(
     paths: tuple[str, ...],
@@ -41,7 +41,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Delete journals in DIR, by default those in the state folder; a journal that is being written is left alone."""
+    """Delete journals in DIR, by default those in the state folder, except journals that are being written."""
     if not (age or runs or everything or redact):
         raise LedgerError("purge: found nothing to say which journals", hint="--older-than 30d, --run NAME or --all")
     if everything and (age or runs):
@@ -62,20 +62,20 @@ def command(
         where = f"in {', '.join(map(str, there))}" + (f", older than {age}" if age else "")
         raise LedgerError(f"{error.message} {where}", hint=error.hint) from None
     totals.kept += len(journals) - len(meant)
-    # What is no journal was not meant, unless it was named.
+    # Other files in a folder are no failure; one that was named is.
     named = {str(path) for path in there}
-    strangers = sum(left.path not in named for left in totals.left)
+    others = sum(left.path not in named for left in totals.left)
     if redact:
         _redact(meant, totals, dry_run)
     else:
         edits = edits_file() if everything and not paths else None
         _delete(meant, edits, totals, dry_run=dry_run, yes=yes)
     _tell(totals, as_json, dry_run, redact)
-    return 1 if len(totals.left) > strangers else 0
+    return 1 if len(totals.left) > others else 0
 
 
 def seconds(age: str) -> float:
-    """An age in seconds."""
+    """Return an age such as ``30d`` in seconds."""
     found = re.fullmatch(r"(\d{1,6})([hdw])", age.strip())
     if found is None:
         raise LedgerError(f"--older-than: found {age!r}, expected a number with h, d or w, such as 30d")
@@ -83,7 +83,7 @@ def seconds(age: str) -> float:
 
 
 def _delete(meant: list[Found], edits: Path | None, totals: Purged, *, dry_run: bool, yes: bool) -> None:
-    """Take away what is meant, once the user has agreed."""
+    """Delete the chosen journals, and the stored edits if given, after confirmation."""
     held = count_edits(edits, []) if edits is not None else None
     going = [found for found in meant if not found.busy]
     if (going or held) and not (dry_run or yes):
@@ -103,7 +103,7 @@ def _delete(meant: list[Found], edits: Path | None, totals: Purged, *, dry_run: 
 
 
 def _redact(meant: list[Found], totals: Purged, dry_run: bool) -> None:
-    """Take secrets out of what is meant."""
+    """Rewrite the chosen journals without secrets."""
     for found in meant:
         reason = found.busy
         try:
@@ -137,7 +137,7 @@ def _many(count: int, what: str) -> str:
 
 
 def _size(size: int) -> str:
-    """Bytes as a person reads them."""
+    """Format a number of bytes."""
     return (
         f"{size:,} bytes" if size < 10_000 else f"{size / 1000:,.0f} kB" if size < 10**7 else f"{size / 10**6:,.0f} MB"
     )

@@ -1,4 +1,4 @@
-"""``execledger replay``: recorded runs, decision by decision."""
+"""``execledger replay``: replays recorded runs and prints what Ledger would have decided, saved and cost."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from execledger.runs.usage import BYTES_PER_TOKEN
 
 @click.command("replay")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--decisions", metavar="OUT.jsonl", help="Write one line of JSON per call.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if there is a false reuse, or a fault of Ledger's own.")
+@click.option("--decisions", metavar="OUT.jsonl", help="Write one JSON line per call.")
+@click.option("--strict", is_flag=True, help="Exit with 1 after a false reuse or an internal fault.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-@click.option("--prices", "prices_file", metavar="FILE", help="Prices in TOML, over those that come with Ledger.")
+@click.option("--prices", "prices_file", metavar="FILE", help="Prices in TOML, in place of the shipped ones.")
 @policy_options
 def command(
     paths: tuple[str, ...],
@@ -90,7 +90,7 @@ def _same_file(one: str, other: str) -> bool:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    """The file for decisions, private to its owner; ``-`` is standard output."""
+    """Open the file for decisions, readable by its owner only; ``-`` is standard output."""
     if path == "-":
         yield sys.stdout.buffer
         return
@@ -148,7 +148,7 @@ def _replay_all(
 
 
 def summary(tally: Tally, presets: list[str]) -> Table:
-    """The summary for a person."""
+    """Return the summary as a table for the terminal."""
     table = Table(title=f"replay, preset {' and '.join(presets)}", show_header=False, title_justify="left")
     table.add_column()
     table.add_column(justify="right")
@@ -192,12 +192,12 @@ def _top(counter: Counter[str], most: int = 5) -> str:
 
 
 def _listed(lead: str, counter: Counter[str], most: int = 5) -> str:
-    """The largest counts behind ``lead``; nothing if there are none."""
+    """Return ``lead`` and the largest counts; "" without any."""
     return lead + _top(counter, most) if counter else ""
 
 
 def costs(found: Counterfactual, date: str) -> Table:
-    """What the runs cost, and what Ledger would have cost and saved, for a person."""
+    """Return the cost of the runs, and what Ledger would have cost and saved, as a table for the terminal."""
     title = "cost, the agent's behaviour held fixed"
     table = Table(title=title, title_justify="left", caption=_caption(found, date), caption_justify="left")
     table.add_column("input tokens")
@@ -213,7 +213,7 @@ def costs(found: Counterfactual, date: str) -> Table:
 
 
 def cost_rows(found: Counterfactual) -> Iterator[tuple[str, int | None, Amount]]:
-    """The rows of that table: what, how many calls, and their tokens and cost; what Ledger would cost is negative."""
+    """Yield the rows of the cost table: title, number of calls, tokens and cost; costs of Ledger are negative."""
     yield "the runs as they were", None, found.own
     for kind, one in found.classes.items():
         yield kind.value, one.calls, one.there
@@ -227,7 +227,7 @@ def cost_rows(found: Counterfactual) -> Iterator[tuple[str, int | None, Amount]]
 
 
 def _caption(found: Counterfactual, date: str) -> str:
-    """What the numbers rest on."""
+    """Return the caption of the cost table: the origin of its tokens and prices."""
     counted = f"{found.runs - found.estimated:,} of {found.runs:,} runs"
     said = [f"The tokens of {counted} were counted by the provider; all others are bytes / {BYTES_PER_TOKEN}."]
     said.append(f"Prices of {date}: {', '.join(f'{name} {count:,}' for name, count in found.priced.most_common())}.")

@@ -1,4 +1,4 @@
-"""``execledger stats``: what runs came to, from their journals."""
+"""``execledger stats``: prints totals over runs, from their journals."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from execledger.runs.prices import load_prices
 @click.argument("paths", nargs=-1, metavar="[DIR]...")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def command(paths: tuple[str, ...], as_json: bool) -> None:
-    """Add up the journals in DIR (files, folders, archives); by default those in the state folder."""
+    """Print totals over the journals in DIR (files, folders, archives); by default those in the state folder."""
     given = paths or (str(journal_folder()),)
     if not paths:
         require_readable(Path(given[0]))
-    # Before the first run, the folder that we would make is not there.
+    # Before the first run, the default folder does not exist.
     totals, worth = add_up(find_runs(given) if paths or os.path.exists(given[0]) else iter(()))
     for sentence in totals.named:
         click.echo(f"execledger: {sentence}", err=True)
@@ -55,7 +55,7 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
 
 
 def add_up(sources: Iterator[Source]) -> tuple[Totals, Net | None]:
-    """The totals over these sources, and what Ledger saved and spent in them; one in memory at a time."""
+    """Return the totals over these sources, and what Ledger saved and spent; one run is in memory at a time."""
     totals, worth, prices = Totals(), None, load_prices()
     counted: set[tuple[str, float]] = set()
     for source in sources:
@@ -119,7 +119,7 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
 
 
 def _usage(totals: Totals) -> Iterator[tuple[str, str, str]]:
-    """Tokens and cost, where at least one run says so."""
+    """Yield rows for tokens and cost if at least one run reports them."""
     if totals.input_tokens is not None:
         cached = "" if totals.cached_tokens is None else f"{totals.cached_tokens:,} cached; "
         note = f"{cached}told by {totals.runs_with_tokens:,} of {totals.runs:,} runs"

@@ -1,4 +1,4 @@
-"""``execledger view``: a page over recorded runs and running agents."""
+"""``execledger view``: serves or exports a web page about recorded runs and running agents."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from execledger.runs.find import HINT, absent
 
 @click.command("view")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port on loopback; a free one if left out.")
-@click.option("--no-browser", is_flag=True, help="Open no browser.")
-@click.option("--export", "target", metavar="FILE.html", help="Write one file that needs no server, and end.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on loopback. [default: a free port]")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@click.option("--export", "target", metavar="FILE.html", help="Write a self-contained HTML file instead of serving.")
 @policy_options
 def command(
     paths: tuple[str, ...],
@@ -36,16 +36,16 @@ def command(
 ) -> None:
     """Show runs in the browser: files, folders, archives; by default the journals in the state folder.
 
-    A journal shows what Ledger did; any other run, or a journal under a policy that is given, what it would do.
+    A journal shows what Ledger did; any other run, or a journal with --preset or --policy, shows a replay.
     """
     given = paths or (str(journal_folder()),)
     policy = chosen_policy(preset, policy_file)
-    # The edits of Codex sessions are there, which runs that are named may need too.
+    # Reading a Codex session may need the edits in the state folder, also if the session lies elsewhere.
     require_readable(state_folder())
     if not paths:
         require_readable(Path(given[0]))
     if target is None and not paths:
-        # Before the first run it is not there; its journals are shown as they come.
+        # Before the first run the folder does not exist; journals appear on the page once they are written.
         with suppress(OSError):
             private_folder(Path(given[0]))
     for path in given:
@@ -59,7 +59,7 @@ def command(
 
 
 def write(paths: tuple[str, ...], target: str, policy: Policy | None) -> None:
-    """Write runs into one file."""
+    """Write runs into one HTML file."""
     from execledger.viewer.export import export
 
     def tell(reason: str) -> None:
@@ -71,7 +71,7 @@ def write(paths: tuple[str, ...], target: str, policy: Policy | None) -> None:
 
 
 def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: bool) -> None:
-    """Show runs until told to stop."""
+    """Serve the page until SIGINT or SIGTERM."""
     require_server()
     from execledger.viewer.server import Settings, Viewer, open_browser
 
@@ -87,6 +87,6 @@ def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: 
 
 
 def require_server() -> None:
-    """See that what the server needs is installed; the error says how to."""
+    """Raise an error that names the extra to install if the server's packages are missing."""
     with needing("view"):
         import_module("execledger.viewer.server")

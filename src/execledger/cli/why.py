@@ -1,7 +1,7 @@
-"""``execledger why``: one decision of a recorded run, with its proof.
+"""``execledger why``: prints one decision of a recorded run with its proof.
 
-Where Ledger took part in the run, and a journal or the agent's own record tells what it did, that is the decision that
-was made then, and whether this version would decide otherwise. Of any other run it is the decision that a replay makes.
+If Ledger took part in the run, and its journal or the agent's log has its decisions, the recorded decision is printed,
+and whether this version would decide differently. For any other run, it is the decision of a replay.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from execledger.vocabulary.decisions import Decision, Reuse, Shown
 from execledger.vocabulary.records import CommandRecord
 
 BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished", "no-shim", "fault"})
-"""Rules of the adapters, which follow from what no journal holds: they are not judged again."""
+"""Rules of adapters, which depend on facts that no journal has, so they can't be evaluated again."""
 
 
-class Told(Struct, frozen=True):
-    """One call, as it is explained."""
+class Explained(Struct, frozen=True):
+    """The decision about one call, and what belongs to it."""
 
     record: CommandRecord
-    """What it was understood to do."""
+    """Classification of the command."""
     decision: Decision
-    """What was decided."""
+    """The decision."""
     shown: Shown
-    """What the model was shown, or would have been."""
+    """The result as the model was shown it, or would have been."""
     view: str
-    """The state view before it; "" if there was none."""
+    """The state view before the call; "" if there was none."""
     today: str = ""
-    """Whether this version decides the same; "" if it is this version that decided."""
+    """Comparison with the decision of this version; "" if this version made the decision."""
     faults: tuple[Fault, ...] = ()
-    """The first faults of this version on the way to that call."""
+    """First internal faults of this version up to that call."""
 
 
 class _Why(click.Command):
-    """The command; an INDEX below 0 is reported as such, and not as an unknown option."""
+    """Reports a negative INDEX as such, and not as an unknown option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         for word in args:
@@ -61,7 +61,7 @@ class _Why(click.Command):
 def command(run: str, index: str, preset: str | None, policy_file: str | None) -> None:
     """Print the decision about call INDEX of the recorded run RUN (a file, or archive!member).
 
-    Of a journal it is the decision that was made then, unless a policy is given to replay it under.
+    For a journal, this is the recorded decision, unless a policy is given to replay it under.
     """
     number = _number(index)
     recorded = _find(run)
@@ -82,14 +82,14 @@ def command(run: str, index: str, preset: str | None, policy_file: str | None) -
 
 
 def _number(index: str) -> int:
-    """The number of a call, as the user gives it."""
+    """Return the number of a call from the command line."""
     if not re.fullmatch("[0-9]{1,18}", index):
         raise LedgerError(f"INDEX: found {index!r}, expected the number of a call, counted from 0")
     return int(index)
 
 
-def _replayed(run: Run, index: int, policy: Policy | None) -> Told:
-    """What a replay decides."""
+def _replayed(run: Run, index: int, policy: Policy | None) -> Explained:
+    """Return the decision of a replay."""
     ledger = new_ledger(run, policy)
     thread = run.steps[index].action.thread
     since = max((at for at in run.compactions if at <= index), default=0)
@@ -98,14 +98,14 @@ def _replayed(run: Run, index: int, policy: Policy | None) -> Told:
         next(calls)
     view = ledger.inform(range(since, index), run.container, thread).text
     call = next(calls)
-    return Told(call.record, call.decision, call.shown, view, faults=tuple(ledger.faults.first))
+    return Explained(call.record, call.decision, call.shown, view, faults=tuple(ledger.faults.first))
 
 
-def _live(run: Run, index: int, governed: Governed) -> Told:
-    """What was decided then, and whether this version decides the same behind the same steps."""
+def _live(run: Run, index: int, governed: Governed) -> Explained:
+    """Return the recorded decision, compared with the one that this version makes after the same steps."""
     asked = run.steps[index]
     turn = asked.turn, asked.action.thread
-    # The calls of one turn are decided before any of them runs.
+    # All calls of a turn are decided before any of them runs.
     first = next(at for at, one in enumerate(run.steps) if (one.turn, one.action.thread) == turn)
     before = [one.governed.step for one in run.steps[:first] if one.governed is not None]
     ledger = new_ledger(run)
@@ -120,11 +120,11 @@ def _live(run: Run, index: int, governed: Governed) -> Told:
     step = governed.step
     view = "the state view before it was not kept" if view is None else view
     record = ledger.classify(asked.action)
-    return Told(record, step.decision, step.shown, view, today, tuple(ledger.faults.first))
+    return Explained(record, step.decision, step.shown, view, today, tuple(ledger.faults.first))
 
 
 def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) -> str:
-    """How this version decides, against what was decided then."""
+    """Return, in words, how the decision of this version compares with the recorded one."""
     then, output = governed.step, asked.observation
     if then.decision.rule in BY_THE_ADAPTER:
         return "not judged again, the adapter decided"
@@ -140,7 +140,7 @@ def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) 
 
 
 def _essence(decision: Decision) -> tuple[type[Decision], str, tuple[int, ...]]:
-    """What makes two decisions the same, however their proof is worded."""
+    """Return what makes two decisions equal: kind, rule and references, not the wording of the proof."""
     return type(decision), decision.rule, decision.refers_to
 
 
@@ -154,15 +154,15 @@ def _find(name: str) -> Run:
     if len(found) > 1:
         raise LedgerError(f"{name}: found more than one recorded run there", hint=f"name one, such as {found[0].name}")
     if not found:
-        # What is said of a file that can't be read has a hint of its own, where there is one to give.
+        # The reason why a file can't be read has its own hint.
         if unreadable:
             raise LedgerError("\n".join(unreadable))
         raise LedgerError(f"{name}: no such recorded run", hint="RUN is a file, or archive!member")
     return found[0]
 
 
-def explanation(run: Run, index: int, told: Told) -> Iterator[str]:
-    """A decision in words."""
+def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
+    """Return the lines that explain a decision."""
     decision, shown = told.decision, told.shown
     yield f"call {index} of {run.name}"
     yield f"command:   {run.steps[index].action.command}"
