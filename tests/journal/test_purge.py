@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from execledger.core.ledger import Ledger
 from execledger.errors import LedgerError
 from execledger.journal import Ended, Journal, read_journal, rebuild
-from execledger.journal.claims import LOCK_FILE
 from execledger.journal.codec import _ENCODER
 from execledger.journal.events import Counts
+from execledger.journal.locks import LOCK_FILE
 from execledger.journal.open_files import MAX_OPEN
 from execledger.journal.purge import Chosen, Found, Left, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
@@ -91,7 +91,7 @@ def test_a_file_that_was_swapped_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    """While a process has claimed it, or its run may go on for all that is known."""
+    """While a process writes it, or its run may go on for all that is known."""
     journal = Journal.create(tmp_path, "open")
     journal.append(start())
     (found,), _ = found_in(tmp_path, now=time.time() + 3601)
@@ -103,15 +103,19 @@ def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     assert (found.busy, delete(found), journal.path.exists()) == ("", "", False)
 
 
-def test_an_ended_journal_that_is_written_on_is_left_alone(tmp_path: Path) -> None:
-    """A resumed run writes behind an end; one that only reads does not count."""
-    path = ended(tmp_path)
+def test_an_ended_journal_is_at_rest(tmp_path: Path) -> None:
+    """Whoever reads it, and whoever writes other journals in its folder; one without an end that is resumed is not."""
+    path, torn = ended(tmp_path), written(tmp_path, [start(), plain_step(0)], "torn")
+    journal = Journal.create(tmp_path, "another")
     with path.open("rb"):
-        (found,), _ = found_in(tmp_path)
-        assert found.busy == ""
-    journal = Journal.resume(path)
+        (found,), _ = found_in(path)
+        assert (found.busy, delete(found)) == ("", "")
+    journal.close()
+    (found,), _ = found_in(torn, now=time.time() + 3601)
+    assert found.busy == ""
+    journal = Journal.resume(torn)
     assert delete(found) == "is being written"
-    (found,), _ = found_in(tmp_path)
+    (found,), _ = found_in(torn, now=time.time() + 3601)
     assert found.busy == "is being written"
     journal.close()
     assert delete(found) == ""
@@ -142,34 +146,34 @@ def test_resting_journals_of_a_running_session_are_left_alone(tmp_path: Path) ->
         assert (len(run.steps), run.ended) == (2, END)
     found, _ = found_in(tmp_path)
     assert [delete(one) for one in found] == [""] * len(journals)
-    assert list(tmp_path.iterdir()) == [], "the lock file went with the last claim"
+    assert list(tmp_path.iterdir()) == [], "the lock file went with the last writer"
 
 
-def test_the_claims_of_a_killed_process_end_with_it(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_process_ends_with_it(tmp_path: Path) -> None:
     """Its journal is at rest, and the lock file that it left serves the next one."""
     program = """
 import os, sys
 from pathlib import Path
 from execledger.journal import Journal
 journal = Journal.resume(Path(sys.argv[1]))
-os.write(1, b"claimed")
+os.write(1, b"holding")
 sys.stdin.read()
 """
-    path = ended(tmp_path)
+    path = written(tmp_path, [start(), plain_step(0)])
     command = [sys.executable, "-c", program, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stdout.read(7) == b"claimed"
-        (found,), _ = found_in(tmp_path)
+        assert process.stdout is not None and process.stdout.read(7) == b"holding"
+        (found,), _ = found_in(tmp_path, now=time.time() + 3601)
         assert (found.busy, delete(found)) == ("is being written", "is being written")
         process.kill()
     assert (tmp_path / LOCK_FILE).exists()
-    (found,), _ = found_in(tmp_path)
+    (found,), _ = found_in(tmp_path, now=time.time() + 3601)
     assert (found.busy, delete(found), path.exists()) == ("", "", False)
     Journal.create(tmp_path, "next").close()
     assert not (tmp_path / LOCK_FILE).exists()
 
 
-def test_a_journal_that_is_claimed_while_it_is_redacted_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_journal_that_is_resumed_while_it_is_redacted_stays_as_it_is(tmp_path: Path) -> None:
     """A run that is resumed between the look and the rewriting goes on in its own file."""
     path = old_journal(tmp_path / "state")
     before = path.read_bytes() + b"\n"

@@ -17,8 +17,9 @@ import pytest
 
 from execledger.errors import LedgerError
 from execledger.journal import Event, FaultCaught, Journal, JournalError, ViewRendered, read_journal
-from execledger.journal.claims import CLAIMS, LOCK_FILE, Claim
 from execledger.journal.codec import encode
+from execledger.journal.events import Counts, Ended
+from execledger.journal.locks import CLOCK_SECONDS, LOCK_FILE, LOCKS, may_be_written
 from execledger.journal.open_files import FILES, MAX_OPEN
 from execledger.journal.reader import Trouble
 from tests.journal.runs import digits, plain_step, start, written
@@ -286,7 +287,7 @@ def test_a_child_forked_while_locks_are_held_waits_for_none_of_them(tmp_path: Pa
     """It can close what it inherits, and write a journal of its own."""
     journal = Journal.create(tmp_path, "parent")
     journal.append(start())
-    with journal._lock, FILES._lock, CLAIMS._mutex:
+    with journal._lock, FILES._lock, LOCKS._mutex:
         child = os.fork()
         if child == 0:
             signal.alarm(60)
@@ -308,7 +309,7 @@ def test_a_journal_can_be_ended_by_a_finalizer_at_any_moment(tmp_path: Path) -> 
     journal.append(start())
 
     def finalized() -> None:
-        with journal._lock, FILES._lock, CLAIMS._mutex:
+        with journal._lock, FILES._lock, LOCKS._mutex:
             assert journal._rest()
             journal.append(plain_step(0))
             journal.close()
@@ -319,11 +320,11 @@ def test_a_journal_can_be_ended_by_a_finalizer_at_any_moment(tmp_path: Path) -> 
     assert not thread.is_alive()
     Journal.create(tmp_path, "two").close()
     kept = {path.name: path.read_bytes().count(b"\n") for path in tmp_path.iterdir()}
-    assert kept == {"one.ledger.jsonl": 2, "two.ledger.jsonl": 0}, "the claim was given up when the mutex was free"
+    assert kept == {"one.ledger.jsonl": 2, "two.ledger.jsonl": 0}, "the lock file is gone"
 
 
-def test_a_folder_that_is_made_again_has_its_journals_claimed(tmp_path: Path) -> None:
-    """Those of before, whose folder is gone, hide nothing; two writers of one journal claim it until both are done."""
+def test_a_folder_that_is_made_again_is_locked_again(tmp_path: Path) -> None:
+    """The journals of before, whose folder is gone, hide nothing; the lock is held until the last writer is done."""
     folder = tmp_path / "journals"
     lost = Journal.create(folder, "one")
     shutil.rmtree(folder)
@@ -331,22 +332,30 @@ def test_a_folder_that_is_made_again_has_its_journals_claimed(tmp_path: Path) ->
     second = Journal.resume(first.path)
     lost.close()
     first.close()
-    with CLAIMS.excluding(second._claim) as claimed:
-        assert claimed
-    assert (folder / LOCK_FILE).exists()
+    assert may_be_written(second.path) and (folder / LOCK_FILE).exists()
     second.close()
-    with CLAIMS.excluding(second._claim) as claimed:
-        assert claimed is False
+    assert not may_be_written(second.path) and not (folder / LOCK_FILE).exists()
 
 
-def test_a_claim_given_up_within_an_exclusion_is_released_after_an_error(tmp_path: Path) -> None:
-    """The lock file goes with the last claim, also where the work that excluded writers failed."""
-    held, other = (Claim(str(tmp_path), byte) for byte in (1, 2))
-    CLAIMS.hold(held)
-    with pytest.raises(OSError, match="planted"), CLAIMS.excluding(other):
-        CLAIMS.release(held)
-        raise OSError("planted")
-    assert not (tmp_path / LOCK_FILE).exists()
+def test_a_journal_from_before_the_lock_belongs_to_no_writer(tmp_path: Path) -> None:
+    """What a killed process left can go while others write in the folder, unless it is written on."""
+    left = written(tmp_path, [start()])
+    journal = Journal.create(tmp_path, "two")
+    later = time.time() + CLOCK_SECONDS + 1
+    os.utime(tmp_path / LOCK_FILE, (later, later))
+    assert not may_be_written(left)
+    os.utime(tmp_path / LOCK_FILE)
+    assert may_be_written(left)
+    journal.close()
+
+
+def test_an_ended_journal_takes_no_more(tmp_path: Path) -> None:
+    """So an ended journal is at rest, whoever writes others beside it."""
+    path = written(tmp_path, [start(), Ended(counts=Counts())])
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match="the journal can't be written: its run has ended"):
+        Journal.resume(path)
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
 
 
 def test_a_journal_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

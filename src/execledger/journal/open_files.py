@@ -44,7 +44,7 @@ class OpenFiles:
             try:
                 return os.open(path, flags, mode)
             except OSError as error:
-                if not exhausted(error) or not self._close_one(0):
+                if not exhausted(error) or not self.close_one():
                     raise
 
     def used(self, owner: object, close: Callable[[], bool]) -> None:
@@ -52,7 +52,7 @@ class OpenFiles:
         with self._lock:
             self._closers.pop(owner, None)
             self._closers[owner] = close
-        while self._close_one(self._most):
+        while self.close_one(self._most):
             pass
 
     def closed(self, owner: object) -> None:
@@ -60,7 +60,7 @@ class OpenFiles:
         with self._lock:
             self._closers.pop(owner, None)
 
-    def _close_one(self, kept: int) -> bool:
+    def close_one(self, kept: int = 0) -> bool:
         """Close the file that was not used for longest, if more than ``kept`` are open; whether one was closed."""
         with self._lock:
             if len(self._closers) <= kept:

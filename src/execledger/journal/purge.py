@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.errors import LedgerError
-from execledger.journal.claims import CLAIMS, Claim
+from execledger.journal.locks import may_be_written
 from execledger.journal.reader import has_end, may_grow, read_header
 from execledger.journal.writer import SUFFIX
 
@@ -45,11 +45,6 @@ class Found(Struct, frozen=True):
     """The file itself, whatever its name: device and number."""
     busy: str = ""
     """Why it is left alone; "" if it is not."""
-
-    @property
-    def claim(self) -> Claim:
-        """What a process that writes it holds."""
-        return Claim.of(self.path, self.identity[1])
 
     @property
     def name(self) -> str:
@@ -107,12 +102,12 @@ def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[Found]:
 
 def _busy(found: Found, ended: bool, now: float) -> str:
     """Why a journal is left alone; "" if it is not."""
-    with CLAIMS.excluding(found.claim) as written:
-        if written:
-            return "is being written"
     if ended:
         return ""
-    if written is None:
+    try:
+        if may_be_written(found.path):
+            return "is being written"
+    except OSError:
         return "has no end, and its file system does not tell whether it is being written"
     if may_grow(found.changed, now, FRESH_SECONDS):
         return "has no end, and was written to within the last hour: its run may go on"
@@ -122,11 +117,11 @@ def _busy(found: Found, ended: bool, now: float) -> str:
 def delete(found: Found) -> str:
     """Take a journal away; why it was left alone, or "" if it is gone."""
     try:
-        with open_plain(found.path) as file, CLAIMS.excluding(found.claim) as written:
+        with open_plain(found.path) as file:
             state = os.fstat(file.fileno())
             if (state.st_dev, state.st_ino, state.st_size) != (*found.identity, found.size):
                 return "has changed meanwhile"
-            if written:
+            if not has_end(file) and may_be_written(found.path):
                 return "is being written"
             os.unlink(found.path)
     except FileNotFoundError:

@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from execledger.core.classify import classify
 from execledger.core.lines import returned
-from execledger.journal.claims import CLAIMS
 from execledger.journal.clean import withheld_lines
 from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
+from execledger.journal.locks import may_be_written
 from execledger.journal.migrate import VERSION
 from execledger.journal.purge import Found, open_plain
-from execledger.journal.reader import read_header
+from execledger.journal.reader import has_end, read_header
 from execledger.redact import redact, suspicious
 
 
@@ -33,7 +33,7 @@ def rewritten(found: Found, *, dry_run: bool = False) -> bool:
         new = [redacted_line(line, VERSION if header is None else header.version) for line in old]
         if new == old or dry_run:
             return new != old
-        _replace(found, new, os.fstat(file.fileno()))
+        _replace(found, new, os.fstat(file.fileno()), has_end(file))
     return True
 
 
@@ -67,7 +67,7 @@ def _withholding(event: Event) -> Event:
     return replace(event, step=step)
 
 
-def _replace(found: Found, lines: list[bytes], state: os.stat_result) -> None:
+def _replace(found: Found, lines: list[bytes], state: os.stat_result, ended: bool) -> None:
     beside = Path(f"{found.path}.new")
     # Whatever an earlier attempt left behind is in the way.
     beside.unlink(missing_ok=True)
@@ -78,11 +78,11 @@ def _replace(found: Found, lines: list[bytes], state: os.stat_result) -> None:
             target.flush()
             os.fsync(target.fileno())
         os.utime(beside, ns=(state.st_atime_ns, state.st_mtime_ns))
-        with CLAIMS.excluding(found.claim) as written:
-            now = os.stat(found.path, follow_symlinks=False)
-            if written or (now.st_dev, now.st_ino, now.st_size) != (*found.identity, found.size):
-                raise OSError(0, "it has changed meanwhile")
-            os.rename(beside, found.path)
+        now = os.stat(found.path, follow_symlinks=False)
+        changed = (now.st_dev, now.st_ino, now.st_size) != (*found.identity, found.size)
+        if changed or (not ended and may_be_written(found.path)):
+            raise OSError(0, "it has changed meanwhile")
+        os.rename(beside, found.path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise

@@ -17,11 +17,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from execledger.errors import LedgerError
-from execledger.journal.claims import CLAIMS, Claim, lock_soon
 from execledger.journal.codec import encode
 from execledger.journal.events import Event
 from execledger.journal.folder import private_folder
+from execledger.journal.locks import LOCKS, lock_folder, lock_soon
 from execledger.journal.open_files import FILES, exhausted
+from execledger.journal.reader import has_end
 from execledger.redact import redact
 
 SUFFIX = ".ledger.jsonl"
@@ -52,7 +53,7 @@ class Journal:
         self._file = Path(os.path.abspath(path))
         """The file, wherever this process goes."""
         self._state = os.fstat(descriptor)
-        self._claim = Claim.of(path, self._state.st_ino)
+        self._folder = lock_folder(path)
         self._process = os.getpid()
         self._writing = False
         """The descriptor is in use."""
@@ -61,7 +62,7 @@ class Journal:
 
         A finalizer may close the journal while this thread is closing its file for others.
         """
-        CLAIMS.hold(self._claim)
+        LOCKS.hold(self._folder)
         FILES.used(self, self._rest)
 
     @classmethod
@@ -83,7 +84,7 @@ class Journal:
 
     @classmethod
     def resume(cls, path: Path) -> Journal:
-        """The journal at ``path``, to be written on; a torn last line is ended, so that none is joined to it."""
+        """Write on in the journal at ``path``, which has no end yet; a torn last line is terminated first."""
         try:
             journal = cls(path, FILES.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC))
         except OSError as error:
@@ -127,7 +128,7 @@ class Journal:
     def close(self) -> None:
         """Write no more; may be called twice."""
         if self._process != os.getpid():
-            # The claim is the parent's, and so is the thread that may have held the lock at the fork.
+            # The lock of the folder is the parent's, and so is the thread that may have held this one at the fork.
             self._let_go()
             return
         with self._lock:
@@ -135,7 +136,7 @@ class Journal:
                 self._closed = True
                 FILES.closed(self)
                 self._let_go()
-                CLAIMS.release(self._claim)
+                LOCKS.release(self._folder)
 
     def _end_torn_line(self) -> None:
         """End the last line of the file, unless it is whole."""
@@ -143,8 +144,13 @@ class Journal:
         with _locked(descriptor):
             state = os.fstat(descriptor)
             if not os.path.samestat(state, os.stat(self._file)):
-                # It went between being opened and being claimed.
+                # It was deleted after it was opened, and before the lock was held.
                 raise OSError(errno.ENOENT, "the file was replaced while it was opened")
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                if has_end(file):
+                    raise OSError(errno.EINVAL, "its run has ended")
+            # From now on it is newer than the lock of its folder, and counts as being written.
+            os.utime(descriptor)
             if state.st_size and os.pread(descriptor, 1, state.st_size - 1) != b"\n":
                 os.write(descriptor, b"\n")
 

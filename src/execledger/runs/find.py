@@ -22,7 +22,7 @@ from typing import BinaryIO, NoReturn
 from msgspec import Raw, Struct
 
 from execledger.errors import LedgerError, UnreadableRun, reason
-from execledger.journal.claims import LOCK_FILE
+from execledger.journal.locks import LOCK_FILE
 from execledger.runs.decoding import MAX_BYTES, TOO_LARGE, fields_of
 
 _RUNS = (".json", ".jsonl", ".traj")
