@@ -3,8 +3,8 @@
     python -m tests.support.audit [--advise] [--no-dependencies] [--no-secrets] [TREE]
 
 What can't be done is said, with the reason, and is no failure: a missing network must not turn a build red. A known
-vulnerability that an update mends is one, and so is a secret that nobody planted. CI asks with ``--advise``, which
-prints vulnerabilities and goes on: what became known overnight is not the fault of the change that is being judged.
+vulnerability that an update fixes is one, and so is a secret that is not in ``PLANTED``. CI asks with ``--advise``,
+which prints vulnerabilities and goes on: what became known overnight is not the fault of the change that is tested.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEFT_OUT = frozenset(
     ".git .hg .venv .venv-demo venv env node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis "
     ".tox .cache artifacts build dist htmlcov site-packages .eggs".split()
 )
-"""Folders with files that are made or fetched, where the tree is no git checkout that tells them apart."""
+"""Folders of generated or downloaded files, skipped where the tree is no git checkout."""
 PLANTED = {
     "tests/support/planted_secrets.py": frozenset({"Basic Auth Credentials"}),
     "tests/doctor/test_surroundings.py": frozenset({"Basic Auth Credentials"}),
@@ -107,7 +107,7 @@ def audit_dependencies(*, advise: bool) -> int:
 
 
 def judged(answer: Answer) -> int:
-    """Print what is known; 1 if an update would mend something. What nobody has mended yet is no reason to stop."""
+    """Print the known vulnerabilities; return 1 if an update fixes one of them."""
     mended = 0
     for package in answer.dependencies:
         for known in package.vulns:

@@ -83,7 +83,7 @@ def take_pictures(opened: Browser, folder: Path) -> list[Path]:
 
 
 def _picture(page: Page, part: str, path: Path) -> Path:
-    # Without a pointer and without a focus, as somebody sees it who only looks.
+    # Without pointer and focus, as in a page that is only looked at.
     page.evaluate("() => document.activeElement.blur()")
     page.locator(part).screenshot(path=path, animations="disabled")
     return path

@@ -23,7 +23,7 @@ from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 
 STEPS, BYTES = 5000, 50_000_000
-"""How long a session is unless told otherwise."""
+"""The default length of a session."""
 FILES = 60
 """Files of the made-up repository."""
 TASK = "<issue>The totals of long reports are wrong.</issue>"

@@ -1,4 +1,4 @@
-"""Secrets of every kind that is looked for, made up on the spot: each as it stands in a text, and what must not remain.
+"""Generated secrets of every kind that is redacted: each as part of a text, and the value that must not remain.
 
 They are put together here from pieces and digests, so that no scanner takes this file for a leak and no two are alike.
 """
@@ -24,7 +24,7 @@ class Planted(Struct, frozen=True):
     kind: str
     """What it is."""
     text: str
-    """How it stands in a text."""
+    """A text that contains it."""
     secrets: tuple[str, ...]
     """What must not remain: the secret, or the lines of it."""
 
@@ -32,7 +32,7 @@ class Planted(Struct, frozen=True):
 def _letters(seed: str, count: int, alphabet: str = _ALL) -> str:
     """Letters that look random, and are the same every time."""
     digest = hashlib.shake_256(seed.encode()).digest(count)
-    # A digit and both sizes of letters stand first, as in anything that was drawn from so many.
+    # A digit and letters of both cases come first, as in anything that was drawn from so many.
     start = "a7Q" if alphabet == _ALL else ""
     return (start + "".join(alphabet[byte % len(alphabet)] for byte in digest))[:count]
 
@@ -62,7 +62,7 @@ TOKENS: dict[str, Callable[[str], str]] = {
     "JSON web token": lambda seed: "ey" + "J" + ".".join(_letters(seed + part, 40) for part in "abc"),
     "Databricks": lambda seed: "dapi" + _letters(seed, 32, _HEX),
 }
-"""Tokens by shape: each is a secret wherever it stands."""
+"""Tokens by shape: each is a secret in any text."""
 NAMED = {
     "environment": "SERVICE_API_KEY={}",
     "exported": "export MY_SECRET='{}'",
@@ -89,7 +89,7 @@ NAMED = {
     "curl": "curl -u me:{} https://example.com",
     "token": "https://x.example/?token={}",
 }
-"""Secrets by what stands around them."""
+"""Secrets by the text around them."""
 
 
 def planted(place: str) -> Iterator[Planted]:
@@ -108,7 +108,7 @@ def planted(place: str) -> Iterator[Planted]:
 
 
 def remains(secrets: Iterator[Planted], texts: dict[str, bytes]) -> list[str]:
-    """Which secrets, or long pieces of them, stand in which of the texts."""
+    """Which secrets, or long pieces of them, are in which of the texts."""
     pieces = {
         secret[at : at + WINDOW].encode(): one.kind
         for one in secrets

@@ -242,7 +242,7 @@ class CodexRun(NamedTuple):
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """What was done, as the user is told: commands, changed files, messages."""
+        """The completed items that were reported to the user: commands, changed files, messages."""
         return [event["item"] for event in self.events if event["type"] == "item.completed"]
 
     @property

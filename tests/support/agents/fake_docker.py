@@ -45,7 +45,7 @@ class FakeDocker:
 
     @classmethod
     def install(cls, folder: Path) -> FakeDocker:
-        """Write the executable into a folder, whose path must need no quotes: it is put into commands as it stands."""
+        """Write the executable into a folder, whose path must need no quotes: it becomes part of commands."""
         docker = cls(folder)
         if not re.fullmatch(r"[\w./+-]+", str(docker.folder)):
             raise ValueError(
@@ -99,7 +99,7 @@ class Call(NamedTuple):
     options: list[tuple[str, str]]
     """Its options, those without a value with an empty one."""
     words: list[str]
-    """What stands behind the options."""
+    """The words after the options."""
 
     def option(self, *names: str) -> str:
         """The value of an option, by any of its names."""

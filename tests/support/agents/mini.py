@@ -154,7 +154,7 @@ def run_swebench(
     prefix: Sequence[str] = (),
     extra: Mapping[str, str] | None = None,
 ) -> MiniRun:
-    """Run ``mini-extra swebench`` on instances; its output folder is ``home/output``, and it may stand from before."""
+    """Run ``mini-extra swebench`` on instances; its output folder is ``home/output``, which may exist already."""
     dataset, results, earlier = write_dataset(home / "dataset", instances), home / "output", len(server.requests)
     command = swebench_command(
         server,

@@ -27,7 +27,7 @@ class Instance(NamedTuple):
 
 
 def make_instances(count: int) -> tuple[Instance, ...]:
-    """Several instances of the same task, told apart by their number in the text."""
+    """``count`` instances of the same task, with different numbers in the text."""
     return tuple(
         Instance(f"ledger__warehouse-{number}", f"{TASK}\n\nThis is task {number}.") for number in range(1, count + 1)
     )

@@ -23,11 +23,11 @@ SIZE = (50, 160)
 QUESTIONS = {
     b"\x1b[6n": b"\x1b[1;1R",  # Where is the cursor?
     b"\x1b[c": b"\x1b[?62;22c",  # Which terminal is this?
-    b"\x1b[?u": b"\x1b[?0u",  # Which keys does it tell apart?
+    b"\x1b[?u": b"\x1b[?0u",  # Which keys does it distinguish?
     b"\x1b]10;?": b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\",  # Which colour has the text?
     b"\x1b]11;?": b"\x1b]11;rgb:0000/0000/0000\x1b\\",  # And what is behind it?
 }
-"""What a program asks a terminal, and what it is told; some don't start without an answer."""
+"""Queries of programs to their terminal, and the answers; some programs do not start without one."""
 ENTER = "\r"
 """The key that sends a line."""
 END = "\x04"
@@ -62,7 +62,7 @@ class Terminal:
         """The process that was started."""
         os.close(theirs)
         self._written = bytearray()
-        # Guards what was written, and tells those who wait for more.
+        # Guards the output, and wakes threads that wait for more of it.
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -1,4 +1,4 @@
-"""Faults of the machine, made to order: a disk without room, a clock that jumps, a file that goes away.
+"""Faults of the machine, injected: a disk without room, a clock that jumps, a file that goes away.
 
 Each lasts as long as its block, needs no rights, and works for every user.
 """
@@ -48,7 +48,7 @@ def deleted(path: Path) -> None:
 
 
 def replaced(path: Path) -> None:
-    """Another file stands in its place."""
+    """Another file has taken its place."""
     beside = path.with_name("another")
     beside.write_text("not a journal\n")
     beside.replace(path)
@@ -72,4 +72,4 @@ def torn(path: Path) -> None:
 
 
 MEDDLING: tuple[Callable[[Path], None], ...] = (deleted, replaced, moved, folder_deleted, torn)
-"""What somebody may do to a file that is being written."""
+"""What may happen to a file that is being written."""

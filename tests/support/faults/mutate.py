@@ -1,6 +1,6 @@
-"""Seeded damage to inputs: bytes, texts, JSON values and files of lines, broken in every way that has hurt somebody.
+"""Seeded damage to inputs: bytes, texts, JSON values and files of lines, in the ways that have broken other programs.
 
-The same seed gives the same inputs, so that a failure is told by its number. ``watched`` is the leash of whatever is
+The same seed gives the same inputs, so that a failure has a number. ``watched`` limits the time of whatever is
 fed with them: an input that takes too much of the processor is a failure like any other.
 """
 
@@ -52,7 +52,7 @@ ODD = (
     "[Ledger: not run]",
     "\n\n",
 )
-"""Pieces of text that mean something to somebody on the way."""
+"""Pieces of text with a meaning for some parser."""
 WRONG: tuple[Any, ...] = (None, True, 0, -1, 2**63, 10**400, 1.5, "", "x", [], {}, [[]], {"": None}, [None], -(2**31))
 """Values of every type, for places where another is expected."""
 _MARK = "~mutated~"

@@ -1,4 +1,4 @@
-"""Breaks one call of our own code at a time, to see that nothing that stands around it breaks as well.
+"""Makes one call of the package's own code fail at a time, to test that its callers survive.
 
     sites = call_sites(work)                  which calls of ours ``work`` makes, and how often
     with sabotaged(site, occurrence) as trap: the same work, in which that one call raises ``Sabotage``
@@ -8,11 +8,11 @@
 A *call site* is a line of ours that calls a function of ours. The exception surfaces in the function that is called,
 before its first line, so it is as if that function had failed at once. Three kinds of calls are no sites:
 
-- A call by somebody else, such as an agent that asks our model: above it there is nothing of ours that could catch.
+- A call by foreign code, such as an agent that calls our model: above it there is nothing of ours that could catch.
   The standard library counts as ours here (``contextlib``, ``weakref``): it passes on what it is handed.
-- A call of somebody else's function: what it raises arrives where the failure of our own function arrives that made
+- A call of a foreign function: what it raises arrives where the failure of our own function arrives that made
   the call, and that one is a site.
-- Modules, class bodies and comprehensions: they have frames, but nobody calls them by name. A generator's every step is
+- Modules, class bodies and comprehensions: they have frames, but are not called by name. A generator's every step is
   a call, and so is the end of a ``with`` block of ours.
 
 What the package remembers from earlier calls is forgotten first, so that equal work makes equal calls. A module is
@@ -99,7 +99,7 @@ def sabotaged(site: CallSite, occurrence: int = 1, fault: type[Sabotage] = Sabot
 
 @contextmanager
 def _traced(tracer: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
-    """Have every call of this thread, and of those that it starts, told to ``tracer``."""
+    """Trace every call of this thread, and of the threads that it starts, with ``tracer``."""
     _forget()
     before, before_in_threads = sys.gettrace(), threading.gettrace()
     threading.settrace(tracer)

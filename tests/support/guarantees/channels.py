@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 PUBLISHED = 20
-"""How many of the channels stand in the published comparison."""
+"""The number of channels that are in the published comparison."""
 
 
 class Reader(Struct, frozen=True):
@@ -80,7 +80,7 @@ class Channel(Struct, frozen=True):
     same: tuple[str, ...] = ()
     """Readers whose output stays, among others."""
     by: Literal["agent", "outside"] = "agent"
-    """Who makes it: the agent, by a command of its own, or somebody that no ledger hears of."""
+    """Who makes it: the agent, by a command of its own, or another process, of which no ledger knows."""
     file: str = "src/stock.py"
     """The file that the readers of one file read."""
     folder: str = "src"
@@ -281,7 +281,7 @@ DISGUISED = (
     "perl -e 'open F, q(>), q(src/stock.py); print F 1' ",
     "perl -ne 'BEGIN { system q(cp docs/other.md src/stock.py) } print' docs/guide.md",
 )
-"""Commands that change ``src/stock.py`` in a way that a look at their first words does not tell."""
+"""Commands that change ``src/stock.py`` in a way that their first words do not show."""
 
 STEERED = (
     ("git config core.fsmonitor 'cp docs/other.md src/stock.py #'", "git status --short"),

@@ -29,19 +29,19 @@ PROMISES = (
     ),
     Promise(
         "visibility",
-        "A reference points only at text that stands, unmodified, in the request being answered.",
+        "A reference points only at text that is, unmodified, part of the request being answered.",
         "Visibility is read off each request; results that were cut, blanked or belong to another thread do not count.",
     ),
     Promise(
         "append-only",
         "What the model was shown once is shown the same way for ever after, byte for byte, "
         "as long as the agent itself leaves its history alone.",
-        "Edits are stored and applied again; the state view stands behind the history and is never kept in it.",
+        "Edits are stored and applied again; the state view follows the history and is never stored in it.",
     ),
     Promise(
         "fail-open",
         "No fault of ours, and no input, ends or changes the agent's run.",
-        "A fault costs one decision, which is an allow; edits that stand are applied again; after many Ledger is off.",
+        "A fault costs one decision, which is an allow; stored edits are applied again; after many Ledger is off.",
     ),
     Promise(
         "step-in-flight",
@@ -55,7 +55,7 @@ PROMISES = (
     ),
     Promise(
         "loopback-only",
-        "Nothing of Ledger can be reached from another machine, and it calls nobody but the model's own address.",
+        "Nothing of Ledger can be reached from another machine, and it connects to no address but the model's own.",
         "Proxy and viewer bind 127.0.0.1 and refuse foreign Host and Origin headers; nothing else opens a socket.",
     ),
     Promise(
@@ -69,7 +69,7 @@ PROMISES = (
 BUGS = (
     Promise(
         "bug-1",
-        "Elsewhere: a stub stands for a file whose text has left the context "
+        "Elsewhere: a stub replaces a file whose text has left the context "
         "(lean-ctx#808, hermes#90949, pi-mono-extensions#4, agenc-core#425, dirge#396, nanobot#5775).",
         "Each request is searched for what it still shows; what was compacted, blanked or cut is shown in full again.",
     ),
@@ -83,7 +83,7 @@ BUGS = (
     Promise(
         "bug-3",
         "Elsewhere: a stub points into another session or another agent's context (lean-ctx#1004, nanobot#3571).",
-        "A ledger belongs to one run, an observation to one thread; a fork knows only what stands in its own history.",
+        "A ledger belongs to one run, an observation to one thread; a fork knows only its own history.",
     ),
 )
 """The bugs that they share."""
@@ -160,7 +160,7 @@ PITFALLS = (
     Promise(
         "pitfall-14",
         "Text added at every turn breaks prompt caches, and makes equal outputs differ (stella#440, DCP#410).",
-        "The view stands behind the last cache mark, is never stored, and has no clock in it.",
+        "The view follows the last cache mark, is never stored, and has no clock in it.",
     ),
     Promise(
         "pitfall-15",

@@ -75,10 +75,10 @@ def populate(folder: Path, *, repository: bool = True) -> None:
 
 
 def _commit(folder: Path) -> None:
-    """Make a repository of the folder, and give git something to tell."""
+    """Make a repository of the folder, with uncommitted lines that git can show."""
     settle = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1; git init -q . && git config user.name shop"
     settle += " && git config user.email shop@localhost && tar cf spare.tar spare && git add -A && git commit -qm all"
-    # Uncommitted lines give git something to tell; the write goes through both names of the file.
+    # The uncommitted lines; the write goes through both names of the file.
     settle += " && sed 's/value_/value_late_/' docs/other.md | head -n 20 | tee -a src/stock.py >> docs/guide.md"
     settle += " && mkdir notes && touch notes/an_untracked_note_{1..12}.txt"
     output, status = run_command(settle, folder)
@@ -126,33 +126,33 @@ class Verdict(StrEnum):
     EXTRA = "extra"
     """The output was the same, and was shown once more."""
     STALE = "STALE"
-    """The model was told that something still stands which does not."""
+    """The model was referred to a result, or told of a current file, that had changed."""
 
 
 class Column(Struct, frozen=True):
     """One way to run Ledger, and whether it gets to know of the agent's own changes."""
 
     name: str
-    """What stands above it in the table."""
+    """Its heading in the table."""
     preset: Preset
     """The preset."""
     sealed: bool = False
     """Nothing but the agent's commands can write."""
-    told: bool = True
+    recorded: bool = True
     """The change is one of the agent's commands, where it can be."""
 
     def applies(self, channel: Channel) -> bool:
-        """Whether there is such a case: nobody writes from outside into a sealed place."""
-        return channel.by == "agent" or not (self.told and self.preset is Preset.VERIFIED)
+        """Whether the case exists: no other process writes to a sealed place."""
+        return channel.by == "agent" or not (self.recorded and self.preset is Preset.VERIFIED)
 
 
 COLUMNS = (
     Column("verified, sealed", Preset.VERIFIED, sealed=True),
     Column("verified", Preset.VERIFIED),
-    Column("verified, unseen", Preset.VERIFIED, told=False),
+    Column("verified, unseen", Preset.VERIFIED, recorded=False),
     Column("paper", Preset.PAPER),
 )
-"""The columns of the table. Unseen: somebody else runs the command, and the ledger never hears of it."""
+"""The columns of the table. Unseen: another process runs the command, and the ledger has no record of it."""
 
 
 class Cell(Struct, frozen=True):
@@ -185,7 +185,7 @@ class Trial:
     def __init__(self, channel: Channel, reader: str, column: Column, folder: Path) -> None:
         """An empty ledger."""
         self.channel, self.reader, self.column = channel, reader, column
-        self.told = column.told and channel.by == "agent"
+        self.recorded = column.recorded and channel.by == "agent"
         self._folder = folder
         self._ledger = Ledger("<issue>Mend the shop.</issue>", Policy(preset=column.preset))
         self._stale: list[str] = []
@@ -200,8 +200,8 @@ class Trial:
         return step
 
     def change(self, result: Observation) -> None:
-        """The change is made; by the agent's own command if it is told."""
-        if self.told and self.channel.change:
+        """Make the change; by the agent's own command if the ledger gets to know it."""
+        if self.recorded and self.channel.change:
             step = self.step(self.channel.change, result)
             assert not isinstance(step.decision, Reuse), f"a change was not run: {self.channel.change}"
         self._look("")
@@ -253,7 +253,7 @@ def run_channel(
         launch = channel.launch.replace("{gate}", str(place / "gate"))
         started = observe(launch, folder)
         for trial in trials:
-            if trial.told:
+            if trial.recorded:
                 trial.step(launch, started)
     before = _read(channel, folder, readers)
     for trial in trials:

@@ -27,7 +27,7 @@ from aiohttp import web
 from execledger.testing.scripted_model import BYTES_PER_TOKEN, SECRET_HEADERS, Json, PrefixCache, Usage
 
 CONVERSATION_HEADERS = ("thread-id", "session_id", "conversation_id", "session-id")
-"""Headers that tell conversations apart, the surest first: sub-agents share all but the first."""
+"""Headers that identify a conversation, the most specific first: sub-agents share all but the first."""
 METADATA = "x-codex-turn-metadata"
 """The header, or the field of ``client_metadata``, in which newer clients say what a request is for."""
 CHECKPOINT = "You are performing a CONTEXT CHECKPOINT COMPACTION"
@@ -133,7 +133,7 @@ class Gate:
         self.after = after
         """How many events are sent before."""
         self.reached = threading.Event()
-        """Set when an answer stands before the gate."""
+        """Set when an answer waits at the gate."""
         self._opened: Future[None] = Future()
 
     def open(self) -> None:
@@ -144,7 +144,7 @@ class Gate:
     async def passed(self) -> None:
         """Wait until the gate is open."""
         self.reached.set()
-        # Another answer may stand here still when a client of this one has gone.
+        # Another answer may still wait here when the client of this one has disconnected.
         await asyncio.shield(asyncio.wrap_future(self._opened))
 
 
@@ -182,7 +182,7 @@ def event_frames(
     events.append({"type": "response.completed", "response": finished})
     if strange:
         events = [part for event in events for part in (event, {"type": UNKNOWN_EVENT, "nested": {"a": [1, None]}})]
-        # Clients stop reading at the completion, so nothing stands behind it.
+        # Clients stop reading at the completion, so nothing follows it.
         events.pop()
     return [
         _frame({**event, "sequence_number": number, **({UNKNOWN_FIELD: "é"} if strange else {})}, strange)
@@ -268,7 +268,7 @@ SHARED_IDS = "{turn}_{index}"
 """Call ids that are the same in every conversation."""
 
 TYPICAL = Usage(1000, 0, 0, 10)
-"""What an answer is said to have cost where nobody looks."""
+"""The usage in answers of which no test checks it."""
 
 
 class OffScript(Exception):
@@ -285,7 +285,7 @@ class Answer(NamedTuple):
     text: str = ""
     """The body of a failure."""
     usage: Usage | None = None
-    """What the client is told that it cost; estimated where nothing is given."""
+    """The usage that is reported; estimated if None."""
     delay: float | None = 0.0
     """Seconds between two events; ``None`` sends them all at once."""
     cut_after: int | None = None
@@ -295,7 +295,7 @@ class Answer(NamedTuple):
     gzip: bool = False
     """Whether the body is compressed."""
     strange: bool = False
-    """Whether events and fields that no client knows stand in between."""
+    """Whether events and fields that no client knows are added."""
     frames: Sequence[bytes] = ()
     """The events, where they were encoded before."""
 
@@ -455,7 +455,7 @@ def always(*items: Item, usage: Usage = TYPICAL, model: str = "scripted", **mann
 PATIENCE = 60.0
 """Seconds that a test waits for a request."""
 MODELS = {"object": "list", "data": [], "models": []}
-"""What a client is told about models: nothing that it would not assume itself."""
+"""The answer to a request for the list of models: nothing that clients do not assume by themselves."""
 
 
 class Unreadable(Exception):
@@ -475,7 +475,7 @@ class ResponsesServer:
         self._script, self._record = script, record
         self._requests: list[Request] = []
         self._caches: dict[tuple[str, str], PrefixCache] = {}
-        # Guards the counts and the list of requests, and tells those who wait for one.
+        # Guards the counts and the list of requests, and wakes threads that wait for one.
         self._changed = threading.Condition()
         self._loop = asyncio.new_event_loop()
         self._port = 0
@@ -522,7 +522,7 @@ class ResponsesServer:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        """Listen until told to stop."""
+        """Serve until ``_stop`` is set."""
         # Bodies are recorded as they came, so they are decompressed here and not by the library.
         server = web.Server(self._respond, access_log=None, auto_decompress=False, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=0.1)

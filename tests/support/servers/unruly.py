@@ -1,7 +1,7 @@
 """An upstream that misbehaves, and a client that sees exactly what comes: bytes, and whether they were all.
 
 A *manner* is what the server does with a request, as pieces to be sent and how the connection ends. Nothing in here
-knows HTTP well enough to repair anything, so that what a proxy makes of it can be told from what it got.
+knows HTTP well enough to repair anything, so that a test can compare what the proxy sent with what it got.
 """
 
 from __future__ import annotations

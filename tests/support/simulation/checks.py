@@ -1,6 +1,6 @@
 """What must hold in a simulated session: checked by means of its own, from what was really returned and shown.
 
-A reuse is compared with a real run, a reference with the text that stands in the request, and each word of the state
+A reuse is compared with a real run, a reference with the text of the request, and each word of the state
 view with the file as it is now and with the lines that this conversation was really shown.
 """
 
@@ -42,7 +42,7 @@ class Session(Struct):
     claims: int = 0
     """Ranges that a view called current, each checked against the file."""
     known: dict[tuple[str, str], dict[int, list[str]]] = field(default_factory=dict)
-    """The lines of each file that each thread was told, by their numbers: all that it was told, the last at the end."""
+    """The texts that each thread was shown for each line of each file, by line number, the last at the end."""
 
     def took(self, step: Step, truth: Observation) -> None:
         """Take in a completed step; ``truth`` is what its command really returned."""
@@ -73,13 +73,13 @@ def check_decision(session: Session, action: Action, decision: Decision, truth: 
     session.reuses += 1
     if not published:
         whole = truth.succeeded and not truth.truncated
-        assert stands(session, action, truth, decision.refers_to, numbers=True), (
+        assert shown_by(session, action, truth, decision.refers_to, numbers=True), (
             f"false reuse ({'whole' if whole else 'in part'}): {action.command} for {decision.refers_to}"
         )
 
 
 def check_shown(session: Session, step: Step, truth: Observation, visible: Container[int]) -> None:
-    """A reference points at results of its own thread that stand in the request in full, and that hold every line."""
+    """A reference points at results of its own thread that are in the request in full and contain every line."""
     if step.shown.kind != "reference":
         return
     for at in step.shown.refers_to:
@@ -90,13 +90,13 @@ def check_shown(session: Session, step: Step, truth: Observation, visible: Conta
         return
     session.references += 1
     assert step.decision.rule != SECOND_LOOK
-    assert stands(session, step.action, truth, step.shown.refers_to), f"false reference: {step.action.command}"
+    assert shown_by(session, step.action, truth, step.shown.refers_to), f"false reference: {step.action.command}"
 
 
-def stands(
+def shown_by(
     session: Session, action: Action, truth: Observation, steps: tuple[int, ...], *, numbers: bool = False
 ) -> bool:
-    """Every line of ``truth`` stands in what ``steps`` showed, in runs as long as can be.
+    """Whether every line of ``truth`` is in what ``steps`` showed, in runs of maximal length.
 
     Line numbers must agree where both print them; with ``numbers``, those that are asked for must have been printed.
     """
@@ -124,7 +124,7 @@ def stands(
 
 
 def _lines(found: Returned | None, observation: Observation) -> list[list[Numbered]]:
-    """The pieces of an output as lines of the file, numbered where it prints numbers; as they stand if that fails."""
+    """The pieces of an output as lines of the file, numbered where it prints numbers; unchanged if that fails."""
     if found is None:
         return [[(text, None) for text in split_lines(observation.output)]]
     pairs = zip(found.texts, found.numbers, strict=True)
@@ -132,14 +132,14 @@ def _lines(found: Returned | None, observation: Observation) -> list[list[Number
 
 
 def _run(wanted: list[Numbered], at: int, piece: list[Numbered], numbers: bool) -> int:
-    """How many lines from ``at`` on stand one after the other somewhere in ``piece``."""
+    """The number of lines from ``at`` on that are consecutive somewhere in ``piece``."""
     best = 0
     for start in range(len(piece)):
         length = 0
         while at + length < len(wanted) and start + length < len(piece):
             (text, number), (other, printed) = wanted[at + length], piece[start + length]
-            told = number is None or number == printed or (printed is None and not numbers)
-            if text != other or not told:
+            shown = number is None or number == printed or (printed is None and not numbers)
+            if text != other or not shown:
                 break
             length += 1
         best = max(best, length)
@@ -147,7 +147,7 @@ def _run(wanted: list[Numbered], at: int, piece: list[Numbered], numbers: bool) 
 
 
 def check_view(session: Session, thread: str, visible: Container[int], folder: Path, *, sealed: bool) -> None:
-    """The view keeps its budget; what it calls current is so, and what it calls in context stands there."""
+    """The view keeps its budget; what it calls current is current, and what it calls in context is in the request."""
     ledger = session.ledger
     text = ledger.inform(visible, sealed, thread).text
     assert len(text.encode()) <= ledger.policy.view_budget
@@ -180,18 +180,18 @@ def _numbers(spans: str) -> list[int]:
 
 
 def _check_current(path: Path, spans: str, known: dict[int, list[str]]) -> None:
-    """The lines that are called current are the file's, and were told."""
+    """The lines that are called current are those of the file, and were shown."""
     now = split_lines(path.read_text(errors="replace")) if path.is_file() else []
     for number in _numbers(spans):
         text = now[number - 1] if number <= len(now) else None
-        told = known.get(number, [None])[-1]
-        assert told == text, f"{path.name}, {spans}: called current, but line {number} is {text!r}, told as {told!r}"
+        shown = known.get(number, [None])[-1]
+        assert shown == text, f"{path.name}, {spans}: called current, but line {number} is {text!r}, shown as {shown!r}"
     if spans.startswith("whole"):
         assert len(now) == len(_numbers(spans)), f"{path.name}: called whole and current, but has {len(now)} lines"
 
 
 def _standing(session: Session, thread: str, visible: Container[int]) -> set[str]:
-    """Every line that stands in the request, with and without its number."""
+    """Every line of the request, with and without its number."""
     lines: set[str] = set()
     for at, step in enumerate(session.steps):
         if step.action.thread == thread and at in visible and step.shown.kind != "reference":
@@ -203,7 +203,7 @@ def _standing(session: Session, thread: str, visible: Container[int]) -> set[str
 
 
 def _check_context(name: str, spans: str, known: dict[int, list[str]], standing: set[str]) -> None:
-    """The lines that are called in context stand there, as they were told at some time."""
+    """The lines that are called in context are in the request, as they were shown at some time."""
     for number in _numbers(spans):
-        told = known.get(number, [])
-        assert not standing.isdisjoint(told), f"{name}, {spans}: line {number} is called in context, and is not"
+        shown = known.get(number, [])
+        assert not standing.isdisjoint(shown), f"{name}, {spans}: line {number} is called in context, and is not"

@@ -33,7 +33,7 @@ SCRIPTS = {
     "stash.sh": "cp b.txt .stash && printf 'stashed\\n' > b.txt\n",
     "unstash.sh": "if [ -f .stash ]; then mv .stash b.txt; fi\n",
 }
-"""Scripts that stand in the folder from the start, as a project's own do: no command tells what is in them."""
+"""Scripts that are in the folder from the start, as a project's own are: no command shows their contents."""
 
 
 def populate(folder: Path, random_: random.Random) -> None:
@@ -292,7 +292,7 @@ WRITERS: tuple[Callable[[Path, random.Random], None], ...] = (
 
 
 def hostile_write(folder: Path, random_: random.Random, files: tuple[str, ...] = FILES) -> None:
-    """Somebody else writes to one of ``files``, or to what stands beside it."""
+    """Another process writes to one of ``files``, or beside it."""
     path = (folder / random_.choice(files)).resolve()
     if path.is_file() and (folder / "link.txt").is_symlink():
         random_.choice(WRITERS)(path, random_)

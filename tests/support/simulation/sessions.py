@@ -55,7 +55,7 @@ def observe(command: str, shell: SteadyShell) -> Observation:
 def simulate(
     folder: Path, seed: int, length: int = 40, *, hostile: bool = False, policy: Policy | None = None
 ) -> Session:
-    """Run one session; with ``hostile`` somebody else writes between the steps, and the folder is not sealed."""
+    """Run one session; with ``hostile`` another process writes between the steps, and the folder is not sealed."""
     random_ = random.Random(seed)
     populate(folder, random_)
     ledger = Ledger(TASK, policy)
@@ -143,7 +143,7 @@ class Siege:
             self.session.took(step, truth)
 
     def _run(self, calls: list[Proposal]) -> list[Observation]:
-        """Run the calls of a turn, now and then side by side; a reuse is held against what stands before the turn."""
+        """Run the calls of a turn, sometimes in parallel; a reuse is compared with the state before the turn."""
         truths: dict[int, Observation] = {}
         for at, proposal in enumerate(calls):
             if proposal.suppressed:
@@ -183,7 +183,7 @@ class Siege:
                     appended(path, self.random)
 
     def _visible(self, thread: str) -> Container[int]:
-        """What stands in the request: all since the last compaction, or all but a few results that were blanked."""
+        """The steps in the request: all since the last compaction, or all but a few results that were blanked."""
         steps = len(self.session.steps)
         if self.random.random() < 0.04:
             self._since[thread] = self.random.randint(self._since.get(thread, 0), steps)
