@@ -1,4 +1,4 @@
-"""From any action, shell command or structured call, to its command record."""
+"""From any action, shell command or structured tool call, to its ``CommandRecord``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effect
 
 
 def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
-    """What ``action`` would do; pure, and without state but for what ``knowledge`` says."""
+    """Return what ``action`` would do; a pure function of the action and of ``knowledge`` about the run."""
     call = action.call
     if call is None:
         return classify_command(action.command, action.cwd, knowledge)
@@ -38,13 +38,15 @@ def classify(action: Action, knowledge: Knowledge = NOTHING) -> CommandRecord:
 
 
 def unclassified(action: Action) -> CommandRecord:
-    """What is known of ``action`` where Ledger itself failed at it: it may write, show and leave running anything."""
+    """Return the record of an action whose classification failed: it may write, show and leave running anything."""
     return _record(action, Category.OTHER, opaque="fault", shows=("",), scope=Scope.TREE, background=True)
 
 
 def provable(action: Action, record: CommandRecord) -> bool:
-    """It is a plain reader of files beneath where it starts, with options that ask for nothing else: where nothing has
-    been written since, its output is what it was. ``record`` is what it was understood to do."""
+    """Whether the output of ``action``, whose record is ``record``, depends only on files below its directory.
+
+    That holds for plain readers with known options: if nothing was written since, their output is the same.
+    """
     if not (record.comparable and record.literal):
         return False
     if isinstance(action.call, Read):
@@ -54,7 +56,7 @@ def provable(action: Action, record: CommandRecord) -> bool:
 
 
 def _in_manner(call: Command, record: CommandRecord) -> CommandRecord:
-    """The same effects, but repeated only in the same manner; what is not verbatim holds no lines of a file."""
+    """Return the record of a command whose tool was given output options: they are part of what counts as a repeat."""
     record = replace(record, exact=f"{record.exact} # {call.manner}")
     return record if call.verbatim else replace(record, view=None, comparable=False)
 

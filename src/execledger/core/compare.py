@@ -38,7 +38,10 @@ def judge(
     observation: Observation | None,
     visible: Container[int],
 ) -> Shown:
-    """What to show; for a reuse, ``observation`` is there only where a recording tells what would have come."""
+    """Decide what the model is shown of a result.
+
+    For a reuse there is an ``observation`` only in a replay, where the recording has the result of the real run.
+    """
     if isinstance(decision, Reuse):
         return _reused(ledger, action, record, decision, observation)
     assert observation is not None, "only a reuse goes without a result"
@@ -56,7 +59,7 @@ def judge(
 
 
 def eligible(record: CommandRecord, observation: Observation) -> bool:
-    """Only known readers and searchers, and only a result that succeeded, is whole and is not empty."""
+    """Whether a result may be compared: of known readers and searchers, successful, whole and not empty."""
     whole = observation.succeeded and not observation.truncated
     return record.comparable and whole and bool(observation.output.strip())
 
@@ -68,11 +71,11 @@ def _reused(
     decision: Reuse,
     observation: Observation | None,
 ) -> Shown:
-    """The reference for a command that was not run; judged against what it refers to where a recording allows that."""
+    """Return the reference for a suppressed command, compared with what it refers to if a recorded result is given."""
     text = references.suppressed(ledger, record, decision)
     compared: Compared | None = None
     steps: tuple[int, ...] = ()
-    # By an output that is not whole nothing can be judged; a journal keeps none of a call that was not run.
+    # A truncated output proves nothing; a journal has no output of a call that was not run.
     if observation is not None and not observation.truncated:
         mark = fingerprint(observation, steady=False)
         steps = tuple(step for step in decision.refers_to if _digest(ledger, step) == mark.digest)
@@ -85,7 +88,7 @@ def _reused(
 def _confirms_lines(
     ledger: Ledger, action: Action, record: CommandRecord, decision: Reuse, observation: Observation
 ) -> bool:
-    """The output has the lines that the reuse names, as the results that it refers to show them at these places."""
+    """Whether the output has the lines that the reuse names, as the results that it refers to show them there."""
     view = record.view
     seen = ledger.shown_lines(action.thread, view.path) if view is not None else None
     lines = ledger.returned(view, observation) if view is not None and eligible(record, observation) else None
@@ -114,7 +117,7 @@ def _evidence(
     mark: Fingerprint,
     visible: Container[int],
 ) -> Shown:
-    """How a result compares with everything visible, and what bears that out."""
+    """Compare a result with all visible results, and name those that are equal to it or cover it."""
     if not eligible(record, observation):
         return Shown("full", result=mark)
     lines = ledger.returned(record.view, observation) if record.view is not None else None
@@ -126,7 +129,7 @@ def _evidence(
             return Shown("full", "", (step,), "same", (step,), mark, lines=covered_lines(runs or [], (step,)), end=end)
     runs = _runs(ledger, action, record, observation, visible)
     if runs is None:
-        # An equal result that a newer one supersedes is no place to refer to, but equal it is.
+        # An equal result that a newer one supersedes is not referred to, but the comparison is still "same".
         compared: Compared = "same" if equal else "different"
         return Shown("full", compared=compared, compared_to=tuple(equal[:1]), result=mark)
     steps = _steps(runs)
@@ -142,7 +145,7 @@ def _newest(
     visible: Container[int],
     step: int,
 ) -> bool:
-    """No visible result newer than ``step``, whose result is equal, shows or may show the same differently."""
+    """Whether no visible result newer than ``step``, whose result is equal, shows or may show the same differently."""
     repeated = ledger.repeated(action, record)
     if repeated is not None and repeated > step and repeated in visible and _digest(ledger, repeated) != mark.digest:
         return False
@@ -156,7 +159,7 @@ def _newest(
         return False
     if path:
         return seen is None or not seen.shown_since(step, visible)
-    # Whose lines have no places here may be shown at theirs by a newer read.
+    # Without known line numbers here, a newer read may still show these lines with theirs.
     referred = ledger.results[step].record.view
     names = (*record.shows, *((referred.path,) if referred is not None else ()))
     shown = (ledger.shown_lines(action.thread, name) for name in names)
@@ -174,8 +177,10 @@ def _runs(
     visible: Container[int],
     among: Container[int] | None = None,
 ) -> Held | None:
-    """The output's lines as runs that visible reads show at the same places, of the steps ``among`` if these are given;
-    None if some are not shown so, or only in too many results."""
+    """Return the output's lines as runs that visible reads show at the same places.
+
+    Only the steps ``among`` count, if these are given. None if some lines are not shown, or only by too many results.
+    """
     if record.view is None or not eligible(record, observation):
         return None
     seen = ledger.shown_lines(action.thread, record.view.path)
@@ -200,7 +205,7 @@ def _steps(runs: Held) -> tuple[int, ...]:
 
 
 def _reference(ledger: Ledger, record: CommandRecord, shown: Shown, mark: Fingerprint) -> str:
-    """The reference, if there is something to refer to and it is worth the detour."""
+    """Return the text of the reference; "" if there is nothing to refer to or it would save too little."""
     if not shown.refers_to or mark.size < ledger.policy.min_output:
         return ""
     if shown.compared == "same":
@@ -211,8 +216,11 @@ def _reference(ledger: Ledger, record: CommandRecord, shown: Shown, mark: Finger
 
 
 def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: Decision) -> bool:
-    """Only ``verified`` compares after running; shown in full are a second look, the repair, what follows an error, and
-    everything once the interventions are spent."""
+    """Whether an equal output may be replaced by a reference.
+
+    Only ``verified`` compares after running. A second look, the repair, what follows an error, and everything after
+    the last allowed intervention are shown in full.
+    """
     policy = ledger.policy
     if policy.preset is not Preset.VERIFIED or ledger.interventions >= policy.max_interventions:
         return False

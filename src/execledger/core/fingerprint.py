@@ -1,4 +1,4 @@
-"""Digests of results: exact ones for claims, steady ones, without timings, for noticing repeats."""
+"""Digests of results: exact ones to prove equality, and ones without timings to notice repeated tests."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ TIMING = re.compile(
     r"(?<![\w.:-])(?P<value>\d{1,9}(?:\.(?P<digits>\d{1,9}))?)\s?(?P<unit>s|ms|us|µs|ns|secs?|seconds?|mins?|minutes?)\b"
     r"|(?<=\()(?P<hours>\d{1,5}):(?P<minutes>\d\d):(?P<seconds>\d\d)(?=\))"
 )
-"""How long something took, as test runners print it."""
+"""A duration, as test runners print it."""
 RULER = re.compile(r"[=\-_*]{5,}")
-"""Rules that are drawn to the width of the text in them."""
+"""A horizontal rule, whose length depends on the text in it."""
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 """Units of time, in seconds."""
 JITTER = 3
 """Timings are close if they differ by this factor at most, or by this many units of their last digit."""
 MAX_TIMINGS = 64
-"""Timings in one output beyond which they are not told apart from other numbers."""
+"""Timings in one output; with more of them, timings are compared like any other text."""
 
 
 def digest(*texts: str) -> str:
-    """A short digest of ``texts``, each told apart from the next."""
+    """Return a short digest of ``texts``; their lengths are part of it, so that their boundaries matter."""
     lengths = ",".join([str(len(text)) for text in texts])
     return _digest(f"{lengths}:{''.join(texts)}".encode("utf-8", "surrogatepass"))
 
@@ -35,7 +35,7 @@ def _digest(data: bytes) -> str:
 
 
 def fingerprint(observation: Observation, *, steady: bool) -> Fingerprint:
-    """What the ledger keeps of a result; the steady digest costs a pass of its own, so it is made on demand."""
+    """Return the fingerprint of a result; the digest without timings takes another pass, only if ``steady``."""
     output = observation.output
     rest = (
         f"{observation.exit_status} {observation.failed} {observation.timed_out} {observation.cut} "
@@ -55,7 +55,7 @@ def fingerprint(observation: Observation, *, steady: bool) -> Fingerprint:
 
 
 def alike(one: Fingerprint, other: Fingerprint) -> bool:
-    """Two results are the same but for timings that are close: 5 ms is not 50 ms, and another date is another one."""
+    """Whether two results are equal except for timings that are close; 5 ms and 50 ms, or two dates, are not close."""
     return (
         one.steady == other.steady
         and len(one.timings) == len(other.timings)
@@ -70,7 +70,7 @@ def _close(one: str, other: str) -> bool:
 
 
 def _seconds(timing: str) -> tuple[float, float]:
-    """A timing in seconds, and the worth of its last digit."""
+    """Return a timing in seconds, and the unit of its last digit in seconds."""
     found = TIMING.search(f"({timing})")
     assert found is not None, "it was found as a timing"
     if found["hours"]:

@@ -1,7 +1,7 @@
-"""Govern: judge a proposed action against the ledger.
+"""Govern: judge a proposed action against the ledger and decide to allow, reuse or nudge.
 
-Small named rules are tried in order; the first answer wins. Safeguards stand before the rules that intervene, so
-nothing that must be allowed can be caught. No rule looks at the action's own result.
+Small named rules are tried in order; the first decision wins. Safeguards come before the rules that intervene, so that
+an action that must be allowed never reaches these. No rule uses the action's own result.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 OFF = Allow("govern-off")
 """The decision where govern is switched off."""
 FAULT: Decision = Allow("fault", ("Ledger itself failed at judging it, or is off after faults",))
-"""The decision where none could be made."""
+"""The decision after an internal fault."""
 PENDING_WRITES = Allow("pending-writes", ("an earlier action of the same step may write",))
 """The decision about an action that follows one that may write, in the same model turn."""
 UNFINISHED = Allow("unfinished", ("it was proposed, and no result came back",))
 """The decision about an action that may have run and whose result never arrived."""
 MAX_FILES = 50
-"""Words of a command that are held against the files of an error."""
+"""Words of a command that are compared with the files of an error."""
 TEST_REACH = 40
-"""How many calls back ``verified`` looks for a repeated test: it asks all calls in between, so this bounds the work."""
+"""How many calls back ``verified`` looks for a repeated test: all calls in between are examined, so this bounds it."""
 SECOND_LOOK, SUBMISSION, NEW_ERROR = "second-look", "submission", "new-error"
-"""The rules that also keep the result from being elided after running."""
+"""Rules after which the result is not replaced by a reference either."""
 
 
 class Case(Struct, frozen=True):
-    """One proposed action, and what is known about the moment."""
+    """One proposed action, with the state that it is judged against."""
 
     ledger: Ledger
     """The state."""
@@ -58,23 +58,23 @@ class Case(Struct, frozen=True):
 
     @property
     def published(self) -> bool:
-        """The published rules hold, which ask change counters."""
+        """Whether the published rules apply, which use change counters."""
         return self.ledger.policy.preset is Preset.PAPER
 
     def shown(self, step: int) -> bool:
-        """The result of ``step`` itself stands in the request."""
+        """Whether the result of ``step`` itself, not a reference, is in the model's input."""
         result = self.ledger.results[step]
         return result.kind != "reference" and result.thread == self.action.thread and step in self.visible
 
 
 def calls_since(ledger: Ledger, thread: str, step: int) -> float:
-    """How many calls of ``thread`` ago ``step`` was; of another conversation it is endlessly long ago."""
+    """Return how many calls of ``thread`` ago ``step`` was; infinity for a step of another thread."""
     result = ledger.results[step]
     return ledger.calls(thread) - result.ordinal if result.thread == thread else math.inf
 
 
 def decide(ledger: Ledger, action: Action, record: CommandRecord, visible: Container[int], sealed: bool) -> Decision:
-    """The first answer of the rules."""
+    """Return the decision of the first rule that makes one."""
     case = Case(ledger, action, record, visible, sealed and not ledger.unsealed)
     for rule in RULES:
         decision = rule(case)
@@ -129,7 +129,7 @@ def new_error(case: Case) -> Decision | None:
 
 
 def followed_error(ledger: Ledger, thread: str, record: CommandRecord) -> tuple[int, str] | None:
-    """The step with a recent error that names a file which ``record`` looks at, and that file."""
+    """Return the step of a recent error that names a file which ``record`` reads or searches, and that file."""
     if record.effects is not Effects.NONE:
         return None
     looked_at = (*((record.view.path,) if record.view is not None else ()), *record.looks_at[:MAX_FILES])
@@ -145,7 +145,7 @@ def followed_error(ledger: Ledger, thread: str, record: CommandRecord) -> tuple[
 
 
 def seen_content(case: Case) -> Decision | None:
-    """A read whose lines all stand in visible reads of the unchanged file."""
+    """Reuse a read whose lines are all in visible reads of the unchanged file."""
     view = case.record.view
     if view is None or not case.record.literal or view.numbering == CHANGED:
         return None
@@ -159,13 +159,13 @@ def seen_content(case: Case) -> Decision | None:
         reason = f"change counter of the file: {local}, then and now"
     elif case.sealed:
         seen = ledger.observed(case.action.thread, view.path)
-        # What a program makes of odd bytes is known only from that program.
+        # Programs print unusual bytes differently: only a result of the same program proves what it would print.
         valid = [one for one in seen if one.clock == ledger.clock and _form(ledger, one.holder) == view.form]
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     else:
         return None
     if view.numbering:
-        # Numbers are asked for: only a result that prints them holds what would be printed.
+        # Numbers are requested: only a result that prints them contains what would be printed.
         valid = [one for one in valid if _numbered(ledger, one.holder)]
     runs = cover_by_one(view, valid, case.shown) if case.published else cover(view, valid, case.shown, ledger.policy)
     if runs is None or not (case.published or (_believable(case, view, runs) and provable(case.action, case.record))):
@@ -177,7 +177,7 @@ def seen_content(case: Case) -> Decision | None:
 
 
 def _believable(case: Case, view: View, runs: Held) -> bool:
-    """Each run is at its place in the result that is referred to, and no newer visible result shows it differently."""
+    """Whether each run is at its place in the result referred to, and no newer visible result shows it differently."""
     seen = case.ledger.shown_lines(case.action.thread, view.path)
     since = case.ledger.since(case.action.thread, view.path, case.visible)
     for lines, step in runs:
@@ -201,7 +201,7 @@ def _numbered(ledger: Ledger, step: int) -> bool:
 
 
 def repeat(case: Case) -> Decision | None:
-    """The very same inspection or search, under an unchanged state."""
+    """Reuse the result of the same inspection or search under an unchanged state."""
     record, ledger = case.record, case.ledger
     step = ledger.repeated(case.action, record)
     if step is None or record.category not in (Category.INSPECT, Category.SEARCH):
@@ -219,14 +219,14 @@ def repeat(case: Case) -> Decision | None:
         unchanged = result.everywhere == now and (result.whole or record.view is None)
         reason = f"global change counter: {now}, then and now"
     else:
-        # Of a result that was cut, the model has not seen all that the command prints.
+        # A truncated result does not contain all that the command prints.
         unchanged = case.sealed and result.clock == ledger.clock and result.whole and provable(case.action, record)
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     return Reuse("repeat", (f"same command at step {step}", reason), (step,)) if unchanged else None
 
 
 def _looks_at_transient(case: Case) -> bool:
-    """It names a file whose changes the global counter does not tell of."""
+    """Whether it names a file whose changes the global counter may not include."""
     record = case.record
     named = (*record.looks_at, *((record.view.path,) if record.view else ()))
     return any(case.ledger.modifications.doubtful(path, case.ledger.home) for path in named)
@@ -236,14 +236,14 @@ def _looks_at_transient(case: Case) -> bool:
 
 
 def repeated_test(case: Case) -> Decision | None:
-    """A test run again without an edit in between; ``verified``: and nothing else may have written."""
+    """Nudge at a test that is repeated without an edit in between; ``verified``: without any possible write."""
     if case.record.category is not Category.TEST:
         return None
     return _nudge(case, "repeated-test", case.ledger.attempted(case.action, case.record))
 
 
 def loop(case: Case) -> Decision | None:
-    """A command without effects, repeated within a window that is short enough for the model to see both."""
+    """Nudge at a command without effects that is repeated within a short window."""
     aside = isinstance(case.action.call, Aside)
     if case.record.effects is not Effects.NONE or case.record.category is Category.TEST or aside:
         return None
@@ -253,7 +253,7 @@ def loop(case: Case) -> Decision | None:
 
 
 def _nudge(case: Case, rule: str, step: int | None) -> Decision | None:
-    """Nudge if ``step`` ran the same command under the state of now."""
+    """Nudge if ``step`` ran the same command under the present state."""
     ledger = case.ledger
     if step is None:
         return None
@@ -275,7 +275,7 @@ def _nudge(case: Case, rule: str, step: int | None) -> Decision | None:
 
 
 def _nothing_wrote(ledger: Ledger, step: int) -> bool:
-    """Between ``step`` and now nothing may have written, but for tests of the same loop with an unchanged result."""
+    """Whether nothing after ``step`` may have written, except tests of the same loop with an unchanged result."""
     if len(ledger) - step > TEST_REACH:
         return False
     between = ledger.results[step + 1 :]
@@ -283,7 +283,7 @@ def _nothing_wrote(ledger: Ledger, step: int) -> bool:
 
 
 def _in_loop(ledger: Ledger, result: StepRecord) -> bool:
-    """A test that already ran before in the window, with an equal result."""
+    """Whether it is a test that already ran in the window, with an equal result."""
     if result.record.category is not Category.TEST or result.print is None:
         return False
     same = [

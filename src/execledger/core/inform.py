@@ -1,6 +1,6 @@
-"""Inform: the state view, rendered anew at each step for the end of the model's input.
+"""Inform: the state view, rendered before each model call for the end of the model's input.
 
-It holds a fixed task anchor, the current focus and the observation index, in a bounded number of bytes; equal states
+It contains a fixed task anchor, the current focus and the observation index, in a bounded number of bytes; equal states
 render to equal bytes.
 """
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
 
 OPENING, CLOSING = "<execution_state>", "</execution_state>"
-"""What stands around the view."""
+"""The tags around the view."""
 HEADING = "Seen, most recent first:"
-"""What stands above the observation index."""
+"""The heading of the observation index."""
 UNTIL_WRITTEN = frozenset((Status.STALE, Status.POSSIBLY_STALE))
 """Statuses that an observation keeps until its file is written or read again."""
 MAX_FILES = 40
@@ -45,11 +45,11 @@ class StateView(Struct, frozen=True):
 
 
 NOTHING = StateView("", 0)
-"""What is shown where there is no view."""
+"""The view without text."""
 
 
 def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
-    """The state view; without text if there is nothing to tell."""
+    """Return the state view; without text if there is nothing to report."""
     budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
     lines: list[str] = []
     if task := ledger.anchor_of(thread):
@@ -69,7 +69,7 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
 def _index(
     ledger: Ledger, files: dict[str, ObservedFile], visible: Container[int], sealed: bool, room: int
 ) -> list[str]:
-    """One line per file, most recently seen first, as many as there is room for."""
+    """Return one line per file, most recently seen first, as many as fit."""
     index: list[str] = []
     room -= len(HEADING) + 1
     reaches_end = isinstance(visible, range) and visible.step == 1 and visible.stop >= len(ledger)
@@ -86,7 +86,7 @@ def _index(
 
 
 def _add(lines: list[str], line: str, budget: int) -> int:
-    """Append ``line``, clipped to the budget less room for the rest, and return what it cost."""
+    """Append ``line``, clipped to the budget less a reserve for the rest, and return the bytes that it takes."""
     text = clip(line, max(budget - 100, 0))
     if not text:
         return 0
@@ -95,7 +95,7 @@ def _add(lines: list[str], line: str, budget: int) -> int:
 
 
 def _focus(ledger: Ledger) -> Iterable[str]:
-    """The files modified most recently, with symbols where they are known."""
+    """Yield the files modified most recently, with their symbols where these are known."""
     recent = list(islice(reversed(ledger.modifications.recent.values()), MAX_FOCUS))
     if recent:
         yield "Modified, most recent first:"
@@ -111,11 +111,11 @@ def _focus(ledger: Ledger) -> Iterable[str]:
 def _refresh(
     ledger: Ledger, path: str, seen: ObservedFile, visible: Container[int], sealed: bool, since: int | None
 ) -> None:
-    """Bring the file's line up to date: its seen ranges, each with its status and whether it is still in context."""
+    """Update the file's line: its observed ranges, each with its status and whether it is still in context."""
     counters = ledger.modifications.counters(path)
     if since is not None and seen.settled == (counters, since):
         return
-    # What lies elsewhere may change without a command: of it, nothing is claimed.
+    # Files outside the working directory may change without a command: nothing is claimed about them.
     sealed = sealed and beneath(path, ledger.home)
     found = [
         RangeStatus(status(ledger, part.record, counters, sealed), in_context(ledger, part.record, visible))
@@ -133,7 +133,7 @@ def _refresh(
 
 
 def _grouped(group: list[NewestPart]) -> str:
-    """What one or more parts of equal status show."""
+    """Return the ranges of one or more parts of equal status, in words."""
     if len(group) == 1:
         return group[0].text
     return spans(tuple(run for part in group for run in part.ranges), group[0].record.end)
@@ -147,7 +147,7 @@ def status(ledger: Ledger, record: ObservationRecord, counters: tuple[int, int],
     if record.local != local or record.everywhere != ledger.modifications.everywhere:
         return Status.POSSIBLY_STALE
     if ledger.policy.preset is Preset.PAPER:
-        # Behind a command of unknown effects the counters don't tell; those of tests are taken to change no source.
+        # After a command of unknown effects counters prove nothing; tests are assumed to change no source file.
         return Status.CURRENT if record.clock >= ledger.doubted else Status.NO_CLAIM
     if record.clock != ledger.clock:
         return Status.POSSIBLY_STALE

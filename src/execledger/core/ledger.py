@@ -1,7 +1,7 @@
 """The execution ledger: what was observed, modified and attempted, as a fold over completed steps.
 
-State changes only in ``record``, at a cost proportional to the step. Everything else here is a question. No fault of
-Ledger's own is raised: ``faults`` counts them, and says whether the ledger is still in use.
+State changes only in ``record``, at a cost proportional to the step; all other public methods are queries. Internal
+faults are not raised: ``faults`` counts them and says whether Ledger is off.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse,
 from execledger.vocabulary.records import Category, CommandRecord, Effects, Lines, Scope, View
 
 NEVER = -1
-"""A value that no change counter ever has: nothing was unchanged since."""
+"""A value that no change counter ever has, for results that prove nothing about the present state."""
 MAX_UNCLEAR = 64
-"""Steps that may show any file, kept per thread: the newest visible one counts."""
+"""Steps that may show any file, kept per thread; the newest visible one counts."""
 
 
 class StepRecord(Struct, frozen=True):
-    """What is kept of a completed step."""
+    """What the ledger keeps of a completed step."""
 
     command: str
-    """The command, for naming it."""
+    """The command, as references quote it."""
     record: CommandRecord
-    """What it was understood to do."""
+    """What it does, as classified."""
     kind: str
     """How its result was shown: full, reference, remark."""
     thread: str
@@ -58,7 +58,7 @@ class StepRecord(Struct, frozen=True):
     print: Fingerprint | None
     """Its fingerprint; None if it did not run."""
     sound: bool
-    """It ended by itself, and nothing of it is unknown: it may be referred to."""
+    """It ended by itself, and it is known what was left out of its output: it may be referred to."""
     whole: bool
     """All of its output was shown."""
     everywhere: int
@@ -77,7 +77,7 @@ class Ledger:
         symbols: Callable[[CommandRecord, Action, Observation], dict[str, tuple[str, ...]]] | None = None,
         faults: Faults | None = None,
     ) -> None:
-        """An empty ledger for ``task``; ``symbols`` finds the symbols that an edit touches, ``faults`` counts ours."""
+        """Create an empty ledger; ``symbols`` finds the symbols of an edit, ``faults`` counts internal faults."""
         self.faults = faults or Faults()
         self.policy = policy or Policy()
         self.anchor = task_anchor(task, self.policy.anchor_budget)
@@ -85,7 +85,7 @@ class Ledger:
         self.modifications = Modifications()
         self.home: str | None = None
         self.clock = 0
-        # The clock behind the last command of unknown effects, tests excepted.
+        # The clock after the last command of unknown effects, except tests.
         self.doubted = 0
         self.unsealed = ""
         self.interventions = 0
@@ -110,34 +110,34 @@ class Ledger:
         self._resolved: tuple[object, frozenset[str]] = (None, frozenset())
         self._scripts = Scripts()
         self._anchors: dict[str, str] = {}
-        # Keys are left out of digests, so that a journal, which holds none, has the same.
+        # Secrets are redacted before digesting, so that a journal, which has none, rebuilds the same digest.
         self._chain = digest(redact(self.anchor), self.policy.digest_text())
 
-    # Questions
+    # Queries
 
     def __len__(self) -> int:
-        """How many steps were recorded."""
+        """Return how many steps were recorded."""
         return len(self.results)
 
     def begin(self, thread: str, task: str) -> None:
-        """A thread with a task of its own has an anchor of its own; it is shown, and takes no part in any decision."""
+        """Give ``thread`` a task anchor of its own, for its state views; it affects no decision."""
         self._anchors[thread] = task_anchor(task, self.policy.anchor_budget)
 
     def anchor_of(self, thread: str) -> str:
-        """What the views of ``thread`` recall as its task."""
+        """Return the task anchor in the state views of ``thread``."""
         return self._anchors.get(thread, self.anchor)
 
     def calls(self, thread: str) -> int:
-        """How many steps were recorded on ``thread``."""
+        """Return how many steps were recorded on ``thread``."""
         return self._calls.get(thread, 0)
 
     @property
     def digest(self) -> str:
-        """The digest of the state: equal for equal folds."""
+        """The digest of the state; equal sequences of steps have equal digests."""
         return self._chain
 
     def classify(self, action: Action) -> CommandRecord:
-        """What ``action`` would do, in the light of the scripts and patches that this run has made."""
+        """Return what ``action`` would do, given the scripts and patches that this run has written."""
         if self._understood is None or self._understood[0] is not action:
             record = self.faults.guarded("classify", lambda: self._classified(action), unclassified(action))
             self._understood = (action, record)
@@ -147,14 +147,14 @@ class Ledger:
         return classify(action, Knowledge(self._patch_files(action.cwd), self._scripts))
 
     def _patch_files(self, cwd: str | None) -> frozenset[str]:
-        """The patch files as they are meant in ``cwd``."""
+        """Return the paths of the patch files, resolved in ``cwd``."""
         key = (len(self._patches), cwd)
         if self._resolved[0] != key:
             self._resolved = (key, frozenset(resolve(cwd, path) or path for path in self._patches))
         return self._resolved[1]
 
     def inform(self, visible: Container[int] | None = None, sealed: bool = False, thread: str = "") -> inform.StateView:
-        """The state view for a model that sees the results of the steps in ``visible``; empty if inform is off."""
+        """Return the state view for a model that sees the results of ``visible`` steps; empty if inform is off."""
         if not self.policy.inform:
             return inform.NOTHING
         seen = range(len(self)) if visible is None else visible
@@ -174,36 +174,36 @@ class Ledger:
         observation: Observation | None,
         visible: Container[int] | None = None,
     ) -> Shown:
-        """What the model is shown of a result; ``observation`` is None if the action did not run."""
+        """Return what the model is shown of a result; ``observation`` is None if the action did not run."""
         record, seen = self.classify(action), range(len(self)) if visible is None else visible
         ask = partial(compare.judge, self, action, record, decision, observation, seen)
         return self.faults.guarded("compare", ask, compare.UNANSWERED if observation is None else compare.FULL)
 
     def same(self, thread: str, fingerprint_digest: str) -> list[int]:
-        """The newest steps whose whole result has this digest."""
+        """Return the newest steps whose whole result has this digest."""
         return self._same.get((thread, fingerprint_digest), [])
 
     def shown_lines(self, thread: str, path: str) -> ShownLines | None:
-        """The lines of ``path`` that were shown on ``thread``."""
+        """Return the lines of ``path`` that were shown on ``thread``; None if there are none."""
         return self._seen.get((thread, path))
 
     def since(self, thread: str, path: str, visible: Container[int]) -> int:
-        """The oldest step whose result may be referred to for lines of ``path`` at known places; -1 if any may.
+        """Return the oldest step that may be referred to for lines of ``path`` with known numbers; -1 if any may.
 
-        A newer visible result may show other lines there: a reader of files that only the shell knows, or whatever was
+        A newer visible result may show other lines there: of a reader whose files only the shell knows, or anything
         printed between two changes of the file.
         """
         unclear = next((step for step in reversed(self._unclear.get(thread, ())) if step in visible), -1)
         return max(unclear, self._recency.since(thread, path, visible))
 
     def since_any(self, thread: str, path: str, visible: Container[int]) -> int:
-        """The same for a result without known places: of ``path``, or of no one file if that is empty."""
+        """The same for a result without known line numbers: of ``path``, or of no single file if that is empty."""
         return self._recency.since_any(thread, path, visible)
 
     def placed_by_file(
         self, action: Action, record: CommandRecord, output: str
     ) -> Iterator[tuple[ShownLines, list[tuple[int, str]]]]:
-        """The single lines that an output shows with their places, by the file; only files that were read before."""
+        """Yield the single lines that an output shows with their numbers, by file; only of files read before."""
         hits: dict[str, list[tuple[int, str]]] = {}
         for name, place, text in placed_lines(action, output):
             hits.setdefault(name, []).append((place, text))
@@ -213,37 +213,37 @@ class Ledger:
                 yield seen, [(place, redact(text)) for place, text in lines if seen.shows(place)]
 
     def name_of(self, path: str) -> str:
-        """A file's name for people and models: relative while every command has started in the same directory."""
+        """Return a file's name for people and models: relative while all commands start in the same directory."""
         return shown_name(path, None if self._moved else self.home)
 
     def observed(self, thread: str, path: str) -> list[ObservationRecord]:
-        """The observation records of ``path``, oldest first."""
+        """Return the observation records of ``path``, oldest first."""
         seen = self.files(thread).get(path)
         return seen.records if seen is not None else []
 
     def files(self, thread: str) -> dict[str, ObservedFile]:
-        """What was seen of every file on ``thread``, the file seen last at the end."""
+        """Return what was observed of every file on ``thread``, the most recently observed file last."""
         return self._files.get(thread, {})
 
     def returned(self, view: View, observation: Observation) -> Returned | None:
-        """The lines that ``observation`` returned for ``view``; asked when comparing and again when recording."""
+        """Return the lines that ``observation`` shows of ``view``; cached for comparing and recording."""
         known = self._returned
         if known is None or known[0] is not view or known[1] is not observation:
             known = self._returned = (view, observation, returned(view, observation))
         return known[2]
 
     def repeated(self, action: Action, record: CommandRecord) -> int | None:
-        """The newest step that showed the whole result of this very command."""
+        """Return the newest step that showed the whole result of exactly this command."""
         return self._repeats.get((action.thread, record.cwd, record.exact))
 
     def attempted(self, action: Action, record: CommandRecord) -> int | None:
-        """The newest step that ran a command of this normal form and showed its result."""
+        """Return the newest step that ran a command of this normal form and showed its result."""
         return self._attempts.get((action.thread, record.cwd, record.normalized))
 
     # The fold
 
     def record(self, step: Step) -> None:
-        """Take in a completed step; a fault in that ends the ledger's use, as part of the step may be missing."""
+        """Record a completed step; after a fault in that Ledger is off, since a part of the step may be missing."""
         self.faults.recording("record", lambda: self._record(step))
 
     def _record(self, step: Step) -> None:
@@ -280,11 +280,11 @@ class Ledger:
             f"{step.concurrent} {step.inherits}",
         )
         if ran and here:
-            # They take no part in any decision, so that a fault in naming them leaves the step recorded whole.
+            # Symbols affect no decision, so after a fault in finding them the step is still recorded completely.
             self.faults.guarded("symbols", lambda: self._name_symbols(step, record), None)
 
     def _update_home(self, cwd: str | None) -> None:
-        """The directory that names are relative to; once a command starts elsewhere, files have absolute names."""
+        """Set the directory that names are relative to; once a command starts elsewhere, names become absolute."""
         self.home = self.home or cwd
         if cwd != self.home and not self._moved:
             self._moved = True
@@ -293,14 +293,14 @@ class Ledger:
                     seen.rename(self.name_of(path))
 
     def _note_error(self, at: int, observation: Observation, record: CommandRecord) -> None:
-        """Files that an error names. What a search shows may be a traceback, but a hit is no compiler's message."""
+        """Record the files that an error names; hits of a search are not taken for messages of a compiler."""
         text = f"{observation.output}\n{observation.stderr}" if observation.stderr else observation.output
         error = files_in_errors(text, searched=record.comparable and observation.succeeded)
         if error:
             self.errors.append((at, error))
 
     def _result(self, step: Step, record: CommandRecord, ran: bool) -> StepRecord:
-        """What is kept of the step; the fingerprint comes with the step where the output was not shown."""
+        """Return what is kept of the step; if its output was not shown, the step itself has the fingerprint."""
         shown, observation = step.shown, step.observation
         mark = shown.result
         if mark is None and ran:
@@ -322,14 +322,14 @@ class Ledger:
         )
 
     def _counters(self, step: Step) -> tuple[int, int]:
-        """The global change counter and the clock at the moment that the step's result tells of."""
+        """Return the global change counter and the clock at the time that the step's result describes."""
         if step.inherits is not None:
             source = self.results[step.inherits]
             return source.everywhere, source.clock
         return (NEVER, NEVER) if step.concurrent else (self.modifications.everywhere, self.clock)
 
     def _index_result(self, at: int, step: Step, record: CommandRecord, result: StepRecord) -> Returned | None:
-        """Index what was shown: the whole result, the repeated command, the file's lines."""
+        """Index what the model was shown: the whole result, the command, the lines of the file; return the lines."""
         thread = step.action.thread
         shown: Returned | None = None
         if result.kind != "reference":
@@ -345,7 +345,7 @@ class Ledger:
                 shown = with_marks(shown, step.withheld) if shown is not None and step.withheld else shown
         if shown is not None and record.view is not None:
             self._index_lines(at, thread, record.view.path, shown)
-            # As published, a truncated read leaves no record; what it shows is still the newest sight of these lines.
+            # As published, a truncated read leaves no record; its lines still supersede older ones.
             if not (step.observation.truncated and self.policy.preset is Preset.PAPER):
                 self._add_observation(step, record.view.path, at, shown.ranges, shown.end, at)
         elif result.kind != "reference":
@@ -355,7 +355,7 @@ class Ledger:
         return shown
 
     def _index_lines(self, at: int, thread: str, path: str, shown: Returned) -> None:
-        """Take in the lines of a file that were shown at known places."""
+        """Index the lines of a file that were shown with known line numbers."""
         if (thread, path) not in self._seen:
             self._seen[thread, path] = ShownLines()
             self._named.setdefault((thread, path.rpartition("/")[2]), []).append(path)
@@ -363,9 +363,9 @@ class Ledger:
         self._seen[thread, path].add(at, shown)
 
     def _index_other_form(self, at: int, step: Step, record: CommandRecord) -> None:
-        """Take in that a result may show lines of files in another way than a plain read does.
+        """Record that a result may show lines of files in another form than a plain read does.
 
-        It holds nothing, but it is newer than what it contradicts. Only the files that it names are visited.
+        It covers nothing, but supersedes older results that it contradicts. Only the files that it names are visited.
         """
         thread, output = step.action.thread, step.observation.output
         if not output.strip() and record.view is None:
@@ -379,13 +379,13 @@ class Ledger:
             seen.contradict(at, lines)
 
     def _searched(self, action: Action, record: CommandRecord) -> tuple[str, ...]:
-        """The files that lines without a name may be of."""
+        """Return the files that lines without a file name may belong to."""
         if isinstance(action.call, Search):
             return tuple(self._recency.spelled(action.command))
         return (*record.looks_at, *record.writes)
 
     def _files_named(self, thread: str, name: str) -> list[ShownLines]:
-        """The files that ``name`` may mean: relative to a directory that is not known, every one whose name ends so."""
+        """Return the files that ``name`` may refer to; a relative name matches every path that ends with it."""
         path = posixpath.normpath(name) if name else ""
         while path.startswith("../"):
             path = path[3:]
@@ -396,7 +396,7 @@ class Ledger:
         return [self._seen[thread, one] for one in paths if one.endswith(f"/{path}")]
 
     def _index_changes(self, at: int, step: Step, record: CommandRecord, result: StepRecord, *, placed: bool) -> None:
-        """Note which files the step changed, as far as that is known, and which its result may show."""
+        """Record which files the step is known to have changed, and which its result may show."""
         action, observation, recency = step.action, step.observation, self._recency
         if result.print is not None:
             changed = {path if path.startswith("/") else ANY for path in record.writes}
@@ -416,7 +416,7 @@ class Ledger:
             recency.look(at, action.thread, key)
 
     def _confirm_reference(self, at: int, step: Step, record: CommandRecord) -> None:
-        """A reference after running: what it points at was found to be true just now, at the places that it names."""
+        """Record that a reference after running has just confirmed the lines that it points at."""
         shown, view = step.shown, record.view
         if view is None or not view.path.startswith("/"):
             return
@@ -434,7 +434,7 @@ class Ledger:
             origin = self.observed(self.results[step.inherits].thread, path)
             counters = next(((one.local, one.edits) for one in origin if one.step == step.inherits), None)
         if counters is None:
-            # The record was let go of: nobody knows any more how often the file had changed by then.
+            # That record was dropped, so the counters at that time are unknown.
             return
         files = self._files.setdefault(step.action.thread, {})
         seen = files.pop(path, None) or ObservedFile(self.name_of(path))
@@ -443,7 +443,7 @@ class Ledger:
         seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), holder, edits))
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
-        """Counters, scripts and disturbances: what the step changed or may have changed."""
+        """Advance counters and clock, and update the seal and the known scripts, by what the step may have changed."""
         self.unsealed = self.unsealed or unsealing(step.action.command, record, step.observation, self.home)
         if not (record.may_write or step.observation.timed_out):
             return
@@ -451,7 +451,7 @@ class Ledger:
         if record.effects is Effects.UNKNOWN and not record.tests_alone:
             self.doubted = self.clock
         if record.effects is Effects.NONE and not record.background and not step.observation.timed_out:
-            # As far as anybody can tell it wrote nothing: that is enough for the counters, and not for a proof.
+            # It is not known to have written: enough for the counters, not for a proof.
             return
         self.modifications.advance(at, record, self.home, failed=not step.observation.succeeded)
         self._patches.update(record.patches)
@@ -471,7 +471,7 @@ class Ledger:
                 self.modifications.name_symbols(path, symbols)
 
     def _count(self, at: int, step: Step) -> None:
-        """Interventions, for the safeguards; in shadow mode those that would have been made."""
+        """Count interventions for the safeguards; in shadow mode those that would have been made."""
         kind = step.shown.instead or step.shown.kind
         if kind == "reference":
             self.interventions += 1
@@ -482,6 +482,6 @@ class Ledger:
 
 
 def _prints_only_messages(action: Action, record: CommandRecord) -> bool:
-    """Whether the output holds no file contents, only messages: of a tool that edits, or of one program that writes."""
+    """Whether the output has no file contents but only messages of an editing tool or of one program that writes."""
     alone = record.programs == 1 and record.effects is Effects.LISTED and not (record.shows or record.texts)
     return alone or isinstance(action.call, Edit | Write | Patch | Aside)

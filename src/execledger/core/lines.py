@@ -29,11 +29,11 @@ COMPLAINT = re.compile(
     r"|^[\w./ -]+: (?:line \d+: )?cd: ",
     re.MULTILINE,
 )
-"""A reader's complaint. Behind a pipe it stands in the output of a command that reports success."""
+"""An error message of a reader; in a pipeline it can occur in the output of a command that reports success."""
 
 
 MAX_NUMBER = 18
-"""Characters of a line number; what is longer is none."""
+"""Characters of a line number; longer digits are not one."""
 MAX_INDEXED = 200_000
 """Characters of an output beyond which its lines are not indexed: it neither covers nor is covered."""
 
@@ -42,21 +42,21 @@ class Returned(Struct, frozen=True):
     """Lines of one file that a result shows."""
 
     texts: tuple[tuple[str, ...], ...]
-    """The lines as they stand in the file, one tuple per contiguous piece of output."""
+    """The lines as they are in the file, one tuple per contiguous piece of output."""
     numbers: tuple[tuple[int, ...] | None, ...]
     """The printed line numbers of each piece; None if it prints none."""
     ranges: tuple[Lines, ...]
     """The lines of the file that were certainly returned, ascending; negative ones count from the end."""
     end: int | None
-    """The file's last line, if the result tells."""
+    """The number of the file's last line, if the result shows it."""
     withheld: frozenset[str] = frozenset()
-    """What stands among the texts for lines whose text was withheld."""
+    """The marks in ``texts`` that replace withheld lines."""
 
     newline: bool | None = True
-    """The output ends with a newline; None if that tells nothing about the file, as with tools that join lines."""
+    """The output ends with a newline; None if that says nothing about the file, as with tools that join lines."""
 
     def placed(self) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Consecutive lines whose place in the file is known: the first one's line number, and their texts."""
+        """Yield runs of lines whose numbers are known: the number of the first line, and the texts."""
         for index, (texts, numbers) in enumerate(zip(self.texts, self.numbers, strict=True)):
             if numbers is not None:
                 yield from _by_number(texts, numbers)
@@ -65,7 +65,7 @@ class Returned(Struct, frozen=True):
 
     @property
     def certain(self) -> bool:
-        """The place of every line is known."""
+        """Whether the number of every line is known."""
         return sum(len(texts) for _, texts in self.placed()) == sum(map(len, self.texts))
 
     def _by_range(self, texts: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -87,7 +87,7 @@ def _by_number(texts: tuple[str, ...], numbers: tuple[int, ...]) -> Iterator[tup
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of an output; a final newline ends the last one."""
+    """Return the lines of an output; a final newline ends the last one."""
     lines = text.split("\n")
     if lines and lines[-1] == "":
         lines.pop()
@@ -95,7 +95,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def returned(view: View, observation: Observation) -> Returned | None:
-    """The lines that ``observation`` returned for ``view``; None if it failed, is ambiguous or cut somewhere."""
+    """Return the lines that ``observation`` shows of ``view``; None if it failed, is ambiguous, or lacks parts."""
     pieces = observation.pieces
     if not observation.succeeded or not observation.output or not pieces or len(observation.output) > MAX_INDEXED:
         return None
@@ -109,7 +109,7 @@ def returned(view: View, observation: Observation) -> Returned | None:
 
 
 def _complains(view: View, observation: Observation) -> bool:
-    """A reader or a ``cd`` says that it failed, although the command as a whole did not."""
+    """Whether a reader or a ``cd`` reports a failure although the command as a whole succeeded."""
     start = observation.output[:2000]
     last = observation.output.rstrip("\n").rpartition("\n")[2]
     if COMPLAINT.match(start) or COMPLAINT.match(last[:500]) or COMPLAINT.search(observation.stderr[:2000]):
@@ -131,19 +131,19 @@ def _whole(view: View, lines: list[str]) -> Returned | None:
     for asked in view.ranges:
         size = ranges.size(asked)
         if left == 0 or end is not None:
-            # The file ends somewhere before this range; where, only a range that was cut short tells.
+            # The file ends before this range; only a range that was cut short shows where.
             break
         taken = left if size is None else min(size, left)
         found.append(Lines(asked.first, asked.first + taken - 1))
         left -= taken
         if size is None or taken < size:
             end = asked.first + taken - 1
-    # More lines than were asked for: something else stands in the output.
+    # More lines than were requested: the output contains something else.
     return None if left else Returned(texts, (None,), tuple(found), end)
 
 
 def _numbered(view: View, pieces: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]) -> Returned | None:
-    """Printed numbers say which lines these are; they must be lines that were asked for."""
+    """Read lines by their printed numbers; None unless they are lines that were requested."""
     runs: list[Lines] = []
     for _, numbers in pieces:
         for number in numbers:
@@ -162,7 +162,7 @@ def _numbered(view: View, pieces: tuple[tuple[tuple[str, ...], tuple[int, ...]],
 
 
 def _end_of(view: View, last: int | None) -> int | None:
-    """The file ends at ``last`` if the range that this line lies in goes on behind it."""
+    """Return ``last`` as the end of the file if the requested range continues after it; else None."""
     for asked in view.ranges:
         if last is not None and 0 < asked.first <= last and (asked.last is None or last < asked.last):
             return last if asked.last is None or not view.floating else None
@@ -170,7 +170,7 @@ def _end_of(view: View, last: int | None) -> int | None:
 
 
 def _elided(view: View, head: str, tail: str) -> Returned | None:
-    """Only the whole lines at both ends were shown: the cut falls inside a line as a rule."""
+    """Read an output whose middle was left out: only whole lines at both ends count, since the cut may split a line."""
     before, after = head.split("\n")[:-1], split_lines(tail.partition("\n")[2])
     if view.numbering:
         first, last = (split_numbers(lines, view.numbering, view.prefix) for lines in (before, after))
@@ -186,7 +186,7 @@ def _elided(view: View, head: str, tail: str) -> Returned | None:
 
 
 def split_numbers(lines: list[str], separator: str, prefix: str = "") -> tuple[tuple[str, ...], tuple[int, ...]] | None:
-    """Texts and numbers of lines such as ``    <prefix>12<separator>text``; None if one has no number."""
+    """Split lines such as ``    <prefix>12<separator>text`` into texts and numbers; None if one has no number."""
     texts: list[str] = []
     numbers: list[int] = []
     for line in lines:
@@ -205,7 +205,7 @@ def split_numbers(lines: list[str], separator: str, prefix: str = "") -> tuple[t
 
 
 SEARCHES = re.compile(r"\b(?:\w*grep|rg|ag|ack)\b")
-"""A command with a search in it."""
+"""A command that contains a search."""
 QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\$`]|\\.)*\"")
 """A quoted word in which the shell replaces nothing."""
 PLAIN_SEARCH = re.compile(
@@ -215,25 +215,25 @@ PLAIN_SEARCH = re.compile(
 )
 """One search that prints whole lines with their numbers, the quoted words in it replaced by plain ones."""
 SHOWS_LINES = re.compile(r"\b(?:\w*grep|rg|ag|ack|git|diff|cmp|comm)\b")
-"""A command with a program in it that shows lines of files and is no plain reader."""
+"""A command that contains a program which shows lines of files and is not a plain reader."""
 WITHOUT_NAMES = re.compile(r" -\w*[hI]| --no-filename")
-"""An option of a search that leaves the names of files out."""
+"""An option of a search that omits file names."""
 HIT = re.compile(r"(?:([^:]+):)?(\d{1,9}):(.*)")
 """A line of ``grep -n``."""
 BESIDE = re.compile(r"(^|-)(\d{1,9})-")
-"""The line number in a line of context: behind the file's name, if there is one."""
+"""The line number in a context line, after the file's name if there is one."""
 MAX_NAME = 400
-"""Characters of a file's name in a line of context."""
+"""Characters of a file's name in a context line."""
 HUNK = re.compile(r"@@ -\d{1,9}(?:,\d{1,9})? \+(?P<first>\d{1,9})(?:,\d{1,9})? @@")
 """The head of a hunk in a unified diff."""
 ECHO = re.compile(r"^ *(?P<place>\d{1,9})[\t→](?P<text>.*)$", re.MULTILINE)
-"""A line of the snippet that an edit tool shows of its work."""
+"""A numbered line of the snippet that an edit tool prints."""
 PlacedLine = tuple[str, int, str]
-"""A file as it is named, "" if it is not; a line number; and the text that is shown there."""
+"""The file as the output names it ("" if it does not), the line number, and the text."""
 
 
 def placed_lines(action: Action, output: str) -> Iterator[PlacedLine]:
-    """The single lines that an output shows with their places."""
+    """Yield the single lines that an output shows with their numbers."""
     if len(output) > MAX_INDEXED:
         return
     if isinstance(action.call, Edit | Write | Patch):
@@ -245,12 +245,12 @@ def placed_lines(action: Action, output: str) -> Iterator[PlacedLine]:
 
 
 def is_search(action: Action) -> bool:
-    """It is a search, or a command with one in it."""
+    """Whether it is a search, or a command that contains one."""
     return isinstance(action.call, Search) or bool(SEARCHES.search(action.command))
 
 
 def may_show_unnamed_files(action: Action, record: CommandRecord) -> bool:
-    """It may show lines of files that neither its words nor its output name."""
+    """Whether it may show lines of files that neither its words nor its output name."""
     looks = record.category in (Category.SEARCH, Category.INSPECT) and SHOWS_LINES.search(action.command)
     if not looks or action.call is not None:
         return False
@@ -258,7 +258,7 @@ def may_show_unnamed_files(action: Action, record: CommandRecord) -> bool:
 
 
 def all_lines_placed(action: Action, output: str) -> bool:
-    """Every line of the output is a hit of one plain search, so ``placed_lines`` accounts for all of it."""
+    """Whether every line of the output is a hit of one plain search, so that ``placed_lines`` yields all of it."""
     command = " ".join(QUOTED.sub("q", action.command).split())
     plain = action.call is None and PLAIN_SEARCH.fullmatch(command)
     if len(output) > MAX_INDEXED or not (plain or isinstance(action.call, Search)):
@@ -271,7 +271,7 @@ def all_lines_placed(action: Action, output: str) -> bool:
 
 
 def _hits(output: str) -> Iterator[PlacedLine]:
-    """The lines of a search, and those of its context."""
+    """Yield the hits of a search and their context lines."""
     lines = output.split("\n")
     hits = [HIT.match(line) for line in lines]
     names = {found[1] or "" for found in hits if found}
@@ -286,7 +286,7 @@ def _hits(output: str) -> Iterator[PlacedLine]:
 
 
 def _hunks(output: str) -> Iterator[PlacedLine]:
-    """The new side of a unified diff."""
+    """Yield the lines of the new side of a unified diff."""
     name, place = "", 0
     for line in output.split("\n"):
         if line.startswith("+++ "):
@@ -301,22 +301,22 @@ def _hunks(output: str) -> Iterator[PlacedLine]:
 
 
 _SIGN = "\n"
-"""How a mark begins: no line holds it."""
+"""The prefix of a mark; no line contains it."""
 
 
 def withheld_mark(line: str) -> str:
-    """What stands for a line whose text was withheld."""
+    """Return the mark that replaces a withheld line."""
     return line if line.startswith(_SIGN) else _SIGN + digest(line)
 
 
 def withheld_digests(shown: Returned, kept: Returned) -> tuple[tuple[int, str], ...]:
-    """The lines that are not kept as they were shown: their places among all of them, and their digests."""
+    """Return the index and digest of each line that the kept result does not have as it was shown."""
     lines = zip(chain(*shown.texts), chain(*kept.texts), strict=True)
     return tuple((at, digest(line)) for at, (line, other) in enumerate(lines) if line != other)
 
 
 def with_marks(kept: Returned, withheld: tuple[tuple[int, str], ...]) -> Returned:
-    """``kept`` with marks where lines were withheld."""
+    """Return ``kept`` with marks in place of the withheld lines."""
     marks = {at: _SIGN + known for at, known in withheld}
     place = count()
     texts = tuple(tuple(marks.get(next(place), line) for line in piece) for piece in kept.texts)

@@ -28,20 +28,20 @@ class Modified(Struct, frozen=True):
 
 
 class Modifications:
-    """What the agent is known to have changed."""
+    """The files that the agent is known to have changed, and the counters of their changes."""
 
     def __init__(self) -> None:
-        """Nothing was changed."""
+        """Start without changes."""
         self.everywhere = 0
         """The global change counter."""
         self.recent: dict[str, Modified] = {}
-        """Files that count, the most recently modified last."""
+        """Modified files without transient ones, the most recently modified last."""
         self._scratch = Scratch()
         self._counters: dict[str, int] = {}
         self._edits: dict[str, int] = {}
 
     def local(self, path: str) -> int:
-        """The change counter of ``path``: its own, its folders', and that of writes to anywhere."""
+        """Return the change counter of ``path``: its own, its folders' and that of writes to any file, summed."""
         total = self._counters.get("", 0)
         at = len(path)
         while at > 0:
@@ -50,32 +50,32 @@ class Modifications:
         return total
 
     def counters(self, path: str) -> tuple[int, int]:
-        """The change counter of ``path``, and how many writes to this very file succeeded."""
+        """Return the change counter of ``path``, and how many writes to exactly this file succeeded."""
         return self.local(path), self._edits.get(path, 0)
 
     def transient(self, path: str, home: str | None) -> bool:
-        """Changes of ``path`` are left out: it is a backup, a log or a scratch file; ``home`` is where the work is."""
+        """Whether ``path`` is a backup, a log or a scratch file; ``home`` is the working directory."""
         return transient(path, home) or self._scratch.created(path)
 
     def doubtful(self, path: str, home: str | None) -> bool:
-        """Changes of ``path`` may be left out, so the global counter may not tell of them."""
+        """Whether ``path`` may be transient, so that the global counter may not include its changes."""
         return transient(path, home) or self._scratch.perhaps(path)
 
     def mention(self, text: str) -> None:
-        """Take in a text of the run: a file that it names is not taken for one that the run creates later."""
+        """Record a text of the run: a file that it names is not one that the run creates later."""
         self._scratch.mention(text)
 
     def advance(self, step: int, record: CommandRecord, home: str | None, *, failed: bool = False) -> None:
-        """Take in the writes that ``record`` names; ``home`` is where the work is.
+        """Record the writes that ``record`` names; ``home`` is the working directory.
 
-        One that ``failed`` may have written all the same, so it moves the counters; but nothing is called modified.
-        Neither is a folder, unless it is known as a file that was modified before.
+        A command that ``failed`` may have written, so it advances the counters, but its files are not listed as
+        modified; nor are folders, except paths that were listed before.
         """
         for path in record.creates:
             self._scratch.create(path, home)
         counts = record.scope in (Scope.REPOSITORY, Scope.TREE)
         for path in record.writes:
-            # Relative to an unknown folder, it may be any file.
+            # A path relative to an unknown folder may be any file.
             key = path if path.startswith("/") else ""
             self._counters[key] = self._counters.get(key, 0) + 1
             if not failed:
@@ -92,7 +92,7 @@ class Modifications:
             self.everywhere += 1
 
     def name_symbols(self, path: str, symbols: tuple[str, ...]) -> None:
-        """Add to what is known of a modified file's symbols."""
+        """Add symbols to a modified file."""
         modified = self.recent.get(path)
         if modified is not None:
             kept = (name for name in modified.symbols or () if name not in symbols)

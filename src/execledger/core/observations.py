@@ -20,11 +20,11 @@ from execledger.vocabulary.records import Lines, View
 from execledger.vocabulary.status import RangeStatus
 
 MAX_RECORDS = 24
-"""Records kept per file and thread: the newest bear on a decision."""
+"""Records kept per file and thread, the newest."""
 MAX_PARTS = 8
-"""Records of one file that a view can speak of."""
+"""Records of one file that a view can list."""
 MAX_RUNS = 8
-"""Runs that one reference may name: more is a puzzle, and the bound keeps the search short."""
+"""Runs that one reference may name: more are hard to follow, and the bound limits the search."""
 
 Held: TypeAlias = list[tuple[Lines, int]]
 """Runs of lines, and the step whose result shows them, newest first."""
@@ -38,7 +38,7 @@ class ObservationRecord(Struct, frozen=True):
     ranges: tuple[Lines, ...]
     """The lines, ascending; negative ones count from the end."""
     end: int | None
-    """The file's last line, if the result told it."""
+    """The number of the file's last line, if the result shows it."""
     local: int
     """The file's change counter."""
     everywhere: int
@@ -48,45 +48,45 @@ class ObservationRecord(Struct, frozen=True):
     holder: int
     """The step whose result shows the text: this one, or the one that its reference points at."""
     edits: int = 0
-    """How many writes to this very file had succeeded."""
+    """How many writes to exactly this file had succeeded."""
 
 
 class NewestPart(Struct, frozen=True):
-    """What of a record no newer one shows again."""
+    """The part of a record that no newer record shows again."""
 
     record: ObservationRecord
     """The record."""
     ranges: tuple[Lines, ...]
     """Its lines that are not hidden."""
     text: str
-    """These in words."""
+    """These lines in words."""
 
 
 class ObservedFile(Struct):
-    """Everything that was seen of one file on one thread."""
+    """The observation records of one file on one thread, and its line in the state view."""
 
     name: str
     """The file's name, for people and models."""
     records: list[ObservationRecord] = field(default_factory=list)
     """The newest records, oldest first."""
     parts: list[NewestPart] = field(default_factory=list)
-    """What is left of them, newest first."""
+    """The parts of them that no newer record shows again, newest first."""
     settled: object = None
-    """When its line was last made, if nothing but a write to this file or a compaction can change it."""
+    """The counters at the last rendering of its line, if only a write to this file or a compaction can change it."""
     moment: object = None
-    """When its line was last made: nothing that it depends on differs at an equal moment."""
+    """The state at the last rendering of its line: at an equal state the line is the same."""
     statuses: list[RangeStatus] = field(default_factory=list)
     """The status and context of each part in that line."""
     line: str = ""
-    """The line that a view had for it last."""
+    """Its last rendered line in the state view."""
 
     def rename(self, name: str) -> None:
-        """Give the file another name; its line in the view is made anew."""
+        """Change the file's name; its line in the view is rendered again."""
         self.name = name
         self.settled, self.moment, self.statuses = None, None, []
 
     def add(self, record: ObservationRecord) -> None:
-        """Take in a new record; it hides what older ones show of the same lines."""
+        """Add a record; it hides what older ones show of the same lines."""
         if len(self.records) >= MAX_RECORDS:
             del self.records[: MAX_RECORDS // 2]
         self.records.append(record)
@@ -107,9 +107,9 @@ class ObservedFile(Struct):
 
 
 def cover_by_one(view: View, records: list[ObservationRecord], shown: Callable[[int], bool]) -> Held | None:
-    """Lines that ``view`` asks for, all of them shown by one observation, the newest; None if there is no such one.
+    """Return the lines that ``view`` requests if one observation shows them all, by the newest such one; else None.
 
-    ``records`` must all be of the file as it stands.
+    ``records`` must all describe the file as it is now.
     """
     end = _end(records)
     asked = [absolute(lines, end, floating=view.floating) for lines in view.ranges]
@@ -121,9 +121,9 @@ def cover_by_one(view: View, records: list[ObservationRecord], shown: Callable[[
 
 
 def cover(view: View, records: list[ObservationRecord], shown: Callable[[int], bool], policy: Policy) -> Held | None:
-    """Lines that ``view`` asks for, cut into runs that visible results show; None if some line is missing.
+    """Return the lines that ``view`` requests as runs that visible results show; None if some line is missing.
 
-    ``records`` must all be of the file as it stands. A line counts only in a contiguous run of ``policy.min_run``
+    ``records`` must all describe the file as it is now. A line counts only in a contiguous run of ``policy.min_run``
     lines, unless one run is the whole answer. What is asked for to the end of the file must be shown by a result that
     shows that end.
     """
@@ -142,12 +142,12 @@ def cover(view: View, records: list[ObservationRecord], shown: Callable[[int], b
 
 
 def _end(records: list[ObservationRecord]) -> int | None:
-    """The file's last line, if a record tells it."""
+    """Return the number of the file's last line, if a record has it."""
     return next((record.end for record in reversed(records) if record.end is not None), None)
 
 
 def _held(records: list[ObservationRecord], shown: Callable[[int], bool], end: int | None, last: int | None) -> Held:
-    """What visible results hold, newest first, counted from the file's start; ``last`` only by those that end there."""
+    """Return the runs that visible results show, newest first; line ``last`` only of those that end there."""
     held: Held = []
     for record in reversed(records):
         if not shown(record.holder):
@@ -162,7 +162,7 @@ def _held(records: list[ObservationRecord], shown: Callable[[int], bool], end: i
 
 
 def absolute(lines: Lines, end: int | None, *, floating: bool = False) -> Lines | None:
-    """``lines`` with both ends counted from the file's start and inside the file; None if that can't be told."""
+    """Return ``lines`` with both ends counted from the file's start and inside the file; None if that is unknown."""
     if lines.first < 0:
         if end is None:
             return None
@@ -178,7 +178,7 @@ def absolute(lines: Lines, end: int | None, *, floating: bool = False) -> Lines 
 
 
 def cut(asked: Lines, held: Held, min_run: int, *, alone: bool) -> Held | None:
-    """``asked`` as runs of at least ``min_run`` lines that are held, of as few results as a greedy choice finds.
+    """Return ``asked`` as runs of at least ``min_run`` held lines, of as few results as a greedy choice finds, or None.
 
     With ``alone``, a single shorter run will do if it is all that is asked for.
     """
@@ -207,5 +207,5 @@ def cut(asked: Lines, held: Held, min_run: int, *, alone: bool) -> Held | None:
 
 
 def covered_lines(runs: Held, steps: tuple[int, ...]) -> tuple[CoveredLines, ...]:
-    """Runs of lines, each with its place among the ``steps`` that are referred to."""
+    """Return the runs, each with the index of its step among the ``steps`` that are referred to."""
     return tuple(CoveredLines(lines.first, lines.last or lines.first, steps.index(step)) for lines, step in runs)

@@ -1,4 +1,4 @@
-"""What Ledger may do, in one place: two presets, three switches, and the numbers behind the safeguards."""
+"""The policy: two presets, three switches, and the numbers behind rules and safeguards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from execledger.errors import BadPolicy
 
 
 class Preset(StrEnum):
-    """Which proof a reuse before running needs."""
+    """The proof that a reuse before running needs."""
 
     PAPER = "paper"
     """The published rules: change counters, advanced by recognised writes alone; nothing is compared after running."""
@@ -31,7 +31,7 @@ DIGESTED = (
 
 
 class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The rules' parameters. Every number has a default and the reason for it."""
+    """The parameters of the rules, each with its default and the reason for it."""
 
     preset: Preset = Preset.VERIFIED
     """The proof that a reuse needs: ``verified`` asks for one, ``paper`` is as published."""
@@ -42,7 +42,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shadow: bool = False
     """Record what would be done, and change nothing."""
     max_interventions: int = 200
-    """Reuses, references and nudges per task: above anything that a sound run needs, low enough to end a feud."""
+    """Reuses, references and nudges per task: more than ordinary runs need, and a bound for runs that ignore them."""
     max_nudges: int = 10
     """Nudges per task: a remark that did not help ten times will not help the eleventh time."""
     nudge_cooldown: int = 5
@@ -56,21 +56,21 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     anchor_budget: int = 360
     """Bytes of the task anchor within the view: enough to recall the task, not to repeat it."""
     min_output: int = 300
-    """Bytes of output below which a reference saves nothing worth the detour."""
+    """Bytes of output below which a reference saves too little."""
     max_share: float = 0.5
-    """How large a reference may be, as a share of the output that it stands for."""
+    """How large a reference may be, as a share of the output that it replaces."""
     min_run: int = 3
     """Lines of a contiguous run that count as seen: shorter ones match by chance."""
     max_results: int = 3
-    """Results that one reference may point at: more is a puzzle, not a reference."""
+    """Results that one reference may point at: more are hard to follow."""
 
     def __post_init__(self) -> None:
-        """A preset may be given by its name."""
+        """Convert a preset that is given by its name."""
         force_setattr(self, "preset", Preset(self.preset))
 
     @classmethod
     def from_toml(cls, text: str, where: str = "policy") -> Policy:
-        """The policy that a TOML text describes; ``where`` names it in errors."""
+        """Read a policy from TOML text; ``where`` names it in errors."""
         try:
             values = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -88,7 +88,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return policy.checked(where)
 
     def checked(self, where: str = "policy") -> Policy:
-        """The policy itself, if its numbers make sense."""
+        """Return the policy itself if its numbers are valid; raise ``BadPolicy`` otherwise."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
@@ -103,6 +103,6 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self
 
     def digest_text(self) -> str:
-        """The policy in one fixed spelling, for digests: the same as that of the first journals."""
+        """Return the policy in one fixed spelling, for digests: the same as in the first journals."""
         values = msgspec.to_builtins(self)
         return msgspec.json.encode({name: values.get(name, RETIRED.get(name)) for name in DIGESTED}).decode()

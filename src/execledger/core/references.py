@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from execledger.core.ledger import Ledger, StepRecord
 
 MARK = "[Ledger: "
-"""How every reference and remark begins."""
+"""The beginning of every reference and remark."""
 NO_CHANGE, ASIDE = "no change of a file was recorded", "scratch files aside"
-"""What the global change counter tells where it has not moved."""
+"""What an unchanged global change counter proves, in words."""
 NOT_ANSWERED = f"{MARK}this command was not run. Please repeat it.]"
-"""The answer to a suppressed command whose reference can't be given any more."""
+"""The answer to a suppressed command for which no reference can be given any more."""
 
 
 def _target(ledger: Ledger, step: int, width: int) -> str:
-    """One earlier result: its command, and how long ago it was."""
+    """Name an earlier result by its command and how long ago it was."""
     result: StepRecord = ledger.results[step]
     back = ago(ledger.calls(result.thread) - result.ordinal)
     return f"`{clip(printable(result.command), width)}`, {back}"
 
 
 def _named(ledger: Ledger, path: str) -> str:
-    """A file's name; in quotes if it would not be read as one word."""
+    """Return a file's name, in quotes if it has spaces."""
     name = ledger.name_of(path)
     return f'"{name}"' if " " in name else name
 
 
 def _shown_by(ledger: Ledger, path: str, lines: tuple[CoveredLines, ...], steps: tuple[int, ...]) -> str:
-    """Which lines of a file are as which results showed them."""
+    """Say which lines of a file are as shown by which results."""
     runs: dict[int, list[Lines]] = {}
     for one in lines:
         runs.setdefault(one.by, []).append(Lines(one.first, one.last))
@@ -58,7 +58,7 @@ def _shown_by(ledger: Ledger, path: str, lines: tuple[CoveredLines, ...], steps:
 
 
 def suppressed(ledger: Ledger, record: CommandRecord, decision: Reuse) -> str:
-    """The reference that answers a command that was not run; change counters only tell that no change was recorded."""
+    """Return the reference that answers a suppressed command; counters only prove that no change was recorded."""
     result = ledger.results[decision.refers_to[0]]
     published = ledger.policy.preset is Preset.PAPER
     status = f" Exit status {result.exit_status}." if result.exit_status not in (0, None) else ""
@@ -76,18 +76,18 @@ def suppressed(ledger: Ledger, record: CommandRecord, decision: Reuse) -> str:
 
 
 def same(ledger: Ledger, step: int) -> str:
-    """The reference for an output that one visible result already has, byte for byte."""
+    """Return the reference for an output that equals a visible result byte for byte."""
     return f"{MARK}output omitted. It is the same as that of {_target(ledger, step, 60)}.]"
 
 
 def covered(ledger: Ledger, record: CommandRecord, lines: tuple[CoveredLines, ...], steps: tuple[int, ...]) -> str:
-    """The reference for lines of a file that visible reads of it show at the same places."""
+    """Return the reference for lines of a file that visible reads show at the same places."""
     assert record.view is not None, "only lines of one file are covered"
     return f"{MARK}output omitted. {_shown_by(ledger, record.view.path, lines, steps)}.]"
 
 
 def remark(ledger: Ledger, rule: str, step: int) -> str:
-    """The remark behind the result of a repeated command: it claims only what the ledger knows of the agent's work."""
+    """Return the remark after the result of a repeated command; it claims only what the ledger has recorded."""
     what = "test" if rule == "repeated-test" else "command"
     result = ledger.results[step]
     back = ago(ledger.calls(result.thread) - result.ordinal)

@@ -15,18 +15,18 @@ from execledger.vocabulary.records import Category, CommandRecord
 
 
 class SecondLooks:
-    """References whose free attempt has not been used yet, by thread and by what they are about."""
+    """References that have not been followed by a second look yet, by thread and content."""
 
     def __init__(self) -> None:
-        """There was no reference yet."""
+        """Start without references."""
         self._due: dict[tuple[str, str], dict[int, CommandRecord]] = {}
 
     def due(self, thread: str, record: CommandRecord) -> int | None:
-        """The newest step whose reference is about what ``record`` looks at, and was not followed by a look yet."""
+        """Return the newest step whose reference is to what ``record`` shows and awaits a second look."""
         return max((step for step, _ in self._about(thread, record)), default=None)
 
     def record(self, thread: str, step: int, record: CommandRecord, *, referred: bool) -> None:
-        """Take in a step: one that was ``referred`` elsewhere is owed a second look, any other was one."""
+        """Record a step: after a reference (``referred``) a second look is due; any other step uses it up."""
         if referred:
             for name in _keys(record):
                 self._due.setdefault((thread, name), {})[step] = record
@@ -43,12 +43,12 @@ class SecondLooks:
 
 
 def _keys(record: CommandRecord) -> set[str]:
-    """What a command is found by: itself, and the files that it shows."""
+    """Return the keys of a command: its normal form, and the files that it shows."""
     return {record.normalized, *record.shows, *((record.view.path,) if record.view is not None else ())}
 
 
 def _same_content(record: CommandRecord, referred: CommandRecord) -> bool:
-    """Both are the same command, or show overlapping lines of one file."""
+    """Whether both are the same command, or show overlapping lines of one file."""
     if record.normalized == referred.normalized and record.cwd == referred.cwd:
         return True
     one, other = record.view, referred.view
@@ -59,21 +59,21 @@ def _same_content(record: CommandRecord, referred: CommandRecord) -> bool:
 
 
 MARKS = ("Traceback", "rror", "FAIL", "panicked", "warning:")
-"""An output without any of these names no error."""
+"""Texts that occur in error messages; an output without any of them reports no error."""
 NAMED = re.compile(
     r'File "([^"\n]{1,300})", line \d+|^[^\S\n]*+(?:--> |at .{0,200}\()?([\w./+-]{1,300}\.\w{1,8})[:(]\d+', re.MULTILINE
 )
-"""A traceback's or compiler's way to name a file and line."""
+"""A file and line, as tracebacks and compilers print them."""
 MAX_FILES = 50
 """Files that are taken from one output."""
 REACH = 4_000
-"""Characters at either end of an output that are looked at: errors come first or last."""
+"""Characters at either end of an output that are examined: errors come first or last."""
 
 
 def files_in_errors(output: str, *, searched: bool = False) -> frozenset[str]:
-    """The files that tracebacks and compiler messages in ``output`` name, as they spell them.
+    """Return the files that tracebacks and compiler messages in ``output`` name, as they spell them.
 
-    Behind a search only tracebacks count: its hits look like a compiler's messages.
+    In the output of a search only tracebacks count: its hits look like a compiler's messages.
     """
     text = output if len(output) <= 2 * REACH else f"{output[:REACH]}\n{output[-REACH:]}"
     if "Traceback" not in text if searched else not any(mark in text for mark in MARKS):
@@ -88,5 +88,5 @@ def files_in_errors(output: str, *, searched: bool = False) -> frozenset[str]:
 
 
 def names_file(error: frozenset[str], path: str) -> bool:
-    """One of the files in ``error`` is ``path``: the same, or relative to a folder that we don't know."""
+    """Whether one of the files in ``error`` is ``path``: equal, or relative to an unknown folder."""
     return any(path == name or path.endswith("/" + name.removeprefix("./")) for name in error)

@@ -1,9 +1,9 @@
-"""What ends the seal: from then on something may write that the ledger does not see.
+"""The seal of an environment, and the commands that end it.
 
-A sealed environment has no writers but the agent's own commands, so the clock counts them all. That holds only as long
-as each of them is done when it ends. A program whose effects are not known may leave a job behind that writes later,
-whatever its text says, and so may one that was stopped halfway. A second name for a file, or a file that steers other
-programs, makes commands mean something else than their words say.
+In a sealed environment only the agent's own commands write, so the clock counts all writes. That holds only while every
+command has finished when it returns. A program with unknown effects may leave a background job that writes later, and
+so may one that was stopped halfway. A second name for a file, or a file that configures other programs, changes what
+later commands mean. After any of these nothing is suppressed before running any more.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ STOPPED, LEFT, UNKNOWN, LINKED, STEERED = (
     "a file was given another name",
     "a file was written that steers other programs",
 )
-"""Why nothing is sealed any more."""
+"""The reasons for which the seal ended."""
 
 TIMED_OUT, BROKEN_PIPE = 124, 141
-"""Exit statuses: of ``timeout``, and of a program whose reader went away, as ``head`` does by design."""
+"""Exit statuses of ``timeout``, and of a program whose reader closed the pipe, as ``head`` does."""
 NOT_FOUND = (126, 127)
-"""Exit statuses of a program that is not there or may not run."""
+"""Exit statuses of a program that does not exist or is not executable."""
 LINKS = re.compile(
     r"(?<![\w.-])(?:(?:ln|link)(?![\w.-])|cp(?=\s)(?=(?:(?!(?<![\w.-])cp\s)[^\n;|&])*\s-(?:\w*[ls]|-link|-symbolic)))"
 )
-"""Words by which a file gets a second name."""
+"""Commands that give a file a second name."""
 
 
 def stopped(exit_status: int | None) -> bool:
-    """A command with this exit status was stopped from outside: its result says nothing about the next run."""
+    """Whether a command with this exit status was stopped from outside; its result does not predict another run."""
     return exit_status is not None and (exit_status < 0 or exit_status == TIMED_OUT or exit_status > 128)
 
 
 def unsealing(command: str, record: CommandRecord, observation: Observation, home: str | None) -> str:
-    """Why the seal ends with a command that ran; "" if it holds. ``home`` is where the work is."""
+    """Return why the seal ends with a command that ran; "" if it does not. ``home`` is the working directory."""
     status = observation.exit_status
     if observation.timed_out or (stopped(status) and status != BROKEN_PIPE):
         return STOPPED

@@ -25,11 +25,11 @@ from execledger.core.observations import Held
 from execledger.vocabulary.records import Lines
 
 MAX_EXCERPTS = 64
-"""Passages that are kept per file, newest last. Those that are let go of cover nothing any more."""
+"""Excerpts kept per file, newest last; dropped ones cover nothing any more."""
 MAX_DIFFERING = 8
-"""Passages that are compared line by line for one result: beyond that, older ones are not asked."""
+"""Excerpts that are compared line by line for one result; older ones are not examined."""
 MAX_CONTRADICTIONS = 16
-"""Differing lines of one result beyond which all older results of the file are in doubt."""
+"""Differing lines of one result; with more, the result supersedes all older ones of the file."""
 
 
 class Excerpt(Struct, frozen=True):
@@ -38,21 +38,21 @@ class Excerpt(Struct, frozen=True):
     step: int
     """The step that showed them."""
     first: int
-    """The place of the first one: its line number in the file. 0 for lines at places that are not known."""
+    """The line number of the first one; 0 for lines with unknown numbers."""
     texts: tuple[str, ...]
     """The lines."""
     numbered: bool = False
     """Their line numbers are printed."""
     end: int | None = None
-    """The file's last line, if the result tells it."""
+    """The number of the file's last line, if the result shows it."""
     newline: bool | None = True
-    """The output ends with a newline; None if that tells nothing about the file."""
+    """The output ends with a newline; None if that says nothing about the file."""
     holds: bool = True
-    """A reference may point here; not so at the hits of a search, which only contradict."""
+    """A reference may point here; hits of a search only contradict."""
 
     @property
     def last(self) -> int:
-        """The place of the last line."""
+        """The number of the last line."""
         return self.first + len(self.texts) - 1
 
 
@@ -62,13 +62,13 @@ class ShownLines:
     __slots__ = ("_dropped", "_excerpts", "_withheld")
 
     def __init__(self) -> None:
-        """Nothing was shown yet."""
+        """Start without lines."""
         self._excerpts: list[Excerpt] = []
         self._dropped = -1
         self._withheld: frozenset[str] = frozenset()
 
     def add(self, step: int, shown: Returned) -> None:
-        """Take in the lines that ``step`` showed."""
+        """Add the lines that ``step`` showed."""
         if not shown.withheld <= self._withheld:
             self._withheld |= shown.withheld
             self._excerpts = [replace(one, texts=self.masked(one.texts)) for one in self._excerpts]
@@ -77,12 +77,12 @@ class ShownLines:
         self._keep(replace(one, texts=self.masked(one.texts)) for one in excerpts(shown, step))
 
     def supersede(self, step: int) -> None:
-        """``step`` may show lines of the file at any place: no older result is referred to while it is visible."""
+        """Record that ``step`` may show any line of the file: no older result is referred to while it is visible."""
         if self._excerpts:
             self._keep((Excerpt(step, 0, ()),))
 
     def contradict(self, step: int, hits: Iterable[tuple[int, str]]) -> None:
-        """``step`` shows single lines, as a search does; kept where an older result shows that place differently."""
+        """Record single lines that ``step`` shows, as a search does, if an older result shows them differently."""
         found = [Excerpt(step, place, self.masked((text,)), holds=False) for place, text in hits]
         found = [one for one in found if self._differs(one)]
         if len(found) > MAX_CONTRADICTIONS:
@@ -91,16 +91,16 @@ class ShownLines:
             self._keep(found)
 
     def shows(self, place: int) -> bool:
-        """Some result shows this place, or where the file ends."""
+        """Whether some result shows this line, or where the file ends."""
         return any(one.first <= place <= one.last or one.end is not None for one in self._excerpts)
 
     def held(self, asked: Excerpt, visible: Container[int], since: int, min_run: int) -> Held:
-        """Which visible results from step ``since`` on show these lines at their places, newest result first.
+        """Return which visible results from step ``since`` on show these lines at their places, newest result first.
 
         Runs of fewer than ``min_run`` lines are left out, unless they are all that is asked for.
         """
         texts, count = self.masked(asked.texts), len(asked.texts)
-        # Places that a newer visible result shows differently; and whether none shows another end of the file.
+        # Lines that a newer visible result shows differently, and whether none shows another end of the file.
         closed, ended, differing = bytearray(count), True, 0
         found: Held = []
         for one in reversed(self._excerpts):
@@ -126,11 +126,11 @@ class ShownLines:
         return found
 
     def shown_since(self, step: int, visible: Container[int]) -> bool:
-        """A visible result newer than ``step`` shows or may show lines of the file."""
+        """Whether a visible result newer than ``step`` shows or may show lines of the file."""
         return step < self._dropped or any(one.step > step and one.step in visible for one in self._excerpts)
 
     def contradicted(self, asked: Excerpt, visible: Container[int], step: int) -> bool:
-        """A visible result newer than ``step`` shows or may show these lines, or what is behind them, differently."""
+        """Whether a visible result newer than ``step`` shows or may show these lines, or the next, differently."""
         if step < self._dropped:
             return True
         texts = self.masked(asked.texts)
@@ -148,7 +148,7 @@ class ShownLines:
         return False
 
     def any_contradicted(self, hits: list[tuple[int, str]], visible: Container[int], step: int) -> bool:
-        """The same for any of these single lines, each with its place; the excerpts are walked once for all of them."""
+        """The same for any of these single lines, each with its number, in one pass over the excerpts."""
         if not hits or step < self._dropped:
             return bool(hits)
         newer = [one for one in self._excerpts if one.step > step and one.step in visible]
@@ -162,7 +162,7 @@ class ShownLines:
         return False
 
     def excerpt(self, step: int, lines: Lines) -> Excerpt | None:
-        """What ``step`` showed at these places; None if it did not show all of them."""
+        """Return what ``step`` showed of these lines; None if it did not show all of them."""
         assert lines.last is not None
         for one in reversed(self._excerpts):
             if one.step == step and one.holds and 0 < one.first <= lines.first and lines.last <= one.last:
@@ -178,7 +178,7 @@ class ShownLines:
             del self._excerpts[: -MAX_EXCERPTS // 2]
 
     def _differs(self, hit: Excerpt) -> bool:
-        """An older passage shows another text at the place of ``hit``, or no such place."""
+        """Whether an older excerpt shows another text at the line of ``hit``, or a file that ends before it."""
         return any(
             one.texts[hit.first - one.first] != hit.texts[0]
             if one.first <= hit.first <= one.last
@@ -188,14 +188,14 @@ class ShownLines:
         )
 
     def masked(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """Lines as they are compared here: a mark takes the place of one whose text was withheld."""
+        """Return lines as they are compared here: with marks in place of withheld ones."""
         if not self._withheld:
             return texts
         return tuple(known if (known := withheld_mark(text)) in self._withheld else text for text in texts)
 
 
 def excerpts(shown: Returned, step: int = -1) -> list[Excerpt]:
-    """The excerpts that a result shows, in order."""
+    """Return the excerpts that a result shows, in order."""
     found = [
         Excerpt(step, first, texts, numbered=shown.numbers[0] is not None) for first, texts in shown.placed() if texts
     ]
@@ -205,17 +205,17 @@ def excerpts(shown: Returned, step: int = -1) -> list[Excerpt]:
 
 
 def _ends_alike(asked: Excerpt, one: Excerpt, ended: bool) -> bool:
-    """The last line of ``asked`` is followed by the same in ``one``: a newline or none, the end of the file or not."""
+    """Whether both have the same after the last line of ``asked``: a newline or none, the file's end or not."""
     if asked.end is not None:
         return ended and one.end == asked.end and asked.newline in (None, one.newline)
     if not asked.newline:
-        # Where no output ends with a newline, its absence means nothing.
+        # If the tool never ends its output with a newline, a missing one proves nothing.
         return asked.newline is None or one.newline is False
     return bool(one.newline) or asked.last < one.last
 
 
 def _ends_elsewhere(asked: Excerpt, one: Excerpt) -> bool:
-    """``one`` shows another end of the file than ``asked``, or a line behind it."""
+    """Whether ``one`` shows another end of the file than ``asked``, or a line after it."""
     if asked.end is None:
         return False
     told = None not in (one.newline, asked.newline)
@@ -224,7 +224,7 @@ def _ends_elsewhere(asked: Excerpt, one: Excerpt) -> bool:
 
 
 def _open_runs(closed: bytearray, start: int, stop: int, shortest: int) -> Iterator[tuple[int, int]]:
-    """Runs of at least ``shortest`` places that are not closed: the first and the last of each."""
+    """Yield the first and last index of each run of at least ``shortest`` places that are not closed."""
     while start < stop:
         until = closed.find(1, start, stop)
         until = stop if until < 0 else until
@@ -234,27 +234,28 @@ def _open_runs(closed: bytearray, start: int, stop: int, shortest: int) -> Itera
 
 
 COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
-"""An escape sequence of a terminal, as ``grep --color`` prints them around names."""
+"""A terminal escape sequence, as ``grep --color`` prints around names."""
 WORD = re.compile(r"\w+(?:\.\w+)*", re.ASCII)
-"""What the name of a file is made of; a hyphen ends it, for ``grep -A1`` prints ``a.py-12-text``."""
+"""A word of a file name; a hyphen ends it, because ``grep -A1`` prints ``a.py-12-text``."""
 PLAIN = re.compile(r"[\w.-]+", re.ASCII)
-"""A name that programs print as it is. They quote and escape others in many ways."""
+"""A name that programs print unchanged; others are quoted and escaped in many ways."""
 MAX_LOOKS = 64
-"""Results before the last change that are asked whether they are visible: if none of these is, no older one is."""
+"""Results before the last change that are examined for visibility: if none of these is visible, no older one is."""
 ANY = ""
 """Placeholder path: any file."""
 ODD = "?"
-"""The key of all files whose names may be printed in other letters: every text may name them."""
+"""The key of all files whose names may be printed in escaped form: every text may name them."""
 
 
 class Recency:
-    """The steps that changed a file, and those whose results may show lines of it at places that are not known.
+    """The steps that changed a file, and those whose results may show lines of it without their numbers.
 
-    What a text names is noted once for all files of a key, so that a step costs no more where many have the same name.
+    Names in a text are recorded once for all files of a key, so that the cost of a step does not grow with the number
+    of files of one name.
     """
 
     def __init__(self) -> None:
-        """No file was read yet."""
+        """Start without files."""
         self._paths: dict[str, dict[str, None]] = {}
         self._changes: dict[str, list[int]] = {}
         self._every_change: list[int] = []
@@ -262,46 +263,46 @@ class Recency:
         self._results: dict[str, list[int]] = {}
 
     def follow(self, path: str) -> None:
-        """From now on ``named`` knows ``path``, of which a result has shown lines."""
+        """Let ``named`` find ``path``, of which a result has shown lines."""
         self._paths.setdefault(key_of(path), {})[path] = None
 
     def change(self, step: int, target: str) -> None:
-        """``step`` wrote the file or folder ``target``, or may have written files of that key or ``ANY`` file."""
+        """Record that ``step`` wrote ``target``, a file or folder, or may have written files of that key or ``ANY``."""
         for steps in (self._changes.setdefault(target, []), self._every_change):
             if steps[-1:] != [step]:
                 steps.append(step)
 
     def result(self, step: int, thread: str) -> None:
-        """``step`` printed something, of whatever kind."""
+        """Record that ``step`` printed something."""
         self._results.setdefault(thread, []).append(step)
 
     def look(self, step: int, thread: str, key: str) -> None:
-        """The result of ``step`` may show lines of the files of ``key``, or of ``ANY`` file."""
+        """Record that the result of ``step`` may show lines of the files of ``key``, or of ``ANY`` file."""
         self._looks.setdefault((thread, key), []).append(step)
 
     def named(self, text: str) -> list[str]:
-        """The keys of the files whose lines were shown and that ``text`` may name."""
+        """Return the keys of the files whose lines were shown and that ``text`` may name."""
         if not self._paths:
             return []
         words = set(WORD.findall(COLOUR.sub("", text) if "\x1b" in text else text))
         return [key for key in (*sorted(words), ODD) if key in self._paths]
 
     def spelled(self, text: str) -> list[str]:
-        """The files whose lines were shown and whose whole path is in ``text``."""
+        """Return the files whose lines were shown and whose whole path is in ``text``."""
         return [path for key in self.named(text) for path in self._paths[key] if path in text]
 
     def since(self, thread: str, path: str, visible: Container[int]) -> int:
-        """The oldest step whose result may be referred to for lines of ``path`` at known places; -1 if any may."""
+        """Return the oldest step that may be referred to for lines of ``path`` with known numbers; -1 if any may."""
         looks = (self._looks.get((thread, key_of(path)), []), self._looks.get((thread, ANY), []))
         return _since(self._changed(path), looks, visible)
 
     def since_any(self, thread: str, path: str, visible: Container[int]) -> int:
-        """The same for what has no places, of ``path`` or of ``ANY`` files: every result may show it differently."""
+        """The same for lines without known numbers, of ``path`` or ``ANY`` file: any result may differ."""
         changes = self._changed(path) if path else [self._every_change]
         return _since(changes, (self._results.get(thread, []),), visible)
 
     def _changed(self, path: str) -> list[list[int]]:
-        """The steps that changed ``path`` itself, a folder above it, files of its key, or any file."""
+        """Return the steps that changed ``path`` itself, a folder above it, files of its key, or any file."""
         found = [self._changes.get(ANY, []), self._changes.get(key_of(path), [])]
         at = len(path)
         while at > 0:
@@ -311,7 +312,7 @@ class Recency:
 
 
 def _since(changes: list[list[int]], looks: tuple[list[int], ...], visible: Container[int]) -> int:
-    """The newest change before a visible look that another change followed; all lists ascend."""
+    """Return the newest change before a visible result that another change followed; all lists ascend."""
     last = max((steps[-1] for steps in changes if steps), default=-1)
     before = [steps[max(at - MAX_LOOKS, 0) : at] for steps in looks if (at := bisect_left(steps, last))]
     newest = max((step for steps in before for step in steps if step in visible), default=-1)
@@ -320,7 +321,7 @@ def _since(changes: list[list[int]], looks: tuple[list[int], ...], visible: Cont
 
 
 def key_of(path: str) -> str:
-    """The word by which a file is found in a text; ``ODD`` for a name that may be printed in other letters."""
+    """Return the word by which a file is found in a text; ``ODD`` for a name that may be printed in escaped form."""
     name = path.rpartition("/")[2]
     words = WORD.findall(name)
     return words[-1] if words and PLAIN.fullmatch(name) else ODD

@@ -7,25 +7,25 @@ import re
 from execledger.core.wording import clip, printable
 
 TAG = re.compile(r"<(pr_description|issue|issue_description|task|problem_statement|bug_report)>")
-"""What stands before the tagged body of an issue or pull request."""
+"""The opening tag of the body of an issue or pull request."""
 LEAD = re.compile(r"\A(?:consider the following (?:PR|issue)[^\n]*|#+ [^\n]*)\n+", re.IGNORECASE)
-"""A harness's own first line, in front of the text."""
+"""A first line that the harness puts before the text."""
 PATCH_FILE = re.compile(r"git diff(?:(?!git diff)[^\n`>])*+>\s*([\w./-]+)|\b(patch\.txt)\b")
 """A file that the instructions name for the final patch."""
 
 
 def task_anchor(task: str, budget: int) -> str:
-    """The task in at most ``budget`` bytes: the tagged body if there is one, else the first paragraph."""
+    """Return the task in at most ``budget`` bytes: the tagged body if there is one, else the first paragraph."""
     body = _body(task)
     text = (
         next((part for part in re.split(r"\n\s*\n", task) if part.strip()), "") if body is None else LEAD.sub("", body)
     )
-    # Nothing in it may steer a terminal, or look like the view's own marks.
+    # It must neither control a terminal nor look like the tags of the state view.
     return clip(printable(text).replace("execution_state", "execution state"), budget)
 
 
 def _body(task: str) -> str | None:
-    """The first tagged body that is closed; one pattern for all of it would take ages over a long one that is not."""
+    """Return the first tagged body with a closing tag; a single pattern would be quadratic on long unclosed ones."""
     unclosed: set[str] = set()
     for tag in TAG.finditer(task):
         end = -1 if tag[1] in unclosed else task.find(f"</{tag[1]}>", tag.end())
@@ -36,5 +36,5 @@ def _body(task: str) -> str | None:
 
 
 def patch_files(task: str) -> tuple[str, ...]:
-    """The files that the task's instructions name for the patch, as they are spelled."""
+    """Return the files that the task's instructions name for the patch, as they are spelled."""
     return tuple(dict.fromkeys(match[1] or match[2] for match in PATCH_FILE.finditer(task)))

@@ -1,7 +1,7 @@
 """Replay of a recorded run: what Ledger would have decided, and whether it would have been right.
 
-The agent's behaviour is held fixed: each recorded call is judged in order, and its recorded output, which the
-decision never sees, tells what a real run would have returned.
+The agent's behaviour is held fixed: each recorded call is proposed and settled in order (``core.step``). The decision
+never uses the call's recorded output; that output then shows what a real run would have returned.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from execledger.vocabulary.decisions import Allow, Compared, Decision, Reuse, Sh
 from execledger.vocabulary.records import CommandRecord
 
 INHERITED = Allow("inherited")
-"""What stands for a decision where a thread was born with a call."""
+"""The decision of a call that a forked thread has from its parent."""
 RECORDED = Allow("recorded")
-"""Decision of a call in which Ledger took no part."""
+"""The decision of a call that was recorded without Ledger."""
 
 
 class Line(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Line(Struct, frozen=True):
     index: int
     """The call, counted from 0."""
     command: str
-    """What was asked for."""
+    """The command or call."""
     category: str
     """Its category."""
     effects: str
@@ -49,7 +49,7 @@ class Line(Struct, frozen=True):
     compared: Compared | None
     """How the recorded output compares with what is visible."""
     compared_to: tuple[int, ...]
-    """The calls that bear the comparison out."""
+    """The calls that are equal to the output or cover it."""
     shown: str
     """What the model would have been shown: full, reference or remark."""
 
@@ -62,7 +62,7 @@ class Replayed(Struct, frozen=True):
     recorded: Recorded
     """The call and its recorded result."""
     record: CommandRecord
-    """What it was understood to do."""
+    """What it does, as classified."""
     decision: Decision
     """What was decided, without its result."""
     shown: Shown
@@ -74,13 +74,13 @@ class Replayed(Struct, frozen=True):
 
     @property
     def false(self) -> bool:
-        """A reuse whose recorded output is not what it refers to."""
+        """Whether it is a reuse whose recorded output differs from what it refers to."""
         return isinstance(self.decision, Reuse) and self.shown.compared == "different"
 
     def line(self, run: str) -> Line:
-        """The call as programs read it."""
+        """Return the call as a line of the decisions file."""
         return Line(
-            # A file's name need not be valid text; what programs read has to be.
+            # A file name may be invalid UTF-8; the decisions file must be valid.
             trajectory=run.encode("utf-8", "replace").decode(),
             index=self.index,
             command=self.recorded.action.command,
@@ -96,7 +96,7 @@ class Replayed(Struct, frozen=True):
 
 
 def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None) -> Iterator[Replayed]:
-    """Replay ``run`` call by call; a ``ledger`` given from outside holds the state afterwards."""
+    """Replay ``run`` call by call; a ``ledger`` that the caller passes has the state afterwards."""
     ledger = new_ledger(run, policy) if ledger is None else ledger
     turn = -1
     since = 0
@@ -118,7 +118,7 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
             turn = recorded.turn
             view = ledger.inform(visible, run.container, recorded.action.thread) if ledger.policy.inform else None
             pending = False
-        # One after the other, each call has seen the results of those before it.
+        # If calls ran one after the other, each was proposed after the results of those before it.
         proposal = propose(ledger, recorded.action, visible, run.container, pending and run.parallel)
         pending = proposal.pending
         record = ledger.classify(recorded.action)
@@ -127,17 +127,17 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
 
 
 def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
-    """An empty ledger for ``run``, under the policy of its own if it has one and no other is given."""
+    """Return an empty ledger for ``run``, under ``policy``, else the run's own policy, else the default."""
     return Ledger(run.task, policy or run.policy, edited_symbols)
 
 
 def as_recorded(recorded: Recorded) -> Step:
-    """The step that a call was when it was recorded: as Ledger completed it, or run and shown as it came."""
+    """Return the step of a call as it was recorded: as Ledger completed it, or run and shown as it came."""
     if recorded.governed is not None:
         return recorded.governed.step
     return Step(recorded.action, RECORDED, recorded.observation, Shown("full"), inherits=recorded.inherits)
 
 
 def output_bytes(observation: Observation) -> int:
-    """What an output weighs in the model's input, without the harness's own wrapping."""
+    """Return the bytes of an output in the model's input, without the harness's wrapping."""
     return len(observation.output.encode("utf-8", "replace")) + len(observation.stderr.encode("utf-8", "replace"))

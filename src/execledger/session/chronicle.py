@@ -1,6 +1,6 @@
-"""What a run leaves behind: its journal, and its summary while it happens.
+"""The chronicle of a run: writes its events to the journal, and keeps its summary while it runs.
 
-A journal that can't be written is no reason to stop: the first failure is told once, and the run goes on without it.
+If the journal cannot be written, the first failure is reported once, and the run continues without it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from execledger.runs.usage import ModelCall
 
 
 class Chronicle:
-    """The events of one run, told to its journal and to its summary."""
+    """Writes the events of one run to its journal and adds them to its summary."""
 
     def __init__(self, folder: Path | None, name: str, tell: Callable[[str], None]) -> None:
-        """Writes to a new journal in ``folder``, or to none; ``tell`` says what went wrong with it."""
+        """Create a new journal in ``folder``, or none; ``tell`` is called with a message if it cannot be written."""
         self.summary = RunSummary()
         self._tell = tell
         self._journal: Journal | None = None
@@ -36,16 +36,16 @@ class Chronicle:
 
     @property
     def journal(self) -> str | None:
-        """The journal's file."""
+        """The path of the journal; None if there is none."""
         return None if self._journal is None else str(self._journal.path)
 
     def _unwritten(self, error: JournalError) -> None:
-        """Say what went wrong with the journal: its writer does so once."""
+        """Report that the journal cannot be written; its writer raises this once."""
         self.summary.journal, self.summary.unwritten = None, error.message
         self._tell(str(error))
 
     def note(self, event: Event) -> None:
-        """Take in one event."""
+        """Add one event to the summary and write it to the journal."""
         self.summary.add(event)
         if self._journal is not None:
             try:
@@ -59,11 +59,11 @@ class Chronicle:
         self.summary.took += call
 
     def fault(self, where: str, error: BaseException) -> None:
-        """Note a fault of ours."""
+        """Add an internal fault."""
         self.note(FaultCaught(where=where, error=type(error).__name__, message=redact(str(error))[:500]))
 
     def end(self, reason: str = "") -> None:
-        """Close the run, once; nobody stands behind the end of a run, so what goes wrong here is only counted."""
+        """End the run, once; no caller handles a failure here, so it is only counted."""
         if self._ended:
             return
         self._ended = True

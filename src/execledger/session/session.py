@@ -1,8 +1,9 @@
-"""What every adapter does with a ledger: decide about a batch of actions, complete them, and fail open.
+"""A session: one run of one agent under a ledger, with its journal. Every live adapter works through it.
 
-A session belongs to one run of one agent. Whatever goes wrong inside Ledger is caught here, or where the agent calls
-its adapter, and is counted. A fault while deciding costs that decision: the action is allowed, its result is shown as
-it came, there is no view. A fault while steps are taken in turns Ledger off for the rest of the run, as many others do.
+It calls the two halves of the loop in ``core.step`` and fails open: a fault inside Ledger is counted and reported, and
+never raised into the agent's run. A fault while deciding affects only that decision: the action is allowed, its result
+is shown as it came, there is no view. A fault while recording, or ``MAX_FAULTS`` of any kind, turns Ledger off for the
+rest of the run.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ T = TypeVar("T")
 
 
 class Session:
-    """One agent's run under a ledger."""
+    """One run of an agent under a ledger."""
 
     def __init__(
         self, policy: Policy, task: str, chronicle: Chronicle, tell: Callable[[str], None] = lambda _: None
     ) -> None:
-        """A session for ``task``; ``tell`` says what went wrong inside Ledger."""
+        """Start a session for ``task``; ``tell`` is called with a message to the user for each internal fault."""
         self.policy = policy
         self.faults = Faults(partial(_tell_fault, chronicle, tell))
         self.ledger = Ledger(task, policy, edited_symbols, self.faults)
@@ -41,27 +42,27 @@ class Session:
 
     @property
     def active(self) -> bool:
-        """Ledger is not off after faults of its own."""
+        """Whether Ledger is still on, after faults of its own."""
         return not self.faults.off
 
     def following(self, where: str, work: Generator[int, None, T], otherwise: T) -> Generator[int, None, T]:
-        """The result of ``work``, which takes in steps piece by piece; after a fault in it Ledger is off."""
+        """Return the result of ``work``, a generator that records steps; after a fault in it Ledger is off."""
         if not self.active:
             return otherwise
         try:
             return (yield from work)
         except GeneratorExit:
-            # Its caller was cancelled.
+            # The caller was cancelled.
             raise
         except BaseException as error:
             self.faults.end(where, error)
             if isinstance(error, Exception):
                 return otherwise
-            # An interruption is the agent's to deal with; the work that it broke off is not to be trusted any more.
+            # The agent handles interruptions; the interrupted work is not used any more.
             raise
 
     def view(self, sealed: bool, visible: Container[int] | None = None, thread: str = "") -> str:
-        """The state view for the next model call; "" if none is shown."""
+        """Return the state view for the next model call; "" if none is shown."""
         if not self.policy.inform or self.policy.shadow:
             return ""
         return self.faults.guarded("inform", lambda: self._view(sealed, visible, thread), "")
@@ -91,14 +92,14 @@ class Session:
         return complete(self.ledger, action, decision, observation, visible)
 
     def record(self, step: Step, turn: int = 0, sealed: bool = False, since: int = 0) -> None:
-        """Take a completed step into the ledger and the journal; ``since`` is the first step that stood in view."""
+        """Record a completed step in the ledger and the journal; ``since`` is the first step that was visible."""
         again = self._reread(step)
         self.ledger.record(step)
         if self.active:
             self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, snippet=again))
 
     def _reread(self, step: Step) -> str | None:
-        """Whether a step is a redundant re-read, as the journal holds it; after a fault in that, none is judged."""
+        """Return the kind of redundant re-read that the step is, for the journal; None after a fault in judging one."""
         rereads, self.rereads = self.rereads, None
         if rereads is None:
             return None
@@ -109,7 +110,7 @@ class Session:
 
 
 def _tell_fault(chronicle: Chronicle, tell: Callable[[str], None], where: str, error: BaseException, off: bool) -> None:
-    """Write a fault to the journal and count it, and tell the user."""
+    """Write a fault to the journal, count it, and report it to the user."""
     try:
         chronicle.fault(where, error)
     except Exception:
@@ -119,5 +120,5 @@ def _tell_fault(chronicle: Chronicle, tell: Callable[[str], None], where: str, e
 
 
 def error_text(error: BaseException) -> str:
-    """An error for a user's eyes: its kind and its words, without what it may quote."""
+    """Return an error as text for the user: its class and its message, redacted and clipped."""
     return f"{type(error).__name__}: {redact(str(error))[:200]}"

@@ -1,4 +1,4 @@
-"""The definitions that stand in a piece of source text, with the lines that they span.
+"""The definitions in a piece of source text, with the lines that they span.
 
 Qualified names are joined by dots in every language: ``Model.save`` for a method, a Go receiver, a Rust ``impl`` and
 for C++ ``Model::save``, whether it is defined in its class or outside. Type parameters are left out.

@@ -63,7 +63,7 @@ def outline(path: str, text: str) -> tuple[str, ...] | None:
 def edited(path: str, old: str, new: str) -> tuple[str, ...] | None:
     """The symbols that the replacement of a snippet touches, in order; None where they are unknown.
 
-    Each changed line counts for the innermost definition in the snippet that it stands in, if there is one.
+    Each changed line counts for the innermost definition in the snippet that contains it, if there is one.
     """
     language = language_of(path)
     if language is None or not is_readable(language):
@@ -161,13 +161,13 @@ MAX_SYMBOLS = 500
 """No answer holds more names."""
 
 Change: TypeAlias = tuple[range, range]
-"""Lines of the old text, and the lines of the new text that stand in their place."""
+"""Lines of the old text, and the lines of the new text that replace them."""
 
 _OUTERMOST = re.compile(r"[\w@}]")
 
 
 class Heading(Struct, frozen=True):
-    """The definition that a text stands under, known from elsewhere."""
+    """The definition that contains a text, known from the heading of a hunk."""
 
     name: str
     """Its qualified name."""
@@ -176,13 +176,13 @@ class Heading(Struct, frozen=True):
 
 
 class _Side:
-    """The text before or after a change. It is parsed only if some of its lines are asked for."""
+    """The text before or after a change; it is parsed only if one of its lines has changed."""
 
     def __init__(self, language: Language, lines: Sequence[str], heading: Heading | None) -> None:
         self.language = language
         self.lines = lines
         self.heading = heading
-        # A line of code without indentation ends what stands above the text.
+        # A line of code without indentation ends the definition of the heading.
         ends = (row for row, line in enumerate(lines) if _OUTERMOST.match(line))
         self.reach = next(ends, len(lines))
         self.owners: list[Definition | None] | None = None
@@ -200,7 +200,7 @@ class _Side:
         return True
 
     def symbol(self, row: int) -> str | None:
-        """The name that a line counts for; None where nothing is known of it."""
+        """Return the name of the definition that contains a line; None if it is unknown."""
         owner = self.owners[row] if self.owners else None
         if owner is None:
             return self.heading.name if self.heading and row < self.reach else None
@@ -216,7 +216,7 @@ def touched(
     changes: Iterable[Change],
     heading: Heading | None = None,
 ) -> list[str] | None:
-    """The symbols that changed lines stand in, in order; None if one of the texts cannot be parsed."""
+    """Return the symbols that contain changed lines, in order; None if one of the texts cannot be parsed."""
     sides = _Side(language, old, heading), _Side(language, new, heading)
     names: dict[str, None] = {}
     for change in changes:

@@ -1,8 +1,8 @@
-"""From a piece of source text to a syntax tree, also where the piece starts or ends in the middle of something.
+"""From a piece of source text to a syntax tree, even if the piece starts or ends in the middle of something.
 
-An edit shows us a fragment: it may start in a body or a comment, lack its class, or stop behind an open bracket. The
-text is parsed as it stands first. Where the parser stumbles, a few completions are tried, each of which puts the
-missing brackets and heads around the fragment, and the one with the least that cannot be placed wins.
+An edit contains a fragment: it may start in a body or a comment, lack its class, or stop after an open bracket. The
+text is parsed as it is first. If that fails, a few completions are tried, each of which puts missing brackets and heads
+around the fragment, and the one with the fewest bytes that the parser cannot place is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 100_000
 """Longer texts are not parsed."""
 MAX_COMPLETED = 10_000
-"""Longer texts are parsed as they stand only."""
+"""Longer texts are parsed without completions."""
 MAX_LINE = 2_000
 """Nothing with a longer line is parsed: it was not written by hand."""
 MAX_UNPAIRED = 500
@@ -169,7 +169,7 @@ def _unmatched(attempt: Fragment) -> tuple[str, str]:
 
 
 def _prefixes(language: Language, closers: str) -> Iterator[tuple[str, str]]:
-    """What may have stood before a fragment, and the brackets that it leaves to be closed."""
+    """What may have preceded a fragment, and the brackets that it leaves open."""
     yield _opened(language, closers, language.function_head, "{"), ""
     if language.type_head:
         yield f"{language.type_head} {_opened(language, closers, language.method_head, '{')}".rstrip(), "\n}"

@@ -1,7 +1,7 @@
-"""The languages whose symbols we know: file suffixes, grammars, and what counts as a definition in each.
+"""The supported languages: file suffixes, grammars, and what counts as a definition in each.
 
 A query marks a function with ``@function``, a class or another type with ``@type``, and a namespace, which only
-qualifies what stands in it, with ``@space``. ``@name`` is the written name, ``@owner`` the type that a Go method
+qualifies its contents, with ``@space``. ``@name`` is the written name, ``@owner`` the type that a Go method
 belongs to, and ``@prelude`` a decorator or attribute on the lines above a definition.
 """
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     import tree_sitter
 
 FILLER = "execledger_filler"
-"""The name of what is put around a fragment to make it whole; it never appears in an answer."""
+"""The name in the heads that complete a fragment; it never appears in a result."""
 
 
 class Language(Struct, frozen=True):
-    """How one language is parsed and completed."""
+    """How fragments of one language are parsed and completed."""
 
     name: str
     """The language, and the end of its grammar's module name."""
     query: str = ""
     """What counts as a definition."""
     type_head: str = ""
-    """Opens a type, in which a method may stand; "" where methods may stand alone."""
+    """Opens a type, for methods that need one; "" if methods may be at the top level."""
     method_head: str = ""
     """Opens a function within a type."""
     function_head: str = ""
@@ -172,7 +172,7 @@ def grammar_of(language: Language) -> Grammar | None:
         faults = Query(syntax, "(ERROR) @error (MISSING) @missing")
         brackets = Query(syntax, '["{" "}" "(" ")" "[" "]"] @bracket')
         return Grammar(syntax, Query(syntax, language.query), faults, brackets)
-    except Exception:  # An optional grammar that is absent, broken or too new must not be felt by anyone.
+    except Exception:  # An optional grammar may be absent, broken or too new.
         return None
 
 

@@ -1,6 +1,6 @@
-"""What an agent proposes and what it is shown: the two ends of a step.
+"""Actions that an agent proposes, and observations that it is shown.
 
-Every agent's calls are mapped onto these shapes, so nothing behind them knows which agent it serves.
+Adapters map every agent's tool calls to these types, so that shell, core and journal are independent of the agent.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ class Read(Struct, frozen=True, tag="read"):
     last: int | None = None
     """The last line asked for; None is the end of the file."""
     numbering: str = ""
-    """What stands between a line's number and its text; "" if the tool prints no numbers."""
+    """The separator between a line's number and its text; "" if the tool prints no numbers."""
     prefix: str = ""
     """Prefix of a line's number, such as the ``L`` of ``L12: text``."""
     form: str = ""
-    """The tool, if it joins lines with newlines, so that none ends the last one, and may alter some of their bytes."""
+    """The tool, if it joins lines with newlines, without one after the last, and may alter some bytes; else ""."""
 
 
 class Search(Struct, frozen=True, tag="search"):
-    """A structured search or listing: it looks, and changes nothing."""
+    """A structured search or listing; it changes no file."""
 
     path: str = ""
-    """The file or folder that it looks into, as the agent named it; "" where the call does not say."""
+    """The file or folder that it searches, as the agent named it; "" if the call does not name one."""
     shows: bool = False
-    """It may show lines of that file, in a form that is not read back."""
+    """It may show lines of that file, in a form that is not parsed."""
 
 
 class Edit(Struct, frozen=True, tag="edit"):
@@ -42,7 +42,7 @@ class Edit(Struct, frozen=True, tag="edit"):
     path: str
     """The file, as the agent named it."""
     old: str = ""
-    """The text replaced, where the call gives it."""
+    """The text that is replaced, if the call has it."""
     new: str = ""
     """The text put in its place."""
 
@@ -64,20 +64,20 @@ class Patch(Struct, frozen=True, tag="patch"):
 
 
 class Command(Struct, frozen=True, tag="command"):
-    """A shell command whose tool was told how to show the output."""
+    """A shell command whose tool was given options for showing the output."""
 
     manner: str
-    """How, in one fixed spelling: the same command in another manner has another result."""
+    """The options, in one fixed spelling: the same command with other options has another result."""
     verbatim: bool = True
-    """What is shown of the output is shown as it came; not so in a terminal, or within something else."""
+    """What is shown of the output is shown unchanged; false for a terminal, or inside another text."""
 
 
 class Aside(Struct, frozen=True, tag="aside"):
-    """A tool that changes no file, and whose answer is no file's content: a plan, a question to the user, an image."""
+    """A tool that changes no file and shows no file's content: a plan, a question to the user, an image."""
 
 
 class OtherTool(Struct, frozen=True, tag="run"):
-    """Any other tool: known to exist, unknown in its effects."""
+    """Any other tool, with unknown effects."""
 
 
 Call: TypeAlias = Read | Search | Edit | Write | Patch | Command | Aside | OtherTool
@@ -89,46 +89,46 @@ class Action(Struct, frozen=True):
     command: str
     """The shell command; for a structured call its name and arguments, in one fixed spelling."""
     cwd: str | None = None
-    """Where it starts; None where that is unknown, and then relative paths name no file."""
+    """The directory in which it starts; None if that is unknown, and then relative paths name no file."""
     call: Call | None = None
     """The structured call; None for a shell command that is shown in the usual way."""
     thread: str = ""
-    """The conversation that asks: results seen on one thread are not visible on another."""
+    """The conversation that proposes it; results shown on one thread are not visible on another."""
 
 
 class Observation(Struct, frozen=True):
-    """What came back from an action, as the model was shown it."""
+    """The result of an action, as the model was shown it."""
 
     output: str = ""
-    """The output; where the middle was left out, the shown pieces, one after the other."""
+    """The output; if the middle was left out, the shown pieces joined."""
     stderr: str = ""
-    """What was shown apart from the output as standard error."""
+    """Standard error, if it was shown separately."""
     notice: str = ""
     """What the tool itself added to the output, such as "15 more lines"."""
     exit_status: int | None = None
     """The exit status; None where the tool has none."""
     failed: bool = False
-    """The tool said that it failed, in a way other than an exit status."""
+    """The tool reported a failure other than by an exit status."""
     cut: int | None = None
-    """Where the middle was left out: the length of the shown head in ``output``; None if all was shown."""
+    """The length of the head in ``output``, if the middle was left out at a known place; else None."""
     truncated: bool = False
-    """Something was left out: with ``cut`` we know where, without it we do not."""
+    """Something was left out: at ``cut``, or at an unknown place if that is None."""
     timed_out: bool = False
     """The action was stopped by a time limit; it may still be running."""
 
     @property
     def succeeded(self) -> bool:
-        """It ended by itself and reported no failure."""
+        """Whether it ended by itself and reported no failure."""
         return not (self.failed or self.timed_out) and self.exit_status in (0, None)
 
     @property
     def output_unknown(self) -> bool:
-        """Nothing is known of the output: a recorded run does not hold it."""
+        """Whether nothing is known of the output, because the recorded run does not have it."""
         return self.truncated and not self.output
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The contiguous runs of output that the model was shown; none where what was left out is not known."""
+        """The contiguous pieces of output that the model was shown; none if it is unknown what was left out."""
         if self.cut is not None:
             return (self.output[: self.cut], self.output[self.cut :])
         return () if self.truncated else (self.output,)

@@ -1,4 +1,4 @@
-"""What is decided about an action, what the model is shown of its result, and the step that the two complete."""
+"""Decisions about actions, what the model is shown of their results, and completed steps."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from execledger.vocabulary.actions import Action, Observation
 
 
 class CoveredLines(Struct, frozen=True, array_like=True):
-    """Lines of a file, and the earlier result that shows them at that place."""
+    """A run of lines of a file, and the earlier result that shows it at the same line numbers."""
 
     first: int
     """The first line."""
     last: int
     """The last line."""
     by: int
-    """Which of the steps that are referred to shows them, counted from 0."""
+    """The index, among the steps that are referred to, of the one that shows them."""
 
 
 class Allow(Struct, frozen=True, tag="allow"):
@@ -32,16 +32,16 @@ class Allow(Struct, frozen=True, tag="allow"):
 
 
 class Reuse(Struct, frozen=True, tag="reuse"):
-    """Do not run the action: an earlier result is still visible and still true."""
+    """Suppress the action: an earlier result is still visible and still true."""
 
     rule: str
     """The rule that decided."""
     proof: tuple[str, ...]
     """What was found, as short facts."""
     refers_to: tuple[int, ...]
-    """The steps whose results hold what the action would print."""
+    """The steps whose results contain what the action would print."""
     lines: tuple[CoveredLines, ...] = ()
-    """The lines of the file that it asks for, and which of these steps shows each; none where it is no read."""
+    """The requested lines of the file, and which of these steps shows each; empty if it is not a read."""
 
 
 class Nudge(Struct, frozen=True, tag="nudge"):
@@ -61,18 +61,18 @@ Compared: TypeAlias = Literal["same", "covered", "different"]
 
 
 class Fingerprint(Struct, frozen=True):
-    """What the ledger keeps of a result whose text it does not need."""
+    """Digests and sizes of a result, which the ledger keeps instead of its text."""
 
     digest: str
-    """Of the output, the error output, the exit status: byte for byte."""
+    """Digest of output, standard error and exit status, byte for byte."""
     steady: str
-    """The same without timings, for tests alone; only repeats are judged by it, never reuse."""
+    """The same without timings, for tests only; used to detect repeats, never for a reuse."""
     size: int
     """Bytes of output."""
     lines: int
     """Lines of output."""
     timings: tuple[str, ...] = ()
-    """The timings that ``steady`` leaves out, as they were printed."""
+    """The timings that ``steady`` omits, as they were printed."""
 
 
 class Shown(Struct, frozen=True):
@@ -87,7 +87,7 @@ class Shown(Struct, frozen=True):
     compared: Compared | None = None
     """How the result compares with what is visible; None if it is not eligible."""
     compared_to: tuple[int, ...] = ()
-    """The steps that bear the comparison out."""
+    """The steps that are equal to it or cover it."""
     result: Fingerprint | None = None
     """The true result; None if the action did not run."""
     instead: Literal["reference", "remark"] | None = None
@@ -95,30 +95,30 @@ class Shown(Struct, frozen=True):
     lines: tuple[CoveredLines, ...] = ()
     """The lines of the file that a reference replaces, and which of ``refers_to`` shows each at that place."""
     end: int | None = None
-    """The last line of that file, if the result tells it."""
+    """The number of the last line of that file, if the result shows it."""
 
 
 class Step(Struct, frozen=True, omit_defaults=True):
-    """A completed step: all that the ledger ever learns from."""
+    """A completed step: the only input of the ledger's state."""
 
     action: Action
-    """What the agent asked for."""
+    """The action that the agent proposed."""
     decision: Decision
-    """What was decided."""
+    """The decision about it."""
     observation: Observation
-    """What the model was shown, without a remark; a reference stands in ``output`` if the output was not shown."""
+    """What the model was shown, without a remark; ``output`` is the reference if the output was not shown."""
     shown: Shown
     """How it was shown."""
     concurrent: bool = False
-    """It ran beside something that may write: what it saw may be older than what stands before it."""
+    """It may have run at the same time as something that may write: its result may be older than earlier steps."""
     inherits: int | None = None
-    """The step of another thread that this thread was born with: it was done once, and is only seen here."""
+    """The step of the parent thread that this forked thread begins with: it ran once, and is only visible here."""
     withheld: tuple[tuple[int, str], ...] = ()
-    """Lines of the file that ``observation`` does not hold as they were shown, because a journal keeps no secrets:
-    their places among all that it holds, and their digests."""
+    """Lines of the file that ``observation`` does not have as they were shown, because a journal keeps no secrets:
+    their indexes among all its lines, and their digests."""
 
     def valid_at(self, index: int) -> bool:
-        """It may be step ``index`` of a run: whatever it refers to lies before that."""
+        """Whether it can be step ``index`` of a run: every step that it refers to comes before that."""
         inherited = () if self.inherits is None else (self.inherits,)
         referred = (*self.decision.refers_to, *self.shown.refers_to, *self.shown.compared_to, *inherited)
         return all(0 <= step < index for step in referred)

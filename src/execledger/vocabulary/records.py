@@ -1,4 +1,4 @@
-"""What a command would do, and what a completed step left behind: the ledger's vocabulary."""
+"""Command records: what a command would do, found without running it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Category(StrEnum):
 
 
 STRENGTH = {category: strength for strength, category in enumerate(Category)}
-"""The members of ``Category`` stand in order of strength: a compound command has the strongest of its parts."""
+"""The members of ``Category`` in ascending order of strength: a compound command has the strongest of its parts."""
 
 
 class Effects(StrEnum):
@@ -32,7 +32,7 @@ class Effects(StrEnum):
 
 
 class Scope(IntEnum):
-    """How far a recognised write reaches, as far as change counters care."""
+    """How far a recognised write reaches, for the change counters."""
 
     NONE = 0
     """No write was recognised."""
@@ -45,7 +45,7 @@ class Scope(IntEnum):
 
 
 class Lines(Struct, frozen=True, order=True):
-    """A contiguous run of lines. Negative ``first`` counts from the end, as in the last 20."""
+    """A contiguous run of lines; a negative ``first`` counts from the end: -20 is the last 20 lines."""
 
     first: int
     """The first line, from 1."""
@@ -58,11 +58,11 @@ WHOLE = Lines(1, None)
 
 
 CHANGED = "\0"
-"""The numbering of a view that alters its lines, as ``cat -A`` does: it neither covers nor is covered."""
+"""The numbering of a view whose lines are altered, as by ``cat -A``: it neither covers nor is covered."""
 
 
 class FileRange(Struct, frozen=True):
-    """A part of a file that a command reads for certain."""
+    """A part of a file that a command certainly reads."""
 
     path: str
     """The file, joined with the directory that the command runs in."""
@@ -78,17 +78,17 @@ class View(Struct, frozen=True):
     ranges: tuple[Lines, ...]
     """The lines asked for, in order; a whole file is ``(WHOLE,)``."""
     numbering: str = ""
-    """What stands between a line's number and its text: a tab for ``cat -n``, "" if there are no numbers, ``CHANGED``
-    if the lines are not shown as they stand in the file."""
+    """The separator between a line's number and its text: a tab for ``cat -n``, "" if there are no numbers, ``CHANGED``
+    if the lines are altered."""
     floating: bool = False
-    """Which lines these are depends on the file's length, unless they print their numbers."""
+    """The lines depend on the file's length, unless their numbers are printed."""
     form: str = ""
-    """The programs that print them, where these treat some bytes in a way of their own, as ``awk``, ``grep`` and ``nl``
-    do; "" for ``cat``, ``head``, ``tail`` and ``sed``, which pass the file's bytes on."""
+    """The programs that print them, if these may alter some bytes, as ``awk``, ``grep`` and ``nl`` do; "" for ``cat``,
+    ``head``, ``tail`` and ``sed``, which copy the file's bytes."""
     prefix: str = ""
     """Prefix of a line's number, such as the ``L`` of ``L12: text``."""
     joined: bool = False
-    """Lines are joined with newlines: whether one ends the file's last line is not shown."""
+    """Lines are joined with newlines, so the output does not show whether the last line ends with one."""
 
 
 class CommandRecord(Struct, frozen=True):
@@ -97,59 +97,59 @@ class CommandRecord(Struct, frozen=True):
     category: Category
     """The strongest category of its parts."""
     normalized: str
-    """The command without what certainly does not matter: two commands of one normal form print the same if they
+    """The normal form, without what does not affect the output: two commands of one normal form print the same if they
     succeed."""
     exact: str = ""
     """The normal form with every redirection kept: two commands of one exact form also end with the same status."""
     cwd: str | None = None
-    """Where it starts."""
+    """The directory in which it starts; None if that is unknown."""
     reads: tuple[FileRange, ...] = ()
     """Files and ranges that are certain."""
     writes: tuple[str, ...] = ()
-    """Files that it certainly names for writing, also where other effects are unknown."""
+    """Files that it certainly names for writing, even if other effects are unknown."""
     creates: tuple[str, ...] = ()
-    """Those of them that it writes as new files; that they were not there already is not certain."""
+    """Those of them that it writes as new files; they may have existed before."""
     folders: tuple[str, ...] = ()
-    """Those of them that are folders, or are taken for folders because of their names."""
+    """Those of them that are folders, or look like folders by their names."""
     effects: Effects = Effects.UNKNOWN
     """What it may change."""
     tests_alone: bool = False
-    """Its effects are unknown because of tests and of nothing else."""
+    """Its effects are unknown only because it runs tests."""
     opaque: str | None = None
-    """Why it was not understood, as a reason code; None if it was."""
+    """The reason code if it could not be analysed; None otherwise."""
     view: View | None = None
     """Set if it shows lines of one file and nothing else."""
     looks_at: tuple[str, ...] = ()
-    """Words of its readers and searchers that may name a file, joined with the directory that they are used in."""
+    """Words of its readers and searchers that may name a file, joined with the directory in which they run."""
     shows: tuple[str, ...] = ()
-    """Files whose lines its output may show, because a reader of its names them; "" if that may be any file."""
+    """Files whose lines its output may show, because one of its readers names them; "" for any file."""
     contents: tuple[str, ...] = ()
     """Files whose lines its output shows, by a reader or by a text search, as they are spelled; "" for one that only
     the output or the shell names. Empty if it shows no file's lines."""
     comparable: bool = False
-    """Every part is a known reader or searcher: its output may be compared after running."""
+    """Every part is a known reader or searcher, so that its output may be compared after running."""
     literal: bool = False
-    """Every word is literal and nothing in it depends on time or processes: its output depends on files alone."""
+    """Every word is literal and nothing depends on time or processes: its output depends only on files."""
     scope: Scope = Scope.NONE
     """How far its recognised writes reach."""
     background: bool = False
     """It leaves a job running."""
     harmless: bool = True
-    """There is no doubt about it where its effects are none: it has programs of a short list, and plain words."""
+    """If its effects are none, that is certain: it uses only programs of a short list, with plain words."""
     foreign: bool = False
-    """It runs what others have set up for it, such as hooks and plug-ins: more may happen than its effects say."""
+    """It runs configured code such as hooks and plug-ins, so that it may do more than its effects say."""
     reproduces: bool = False
-    """It runs a script or inline code, as one does to reproduce a problem."""
+    """It runs a script or inline code, as for reproducing a problem."""
     patches: tuple[str, ...] = ()
     """Patch files for submission that it writes."""
     texts: tuple[tuple[str, str], ...] = ()
-    """File contents and patches that its own text carries: (path, text); path "" for a patch."""
+    """File contents and patches in its own text, as (path, text); path "" for a patch."""
     programs: int = 0
     """How many simple commands it has."""
     unknown_programs: tuple[str, ...] = ()
-    """Programs in it that no table knows."""
+    """Its programs that are in no table."""
 
     @property
     def may_write(self) -> bool:
-        """Something may be written by it, now or later."""
+        """Whether it may write something, now or later."""
         return self.effects is not Effects.NONE or self.background or self.foreign or not self.harmless

@@ -1,6 +1,6 @@
 """The status of an observed range of lines, in the words that the state view and the web page use.
 
-A status says whether the lines still are in the file as they were shown, as far as the ledger can tell from counters.
+A status says whether the lines still are in the file as they were shown, as far as the ledger knows.
 Whether the text itself is still in the model's context is a second, independent fact.
 """
 
