@@ -216,14 +216,15 @@ class _Walk:
     def _simple(self, node: Simple, *, fed: bool) -> tuple[Part, bool]:
         """Look a simple command up, and note its effects, words and redirections."""
         for word in (*node.assignments, *node.words):
-            self._word(word)
+            if word.literal is None:
+                self._word(word)
         peeled = peel(node.words)
         self._environment(node, peeled)
         self.found.background = self.found.background or peeled.background
         self.found.volatile = self.found.volatile or peeled.volatile
         # Timings and traces stand among the output.
         self.found.noisy = self.found.noisy or peeled.volatile
-        fed_view, fed_file, body = self._input(node.redirects)
+        fed_view, fed_file, body = self._input(node.redirects) if node.redirects else (None, False, None)
         if peeled.unfed:
             fed, fed_view, fed_file, body = False, None, False, None
         before = self.cwd
@@ -307,7 +308,8 @@ class _Walk:
             self.found.shows += [spell(self.cwd, part.view.path)] if part.view else _operands(call, self.cwd)
         if part.moves_to is not None:
             self._enter(part.moves_to)
-        return self._joined(replace(part, contents=(facts or UNKNOWN).printed_files(call, part)))
+        contents = (facts or UNKNOWN).printed_files(call, part)
+        return self._joined(part if contents == part.contents else replace(part, contents=contents))
 
     def _enter(self, folder: str) -> None:
         """Change the working directory; from one that may not have been entered, a relative path leads anywhere."""
@@ -325,7 +327,8 @@ class _Walk:
             part = replace(part, view=None, volatile=True, comparable=False)
         elif view is not None:
             path = self._path(view.path)
-            part = replace(part, view=replace(view, path=path) if path is not None else None)
+            if path != view.path:
+                part = replace(part, view=replace(view, path=path) if path is not None else None)
         if part.writes:
             paths = [self._written(path) for path in part.writes]
             known = tuple(path for path in paths if path is not None)

@@ -27,9 +27,11 @@ def leading_cd(tree: Sequence, start: str) -> tuple[Sequence, str]:
 
 def stops_at_failures(item: Item, before: bool) -> bool:
     """Whether a failure ends the command behind ``item``, which may be ``set -e`` or ``set +e``; ``before`` it, too."""
-    words = [word.literal or "" for word in item.node.words] if isinstance(item.node, Simple) else []
-    if words[:1] != ["set"] or any(word.startswith("+") for word in words):
-        return before and words[:1] != ["set"]
+    if not isinstance(item.node, Simple) or not item.node.words or item.node.words[0].literal != "set":
+        return before
+    words = [word.literal or "" for word in item.node.words]
+    if any(word.startswith("+") for word in words):
+        return False
     return before or any(re.fullmatch(r"-\w*e\w*|errexit", word) for word in words)
 
 

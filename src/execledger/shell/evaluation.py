@@ -61,8 +61,10 @@ def evaluates_compound(node: Compound, programs: Programs) -> bool:
 
 def _expansions(words: tuple[Word, ...], redirects: tuple[Redirect, ...] = ()) -> bool:
     """An expansion in one of the words, or behind one of the redirections, evaluates more than plain numbers."""
-    targets = (one.target for one in redirects if one.target is not None)
-    return any(word.evaluates for word in (*words, *targets)) or any(one.evaluates for one in redirects)
+    for word in words:
+        if word.evaluates:
+            return True
+    return any(one.evaluates or (one.target is not None and one.target.evaluates) for one in redirects)
 
 
 def _numeric(expression: str) -> bool:

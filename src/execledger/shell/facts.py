@@ -33,7 +33,7 @@ NOTHING = Knowledge()
 """A command seen without its history."""
 
 
-class Selection(Struct, frozen=True):
+class Selection(Struct, frozen=True, gc=False):
     """What a filter lets through of the lines on its standard input."""
 
     positions: tuple[Lines, ...] | None = None
@@ -44,7 +44,7 @@ class Selection(Struct, frozen=True):
     """The program, if it may print other bytes than those of the lines that pass; see ``View.form``."""
 
 
-class Invocation(Struct, frozen=True):
+class Invocation(Struct, frozen=True, gc=False):
     """One simple command, wrappers removed."""
 
     name: str
@@ -67,7 +67,7 @@ class Invocation(Struct, frozen=True):
         return Invocation(name, args, self.programs, self.body, self.fed, self.cwd, self.knowledge)
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class Part(Struct, frozen=True, kw_only=True, gc=False):
     """What one simple command does."""
 
     category: Category | None = None

@@ -62,9 +62,10 @@ class ListBuilder:
 
     def sequence(self) -> Sequence:
         """What was built; nothing may be left open."""
-        self.newline()
+        if self._node is not None:
+            self.end("")
+        elif self._items and self._items[-1].operator == ";":
+            self._items[-1] = structs.replace(self._items[-1], operator="")
         if self._parts or self._negated or (self._items and self._items[-1].operator in ("&&", "||")):
             raise Refused("syntax")
-        if self._items and self._items[-1].operator == ";":
-            self._items[-1] = structs.replace(self._items[-1], operator="")
         return Sequence(tuple(self._items))

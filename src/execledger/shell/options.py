@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from msgspec import Struct
 
@@ -11,7 +12,7 @@ from execledger.shell.tree import Word
 from execledger.shell.words import splits
 
 
-class Options(Struct, frozen=True):
+class Options(Struct, frozen=True, gc=False):
     """The options and operands of one command."""
 
     given: tuple[tuple[str, Word | None], ...] = ()
@@ -54,7 +55,7 @@ def parse_options(
     a value only after "=". A shortened long name is unknown: no table has all names that it could be short for.
     Where ``permute`` is off, the first operand ends the options.
     """
-    kinds = dict(re.findall(r"([^:])(:{0,2})", spec))
+    kinds = _kinds(spec)
     long = long or {}
     given: list[tuple[str, Word | None]] = []
     operands: list[Word] = []
@@ -76,6 +77,12 @@ def parse_options(
         else:
             _short_options(text, kinds, rest, given, unknown)
     return Options(tuple(given), tuple(operands), tuple(unknown))
+
+
+@cache
+def _kinds(spec: str) -> dict[str, str]:
+    """The options of a getopt specification, each with the colons behind it."""
+    return dict(re.findall(r"([^:])(:{0,2})", spec))
 
 
 def _long_option(

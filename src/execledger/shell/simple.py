@@ -64,17 +64,18 @@ class SimpleReader:
 
     def check_complete(self) -> None:
         """Every byte of the text was read."""
-        if not all(self._accounted):
+        if 0 in self._accounted:
             raise Refused("lost-text")
 
     def simple(self, node: Leaf) -> Simple:
         """A simple command."""
-        self.check_gaps(node.children, one_line=True)
+        children = node.children
+        self.check_gaps(children, one_line=True)
         assignments: list[Leaf] = []
         pieces: list[Leaf] = []
         words: list[Word] = []
         redirects: list[Redirect] = []
-        for child in node.children:
+        for child in children:
             kind = child.type
             if kind == "variable_assignment" and not (pieces or words):
                 assignments.append(child)
@@ -91,8 +92,8 @@ class SimpleReader:
 
     def redirect(self, node: Leaf) -> tuple[Redirect, tuple[Word, ...]]:
         """A redirection, and the arguments that stand behind its target: the grammar counts them in."""
-        self.check_gaps(node.children, one_line=True)
         children = node.children
+        self.check_gaps(children, one_line=True)
         descriptor = self._descriptor(children.pop(0)) if children[0].type == "file_descriptor" else None
         operator, *pieces = children
         self.token(operator)
@@ -131,7 +132,8 @@ class SimpleReader:
             start, end = piece.start_byte, piece.end_byte
             if piece.type in _NOT_WORDS:
                 raise Refused("syntax")
-            if spans and not self.text[spans[-1][1] : start].replace(b"\\\n", b""):
+            gap = start - spans[-1][1] if spans else 1
+            if gap != 1 and not self.text[start - gap : start].replace(b"\\\n", b""):
                 start = spans.pop()[0]
             spans.append((start, end))
         return tuple(self._word(start, end, regex) for start, end in spans)
@@ -178,16 +180,17 @@ class SimpleReader:
 
     def breaks(self, start: int, end: int) -> bool:
         """Whether the gap holds a line break; any text in it is text that the grammar lost."""
-        gap = self.masked[start:end].replace(b"\\\n", b"")
+        if start >= end:
+            return False
+        self.account(start, end)
+        gap = self.masked[start:end]
+        if gap == b" ":
+            return False
+        gap = gap.replace(b"\\\n", b"")
         # A line that goes on in the next one joins both sides: letters, but nothing else.
-        joins = (
-            start < end
-            and not gap
-            and not _JOINED.fullmatch(self.masked[start - 1 : start] + self.masked[end : end + 1])
-        )
+        joins = not gap and not _JOINED.fullmatch(self.masked[start - 1 : start] + self.masked[end : end + 1])
         if gap.strip(b" \t\n") or joins:
             raise Refused("lost-text")
-        self.account(start, end)
         return b"\n" in gap
 
     def check_gaps(self, nodes: list[Leaf], one_line: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 
-class Word(Struct, frozen=True):
+class Word(Struct, frozen=True, gc=False):
     """One shell word."""
 
     source: str
@@ -23,7 +23,7 @@ class Word(Struct, frozen=True):
     """An expansion in it evaluates an expression or computed text, which may hide further commands."""
 
 
-class Redirect(Struct, frozen=True):
+class Redirect(Struct, frozen=True, gc=False):
     """One redirection."""
 
     operator: str
@@ -42,7 +42,7 @@ class Redirect(Struct, frozen=True):
     """An expansion in the here-document evaluates an expression or computed text."""
 
 
-class Simple(Struct, frozen=True):
+class Simple(Struct, frozen=True, gc=False):
     """A simple command: assignments, words, redirections."""
 
     words: tuple[Word, ...] = ()
@@ -53,14 +53,14 @@ class Simple(Struct, frozen=True):
     """In order of writing."""
 
 
-class Pipeline(Struct, frozen=True):
+class Pipeline(Struct, frozen=True, gc=False):
     """Two or more commands joined by ``|`` or ``|&``."""
 
     parts: tuple[Node, ...]
     """The commands, left to right."""
 
 
-class Compound(Struct, frozen=True):
+class Compound(Struct, frozen=True, gc=False):
     """A subshell, group, ``if``, loop, ``case`` or test expression."""
 
     kind: str
@@ -75,7 +75,7 @@ class Compound(Struct, frozen=True):
     """What else tells it from others of its kind: the loop's variable, a ``case``'s patterns, a test's text."""
 
 
-class Item(Struct, frozen=True):
+class Item(Struct, frozen=True, gc=False):
     """One member of a list, with the operator that stands behind it."""
 
     node: Node
@@ -86,7 +86,7 @@ class Item(Struct, frozen=True):
     """A ``!`` stands before it."""
 
 
-class Sequence(Struct, frozen=True):
+class Sequence(Struct, frozen=True, gc=False):
     """A list of commands."""
 
     items: tuple[Item, ...] = ()
@@ -96,7 +96,7 @@ class Sequence(Struct, frozen=True):
 Node: TypeAlias = Simple | Pipeline | Compound | Sequence
 
 
-class Opaque(Struct, frozen=True):
+class Opaque(Struct, frozen=True, gc=False):
     """A command that is not understood."""
 
     reason: str

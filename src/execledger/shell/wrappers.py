@@ -16,7 +16,7 @@ MAX_DEPTH = 8
 """Wrappers around wrappers that we follow."""
 
 
-class Peeled(Struct, frozen=True):
+class Peeled(Struct, frozen=True, gc=False):
     """A command without its wrappers."""
 
     words: tuple[Word, ...]
@@ -162,6 +162,8 @@ def _is_certain(words: tuple[Word, ...], inner: Peeled) -> bool:
 
 def peel(words: tuple[Word, ...]) -> Peeled:
     """Take the wrappers off ``words``."""
+    if words and words[0].literal not in WRAPPERS and "/" not in (words[0].literal or ""):
+        return Peeled(words)
     volatile = background = False
     moved: Word | None = None
     given: tuple[Word, ...] = ()

@@ -17,6 +17,7 @@ RUNNERS = """
     nunit3-console xunit test-runner web-test-runner wtr asv testinfra
 """
 """Programs whose only purpose is to run tests."""
+_NAMES = frozenset(RUNNERS.split())
 
 SCRIPTS = re.compile(r"(?:^|.*/)(?:run[_-]?(?:all[_-]?)?tests?|test_?runner|testall)(?:\.(?:py|sh|js|rb|pl|php))?")
 """Scripts that run a project's tests, by their name."""
@@ -32,7 +33,7 @@ def runs_tests(path: str) -> bool:
     """The script at ``path`` runs tests, as its name says."""
     name = posixpath.basename(path)
     stem = name.rsplit(".", 1)[0] if name.endswith((".py", ".js", ".mjs", ".cjs", ".rb", ".phar")) else name
-    return stem in RUNNERS.split() or bool(SCRIPTS.fullmatch(path)) or bool(FOLDERS.fullmatch(path))
+    return stem in _NAMES or bool(SCRIPTS.fullmatch(path)) or bool(FOLDERS.fullmatch(path))
 
 
 def coverage(call: Invocation) -> Part:
