@@ -7,7 +7,7 @@ from execledger.core.lines import returned
 from execledger.core.policy import Policy, Preset
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import replay
-from execledger.shell.known_scripts import Scripts
+from execledger.shell.scripts import Scripts
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 from execledger.vocabulary.records import Lines, View

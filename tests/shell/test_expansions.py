@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.shell.expansions import Expansions, read_body, read_expression, read_word
-from execledger.shell.nesting import Refused
+from execledger.shell.heredocs import Refused
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from execledger.core.task import patch_files, task_anchor
 from execledger.core.wording import shown_name
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
-from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.paths import resolve
+from execledger.shell.scripts import Scripts, is_script
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Patch, Search, Write
 from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
 from execledger.vocabulary.records import Category, CommandRecord, Effects, Lines, Scope, View

@@ -12,11 +12,9 @@ import re
 
 from msgspec.structs import replace
 
-from execledger.shell.entering import goes_on, leading_cd, moves, stops_at_failures
 from execledger.shell.environment import acts
 from execledger.shell.evaluation import DECLARES, evaluates, evaluates_compound
 from execledger.shell.facts import NOTHING, Facts, Invocation, Knowledge, Part, Programs, doubted, runs
-from execledger.shell.known_scripts import Scripts, is_script
 from execledger.shell.normalize import Normal, is_cat, quote
 from execledger.shell.paths import (
     BY_PROCESS,
@@ -24,15 +22,20 @@ from execledger.shell.paths import (
     PARENT,
     PROGRAM_FOLDERS,
     beneath,
+    goes_on,
+    leading_cd,
     machine_name,
+    moves,
     resolve,
     speaks_of_unstable,
     spell,
+    stops_at_failures,
     unstable,
 )
 from execledger.shell.programs import PROGRAMS
 from execledger.shell.programs.interpreters import script as run_script
 from execledger.shell.programs.readers import apply
+from execledger.shell.scripts import Scripts, is_script
 from execledger.shell.summary import Found, opaque_record, summarize
 from execledger.shell.syntax import parse, parse_until_error
 from execledger.shell.tree import Compound, Node, Opaque, Pipeline, Redirect, Sequence, Simple, Word

@@ -11,7 +11,7 @@ import re
 
 from msgspec import Struct
 
-from execledger.shell.nesting import MAX_DEPTH, Refused, closing
+from execledger.shell.heredocs import MAX_DEPTH, Refused, closing
 
 
 class Expansions(Struct):

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from execledger.shell.entering import leading_cd
 from execledger.shell.facts import Programs
-from execledger.shell.paths import PARENT, beneath, resolve, unstable
+from execledger.shell.paths import PARENT, beneath, leading_cd, resolve, unstable
 from execledger.shell.programs import PROGRAMS
 from execledger.shell.syntax import parse
 from execledger.shell.tree import Node, Opaque, Pipeline, Redirect, Simple

@@ -9,8 +9,8 @@ import tree_sitter
 import tree_sitter_bash
 from msgspec.structs import replace
 
-from execledger.shell.nesting import MAX_DEPTH, Nesting, Refused, line_ends, scan
-from execledger.shell.reader import Reader
+from execledger.shell.grammar import Reader
+from execledger.shell.heredocs import MAX_DEPTH, Nesting, Refused, line_ends, scan
 from execledger.shell.tree import Item, Opaque, Sequence
 
 MAX_LENGTH = 256 * 1024

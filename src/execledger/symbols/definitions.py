@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from execledger.shell.python_text import MAX_CHARACTERS, python_definitions
+from execledger.shell.python_code import MAX_CHARACTERS, python_definitions
 from execledger.symbols.fragments import Fragment, parse_fragment
 from execledger.symbols.languages import FILLER, Language
 

@@ -12,18 +12,17 @@ from execledger.shell.programs import (
     git,
     interpreters,
     packages,
-    patching,
     perl,
     readers,
     search,
     sed,
     system,
-    tests,
+    test_runners,
     toolchains,
 )
 
-FAMILIES = (archives, awk, builtins, files, filters, find, formatters, git, interpreters, packages, patching, perl,
-            readers, search, sed, system, tests, toolchains)  # fmt: skip
+FAMILIES = (archives, awk, builtins, files, filters, find, formatters, git, interpreters, packages, perl, readers,
+            search, sed, system, test_runners, toolchains)  # fmt: skip
 """The modules that state facts."""
 
 PROGRAMS = Programs(facts for family in FAMILIES for facts in family.FACTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execledger.shell.programs.scripts import MAX_TEXT, language_of, written_by
+from execledger.shell.scripts import MAX_TEXT, language_of, written_by
 
 
 def python(text: str) -> tuple[str, ...]:

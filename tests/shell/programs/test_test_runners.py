@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.shell.facts import Part, runs
-from execledger.shell.programs.tests import runs_tests
+from execledger.shell.programs.test_runners import runs_tests
 from execledger.vocabulary.records import Category
 from tests.shell.programs.calling import kinds, understand
 
