@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.mini.launch import check, remedy
-from execledger.agents.mini.start import MODEL, asked_of, injected, runner_of
+from execledger.agents.mini.launch import MODEL, asked_of, check, injected, remedy, runner_of
 from execledger.agents.programs import interpreter_of
 from execledger.errors import LedgerError
 from execledger.extras import requirement

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.codex import AGENT as CODEX
-from execledger.agents.codex.catalog import direct_tools
+from execledger.agents.codex.config import direct_tools
 from execledger.testing.scripted_model import Usage
 from tests.clients.conftest import crossed, installed
 from tests.clients.stage import (

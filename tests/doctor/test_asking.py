@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.doctor.asking import Said, ask
+from execledger.doctor.agents import Said, ask
 from execledger.doctor.findings import Finding, guarded
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.runs.instances import instance_of
+from execledger.runs.decoding import instance_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.runs.trimmed import trimmed
+from execledger.runs.decoding import trimmed
 from execledger.vocabulary.actions import Action, Observation, Search
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.agents.mini.request import usage_of
+from execledger.agents.mini.messages import usage_of
 from execledger.proxy.dialects.responses import ResponsesStream
 from execledger.runs.usage import ModelCall, Tokens, model_call, summed, told
 

@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from execledger.runs.decoding import decode, text_of
-from execledger.runs.instances import instance_of
+from execledger.runs.decoding import decode, instance_of, text_of
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation

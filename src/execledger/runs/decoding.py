@@ -1,4 +1,4 @@
-"""Typed decoding that says where in a file the trouble is.
+"""What the readers of all formats share: decoding that says where an error is, names of tasks, trimmed outputs.
 
 Only the fields named in a type are built; the rest of a file, often most of it, is skipped at reading speed.
 """
@@ -6,12 +6,18 @@ Only the fields named in a type are built; the rest of a file, often most of it,
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
+from execledger.core.classify import classify
+from execledger.core.lines import split_lines
 from execledger.errors import UnreadableRun
+from execledger.shell.ranges import size
+from execledger.vocabulary.actions import Action, Observation
 
 T = TypeVar("T")
 MAX_BYTES = 1_000_000_000
@@ -77,3 +83,40 @@ def fields_of(line: bytes) -> dict[str, msgspec.Raw]:
 def spelled(value: object) -> str:
     """One fixed spelling of a JSON value."""
     return msgspec.json.encode(value, order="sorted").decode()
+
+
+_INSTANCE = re.compile(r"(?:instance_)?([A-Za-z0-9][A-Za-z0-9.-]*__(?!.*__)[A-Za-z0-9][\w.-]*-\d+)")
+_ENDINGS = re.compile(r"(?:\.(?:run\w+|traj|trajectory|json|jsonl|events))+")
+
+
+def instance_of(name: str, *told: object) -> str:
+    """The task that a run is about: as it says itself, else by the name of its file or of a folder around it."""
+    for word in told:
+        if isinstance(word, str) and word:
+            return word
+    for part in reversed(re.split(r"[/!\\]", name)):
+        stem = _ENDINGS.split(part, maxsplit=1)[0]
+        if found := _INSTANCE.fullmatch(stem):
+            return found[1]
+    return ""
+
+
+def trimmed(action: Action, observation: Observation) -> Observation:
+    """The result of a shell command whose output was trimmed, marked as cut where that leaves its lines in doubt.
+
+    Blank lines at both ends are gone, and their number is unknown. A read to the end of a file still shows all its
+    lines. One that was to stop earlier and shows fewer lines than were asked for may have met the end of the file, or
+    begun or ended with blank lines: its lines were shown, but which they are is not claimed. Printed line numbers
+    settle the matter by themselves.
+    """
+    if action.call is not None or not observation.output:
+        return observation
+    view = classify(action).view
+    if view is None or view.numbering:
+        return observation
+    asked = size(view.ranges[0]) if len(view.ranges) == 1 else sum(size(lines) or 0 for lines in view.ranges)
+    certain = asked is None or asked == len(split_lines(observation.output))
+    if certain and not observation.truncated:
+        return observation
+    # A gap before all of it: the lines stand in no known place.
+    return replace(observation, cut=None if observation.truncated else 0, truncated=True)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from execledger.core.fingerprint import fingerprint
 from execledger.journal.events import Ended
 from execledger.journal.reader import JournalRun, read_journal
-from execledger.runs.instances import instance_of
+from execledger.runs.decoding import instance_of
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Observation

@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from execledger.runs.decoding import decode, spelled, text_of
-from execledger.runs.instances import instance_of
+from execledger.runs.decoding import decode, instance_of, spelled, text_of
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import model_call, told
 from execledger.vocabulary import actions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.codex.catalog import direct_tools
+from execledger.agents.codex.config import direct_tools
 from execledger.errors import LedgerError
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.agents.mini.extra import Answer
+from execledger.agents.mini.messages import Answer
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy, Preset
 from execledger.core.references import NOT_ANSWERED

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from execledger.agents.claude.tools import SHELL, action_of, mark_of, observed
 from execledger.agents.formats import Format
-from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
-from execledger.runs.instances import instance_of
+from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call, summed, told
 

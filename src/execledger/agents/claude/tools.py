@@ -13,9 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from execledger.core.lines import split_lines
-from execledger.runs.decoding import spelled
+from execledger.runs.decoding import spelled, trimmed
 from execledger.runs.editor import without_phantom
-from execledger.runs.trimmed import trimmed
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Read, Search, Write
 

@@ -1,18 +1,23 @@
-"""Where Codex would send its requests: read from the user's configuration, which is never written.
+"""Codex's configuration, which is read and never written: where it would send its requests, and its catalog of models.
 
-Codex takes its model provider from ``config.toml``, a profile, or ``-c key=value`` on the command line. Ledger changes
-one key of it, the base address, and sends on to the address that stood there.
+Codex takes its model provider from ``config.toml``, a profile, or ``-c key=value`` on the command line. Ledger
+overrides one key of it, the base address, and forwards to the address that was configured.
+
+Most models of newer versions are asked to write scripts that call tools, and a script's calls can't be told apart from
+outside. The same catalog of models without that mode makes the calls direct; an evaluation gives it to all arms.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from execledger.errors import LedgerError
@@ -236,3 +241,21 @@ def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         for key, value in over.items()
     }
     return {**base, **both}
+
+
+def direct_tools(program: str, folder: Path) -> Path:
+    """Write the catalog into ``folder``; its file."""
+    command = [program, "debug", "models", "--bundled"]
+    found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    try:
+        catalog = json.loads(found.stdout)
+        entries = msgspec.convert(catalog["models"], list[Any])
+    except (ValueError, KeyError, TypeError):
+        said = found.stderr.strip().splitlines()[-1:] or ["nothing"]
+        hint = "leave --direct-tools out: versions without the catalog offer their tools directly"
+        raise LedgerError(f"codex debug models --bundled: found {said[0]!r}, expected a catalog", hint=hint) from None
+    for model in (entry for entry in entries if isinstance(entry, dict)):
+        model |= {name: value for name, value in (("tool_mode", None), ("use_responses_lite", False)) if name in model}
+    path = folder / "models.json"
+    path.write_text(json.dumps(catalog), encoding="utf-8")
+    return path

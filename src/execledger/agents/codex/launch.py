@@ -19,8 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from execledger.agents.codex import tools
-from execledger.agents.codex.catalog import direct_tools
-from execledger.agents.codex.config import Route, Version, overridden, route, subcommand
+from execledger.agents.codex.config import Route, Version, direct_tools, overridden, route, subcommand
 from execledger.agents.registry import Launch
 from execledger.journal.folder import edits_file
 from execledger.proxy.book import Rules

@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from execledger.agents.codex.commands import COMMAND_TOOLS, arguments, command_of
-from execledger.agents.codex.looks import LOOKS, looked
+from execledger.agents.codex.calls import COMMAND_TOOLS, LOOKS, arguments, command_of, looked
 from execledger.agents.codex.scripts import SCRIPT_TOOL, Shows, read_script
 from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Observation

@@ -13,8 +13,7 @@ from msgspec.json import Decoder
 
 from execledger.agents.codex.tools import action_of, cwd_of, observation_of, shim_mark, task_of
 from execledger.agents.formats import Format
-from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
-from execledger.runs.instances import instance_of
+from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call
 from execledger.session.adapter import Resolve, ToolCall

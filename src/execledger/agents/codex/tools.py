@@ -1,24 +1,98 @@
-"""Codex's tool calls as actions: what a call would do, what came back, and what can take its place.
+"""Codex's requests and tool calls, translated for the proxy: the ``Adapter`` of Codex.
 
-A pure adapter, without policy or I/O. ``codex_commands`` knows the shell tools, ``codex_looks`` the tools that look at
-files, ``codex_scripts`` the scripts of code mode, ``codex_outputs`` the answers, ``codex_requests`` what a request
-tells about itself.
+It has no policy and does no I/O. The arguments of calls are read by ``calls``, the scripts of code mode by ``scripts``,
+outputs by ``outputs``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
 
-from execledger.agents.codex.commands import ARGV_TOOLS, ShellCall, arguments, command_of, place
-from execledger.agents.codex.looks import LOOKS, look_of, note_in, noted
+from execledger.agents.codex.calls import (
+    ARGV_TOOLS,
+    LOOKS,
+    ShellCall,
+    arguments,
+    command_of,
+    look_of,
+    note_in,
+    noted,
+    place,
+)
 from execledger.agents.codex.outputs import observation_of, referenced, remarked
-from execledger.agents.codex.requests import asked, cwd_of, task_of
 from execledger.agents.codex.scripts import SCRIPT_TOOL, Script, Shows, read_script
-from execledger.session.adapter import ToolCall
+from execledger.session.adapter import Asked, ToolCall
 from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch
+
+_SESSION = ("session-id", "x-codex-parent-thread-id", "session_id", "conversation_id", "thread-id")
+_THREAD = ("thread-id", "conversation_id", "session_id", "session-id")
+"""Headers that name the session and the conversation; newer versions first."""
+_METADATA = "x-codex-turn-metadata"
+_SUBAGENT = "x-openai-subagent"
+_HELPERS = frozenset(("compact", "guardian", "memory_consolidation"))
+"""Sub-agents that do not work on the task: they sum up, judge approvals, or tidy Codex's memories."""
+_COMPACTION = "You are performing a CONTEXT CHECKPOINT COMPACTION"
+"""How the request for a summary begins, in the versions that don't say so otherwise."""
+_VERSION = re.compile(r"codex(?:(?!codex)[\w-])*+/(\d[\w.+-]*)")
+_PLACE = re.compile(r"\s*(?:# AGENTS\.md instructions.*?</INSTRUCTIONS>\s*)?<environment_context>", re.DOTALL)
+"""How the message begins in which Codex tells where it is; words of the user that quote one do not."""
+_TAGGED = re.compile(r"\s*<(?:\w+_(?:context|instructions|notification|mode|command)|turn_aborted|permissions|skill)\b")
+"""The tags of Codex's own messages; a task in a tag of its own is a task."""
+_EDITOR = "## My request for Codex:"
+"""What an editor's extension puts between what it adds and what the user typed."""
+_OWN = ("# AGENTS.md instructions", "Another language model started to solve this problem", _COMPACTION)
+"""How messages begin that Codex itself puts into the user's mouth."""
+
+
+class _Metadata(Struct):
+    """The fields of a turn's metadata that we look at."""
+
+    request_kind: str = "turn"
+    thread_source: str | None = None
+
+
+def asked(headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
+    """Who asks: from the request's headers, its cache key, and the text of its last item if a user says it."""
+    named = _first(headers, _SESSION)
+    session = named or cache_key
+    thread = _first(headers, _THREAD) or session
+    version = _VERSION.search(headers.get("user-agent", ""))
+    turn = _asks_to_act(headers.get(_METADATA, "")) and not last.startswith(_COMPACTION)
+    agent = f"codex {version[1]}" if version else "codex"
+    return Asked(session, thread, turn, agent, headers.get(_SUBAGENT) in _HELPERS, named=bool(named))
+
+
+def task_of(text: str) -> str:
+    """The task that words of the user state; "" if these are Codex's own."""
+    own = text.lstrip().startswith(_OWN) or _TAGGED.match(text)
+    return "" if own else text.partition(_EDITOR)[2].strip() or text
+
+
+def cwd_of(text: str) -> str | None:
+    """Where commands start from here on, if this message is one that tells."""
+    start = text.find("<cwd>") if _PLACE.match(text) else -1
+    end = text.find("</cwd>", start)
+    return text[start + len("<cwd>") : end].strip() or None if 0 <= start < end else None
+
+
+def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((value for name in names if (value := headers.get(name))), "")
+
+
+def _asks_to_act(metadata: str) -> bool:
+    """The request is a turn of the agent, and not one for a summary or a title; one that does not say is a turn."""
+    if not metadata:
+        return True
+    try:
+        told = msgspec.json.decode(metadata, type=_Metadata)
+    except msgspec.MsgspecError:
+        return True
+    return told.request_kind == "turn" and told.thread_source != "thread_title"
+
 
 __all__ = [
     "action_of",

@@ -1,30 +1,94 @@
-"""Follows the agent's messages: each completed step is handed over once, and it is known which results still stand."""
+"""Follows the agent's messages: hands over each completed step once, and knows which results are still visible.
+
+An agent of a user's own may blank, shorten, drop or reorder messages between two calls of its model. What counts is
+the request: a result that is not in it, or not as it was, is not visible. A reference to such a result is replaced by
+what it referred to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from execledger.agents.mini.extra import Answer, answer_of
 from execledger.agents.mini.messages import (
     NEW_TASK,
     REJECTED,
     SUBMITTED,
     UNGOVERNED,
+    Answer,
     Message,
+    answer_of,
     call_of,
+    content_of,
+    is_from_model,
     is_observation,
     is_padding,
     observation_of,
+    put_content,
     text_of,
 )
-from execledger.agents.mini.standing import Standing
 from execledger.core.fingerprint import fingerprint
 from execledger.core.govern import UNFINISHED
 from execledger.core.references import NOT_ANSWERED
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Reuse, Shown, Step
+
+_Key: TypeAlias = tuple[str | None, object]
+"""The call that a message answers, and what it says."""
+
+
+class Standing:
+    """The results of one run, and the messages that showed them."""
+
+    def __init__(self) -> None:
+        """Nothing was shown yet."""
+        self._keys: dict[int, _Key] = {}
+        self._times: Counter[_Key] = Counter()
+        self._references: dict[int, tuple[tuple[int, ...], object]] = {}
+
+    def showed(self, step: int, message: Message) -> None:
+        """The result of ``step`` is shown by ``message``, as that reads now."""
+        key = self._keys[step] = _key(message)
+        self._times[key] += 1
+
+    def refers(self, step: int, targets: tuple[int, ...], instead: object = NOT_ANSWERED) -> None:
+        """``step`` is shown as a reference; without its targets, ``instead`` is the content of its message."""
+        self._references[step] = (targets, instead)
+
+    def knows(self, messages: Iterable[Message]) -> bool:
+        """One of the results stands in ``messages``."""
+        return any(_key(message) in self._times for message in messages if not is_from_model(message))
+
+    def visible(self, messages: Iterable[Message]) -> frozenset[int]:
+        """The steps whose results stand in ``messages``; references to others are taken back, where they stand."""
+        found: dict[_Key, list[Message]] = {}
+        for message in messages:
+            if not is_from_model(message):
+                found.setdefault(_key(message), []).append(message)
+        # Where fewer messages say the same than did before, and no call tells them apart, which one is gone is unknown.
+        standing = {step for step, key in self._keys.items() if len(found.get(key, ())) >= self._times[key]}
+        for step, (targets, instead) in self._references.items():
+            if step in standing and not standing.issuperset(targets):
+                for message in found[self._keys[step]]:
+                    put_content(message, instead)
+                standing.discard(step)
+        return frozenset(standing)
+
+
+def _key(message: Message) -> _Key:
+    """What a message is known by; texts are compared by identity first, so that one that stayed costs nothing."""
+    content = content_of(message)
+    if isinstance(content, list):
+        return call_of(message), tuple(_piece(part) for part in content)
+    return call_of(message), content if isinstance(content, str) else repr(content)
+
+
+def _piece(part: object) -> str:
+    text = part.get("text") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else repr(part)
 
 
 def step_of(action: Action, message: Message, answer: Answer | None, index: int) -> Step:

@@ -1,19 +1,198 @@
-"""mini-swe-agent's messages: what the model proposed, what it was shown, and what we wrote beside both.
+"""mini-swe-agent's messages: what a rendered result shows, what Ledger notes beside it, and the request that is sent.
 
-``extra`` is stripped before every model call and kept in the trajectory, so ``extra.ledger`` is where our decisions
-live: with them the messages alone rebuild the ledger.
+The agent's templates put an output between marks, as tags or as a JSON object. Less than 10,000 characters are shown
+whole; of more than that only a head and a tail. The rendered text is the truth: an output recorded beside it counts
+only as far as that text holds it.
+
+``extra`` is stripped before every model call and kept in the trajectory, so ``extra.ledger`` is where decisions are
+noted: with them the messages alone rebuild the ledger. What was elided after running is recorded whole beside its
+reference. The output of a suppressed call is unknown: its observation is marked as truncated, in an unknown place.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
-from execledger.agents.mini.extra import Answer
-from execledger.agents.mini.rendered import shown as shown_in
-from execledger.vocabulary.actions import Observation
-from execledger.vocabulary.decisions import Allow
+from execledger.core.fingerprint import fingerprint
+from execledger.core.policy import Policy
+from execledger.journal.events import known_policy
+from execledger.journal.migrate import Fields, NewerVersion, pending
+from execledger.runs.recording import Governed
+from execledger.runs.usage import ModelCall, model_call
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Decision, Reuse, Shown, Step
+
+_RETURNCODE = re.compile(r"\s*(?:<exception>.*?</exception>\s*)?<returncode>(-?\d{1,9})</returncode>", re.DOTALL)
+_TIMED_OUT = re.compile(r"(?:The last (?:action|command))? timed out and has been killed\.")
+_ELIDED = re.compile(
+    r"<output_head>\n(.*?)\n</output_head>\s*"
+    r"<elided_chars>\s*\d+ characters elided\s*</elided_chars>\s*"
+    r"<output_tail>\n(.*)\n</output_tail>",
+    re.DOTALL,
+)
+_OPEN, _CLOSE = "<output>\n", "</output>"
+
+
+class RenderedOutput(NamedTuple):
+    """The part of an output that the model was shown."""
+
+    output: str
+    """The whole, or head and tail one after the other; all that was rendered, if the marks are not known."""
+    cut: int | None = None
+    """The length of the head, if the middle was left out."""
+    truncated: bool = False
+    """Something was left out, or what was left out is not known."""
+
+
+def rendered_output(rendered: str, raw: str | None = None) -> RenderedOutput:
+    """What ``rendered`` shows of an output; ``raw`` is the whole output, where that was recorded."""
+    if raw is not None and raw in rendered:
+        return RenderedOutput(raw)
+    marked = _from_json(rendered) if rendered.lstrip().startswith("{") else _from_tags(rendered)
+    if marked is None or (raw is not None and not _stands_in(marked, raw)):
+        return RenderedOutput(rendered, truncated=True)
+    return marked
+
+
+def observed(rendered: str, command: str) -> Observation | None:
+    """The result of ``command``, from its rendered text alone; None if the text is not a result."""
+    if answer := _RETURNCODE.match(rendered):
+        status = int(answer[1])
+        return Observation(
+            exit_status=status, failed=status == -1, **rendered_output(rendered[answer.end() :])._asdict()
+        )
+    # The command is quoted in front, and it may hold anything, marks included.
+    rest = rendered.removeprefix(f"The last command <command>{command}</command>")
+    if answer := _TIMED_OUT.match(rest):
+        part = rendered_output(rest[answer.end() :])
+        # This template puts a line break of its own behind a whole output.
+        output = part.output.removesuffix("\n") if not part.truncated else part.output
+        return Observation(timed_out=True, **part._replace(output=output)._asdict())
+    return None
+
+
+def _from_tags(rendered: str) -> RenderedOutput | None:
+    """The output between tags. It may hold such tags itself, so the outermost ones count."""
+    whole, head = rendered.find(_OPEN), rendered.find("<output_head>\n")
+    if whole >= 0 and (head < 0 or whole < head):
+        start, end = whole + len(_OPEN), rendered.rfind(_CLOSE)
+        return RenderedOutput(rendered[start:end]) if end >= start else None
+    if pieces := _ELIDED.search(rendered):
+        return RenderedOutput(pieces[1] + pieces[2], len(pieces[1]), truncated=True)
+    return None
+
+
+def _from_json(rendered: str) -> RenderedOutput | None:
+    """The output in a JSON object; text may follow the object."""
+    try:
+        fields, _ = json.JSONDecoder().raw_decode(rendered.lstrip())
+    except (ValueError, RecursionError):
+        return None
+    output, head, tail = (fields.get(key) for key in ("output", "output_head", "output_tail"))
+    if isinstance(output, str):
+        return RenderedOutput(output)
+    if isinstance(head, str) and isinstance(tail, str):
+        return RenderedOutput(head + tail, len(head), truncated=True)
+    return None
+
+
+def _stands_in(marked: RenderedOutput, raw: str) -> bool:
+    """The marked text is what the recorded output says: the whole of it, or its beginning and its end."""
+    if marked.cut is None:
+        return marked.output == raw
+    return raw.startswith(marked.output[: marked.cut]) and raw.endswith(marked.output[marked.cut :])
+
+
+def _write_version(note: Fields) -> Fields:
+    """Version 1: each note names its version."""
+    return {**note, "version": 1}
+
+
+MIGRATIONS: tuple[Callable[[Fields], Fields], ...] = (_write_version,)
+"""The migrations of the notes beside observations, ``extra.ledger``."""
+
+
+class Answer(Struct, frozen=True):
+    """What is noted beside an observation: with the message it makes a step."""
+
+    step: int
+    """Which step of the run it is."""
+    decision: Decision
+    """What was decided."""
+    shown: Shown
+    """How the result was shown."""
+    cwd: str | None = None
+    """Where the command ran, as far as we knew."""
+    sealed: bool = False
+    """Nothing but the agent's own commands could write when it was decided, as far as we knew."""
+    version: int = len(MIGRATIONS)
+    """The version of this format."""
+
+    def bare(self, text: str) -> str:
+        """What the model reads in the observation, without our remark."""
+        return text.removesuffix(self.shown.text).removesuffix("\n") if self.shown.kind == "remark" else text
+
+    def completed(self, action: Action, observation: Observation) -> Step:
+        """The step that ``action`` and its result, as the message shows it, make."""
+        if self.shown.kind == "reference":
+            observation = Observation(self.shown.text, exit_status=observation.exit_status)
+        return Step(action, self.decision, observation, self.shown)
+
+    def result(self, observation: Observation, raw: str | None) -> Observation:
+        """What is known of the true result; ``raw`` is the output that was recorded."""
+        if self.shown.kind != "reference":
+            return observation
+        mark, status = self.shown.result, observation.exit_status
+        if raw is not None and mark is not None and not isinstance(self.decision, Reuse):
+            whole = Observation(raw, exit_status=status)
+            if fingerprint(whole, steady=False).digest == mark.digest:
+                return whole
+        return Observation(exit_status=status, truncated=True)
+
+    def governed(self, action: Action, observation: Observation, index: int) -> Governed | None:
+        """What Ledger made of the call; None if it counted otherwise than the reader, whose ``index`` this is."""
+        # The adapter leaves what the agent says about a failure to the agent.
+        step = self.completed(action, replace(observation, notice=""))
+        return Governed(step, self.sealed, 0, None) if self.step == index and step.valid_at(index) else None
+
+
+def answer_of(note: object) -> Answer | None:
+    """The note beside an observation; None if there is none, or none that is readable: raises nothing in a run."""
+    try:
+        return read_answer(note)
+    except NewerVersion:
+        return None
+
+
+def read_answer(note: object) -> Answer | None:
+    """The note beside an observation, None if there is none; raises ``NewerVersion``."""
+    if not isinstance(note, dict):
+        return None
+    found = note.get("version", 0)
+    if not isinstance(found, int) or found < 0:
+        return None
+    for migration in pending("Ledger's notes", found, MIGRATIONS):
+        note = migration(note)
+    try:
+        return convert(note, Answer)
+    except ValidationError:
+        return None
+
+
+def policy_of(note: object) -> Policy | None:
+    """The policy that Ledger followed, by what stands under ``info.ledger``; None if that does not tell."""
+    try:
+        return known_policy(note["policy"]) if isinstance(note, dict) and isinstance(note.get("policy"), dict) else None
+    except ValidationError:
+        return None
+
 
 Message: TypeAlias = dict[str, Any]
 
@@ -80,7 +259,7 @@ def observation_of(message: Message) -> Observation:
     """What the model was shown, from the rendered message."""
     extra = message["extra"]
     raw = extra.get("raw_output")
-    part = shown_in(text_of(message), raw if isinstance(raw, str) else None)
+    part = rendered_output(text_of(message), raw if isinstance(raw, str) else None)
     status = extra.get("returncode")
     timed_out = extra.get("exception_type") == "TimeoutExpired" or "timed out" in str(extra.get("exception_info") or "")
     return Observation(
@@ -101,3 +280,51 @@ def noted(message: Message, answer: Answer) -> None:
 def acts(message: Message) -> bool:
     """Commands are proposed in it."""
     return bool((message.get("extra") or {}).get("actions"))
+
+
+def marked(messages: list[Message], cache: str | None) -> list[Message]:
+    """The messages with the cache marker where the agent would have put it: on the last one that stays."""
+    if not cache or not messages:
+        return messages
+    from minisweagent.models.utils.cache_control import set_cache_control
+
+    bare = [{key: value for key, value in one.items() if key != "extra"} for one in messages]
+    done: list[Message] = set_cache_control(bare, mode=cache)
+    return done
+
+
+def inside(messages: list[Message], placement: str, model: Any) -> bool:
+    """The view goes into the last message: asked for, or two user turns in a row would not do."""
+    if placement != "auto" or not messages:
+        return placement == "inside" and bool(messages)
+    settings = getattr(getattr(model, "config", None), "model_kwargs", None)
+    thinks = isinstance(settings, dict) and "thinking" in settings
+    textual = "textbased" in type(model).__name__.lower()
+    return (thinks or textual) and len(messages) > 2
+
+
+def with_view_inside(messages: list[Message], text: str, cache: str | None) -> list[Message]:
+    """The messages with the view in a copy of the last one."""
+    if cache and messages[-1].get("role") == "tool":
+        # The marker of a tool's message covers all of it, and nothing may be cached that holds the view.
+        return [*marked(messages[:-1], cache), _with_text(messages[-1], text)]
+    prefix = marked(messages, cache)
+    return [*prefix[:-1], _with_text(prefix[-1], text)]
+
+
+def _with_text(message: Message, text: str) -> Message:
+    """A copy of ``message`` with ``text`` behind its own."""
+    copy = {key: value for key, value in message.items() if key != "extra"}
+    content = copy.get("content")
+    if isinstance(content, list):
+        copy["content"] = [*content, {"type": "text", "text": text}]
+    else:
+        append_text(copy, "\n\n" + text)
+    return copy
+
+
+def usage_of(message: Message) -> ModelCall:
+    """What the provider reports of the call that gave a message: tokens, and dollars."""
+    extra = message.get("extra") or {}
+    usage = message.get("usage") or (extra.get("response") or {}).get("usage")
+    return model_call(usage, extra.get("cost"))

@@ -24,21 +24,23 @@ from typing import Any
 import msgspec
 
 from execledger import __version__
-from execledger.agents.mini.extra import Answer
+from execledger.agents.mini.config import Options, agent_version, options_of, sealed
 from execledger.agents.mini.follower import Follower
 from execledger.agents.mini.messages import (
     NOT_EXECUTED,
+    Answer,
     Message,
     acts,
     append_text,
     content_of,
+    inside,
+    marked,
     noted,
     observation_of,
     text_of,
+    usage_of,
+    with_view_inside,
 )
-from execledger.agents.mini.options import Options, agent_version, options_of
-from execledger.agents.mini.request import inside, marked, usage_of, with_view_inside
-from execledger.agents.mini.sealed import sealed
 from execledger.core.references import NOT_ANSWERED
 from execledger.core.wording import printable
 from execledger.journal.events import Counts, Started, policy_fields
@@ -74,6 +76,8 @@ class LedgerModel:
     own, with a journal of its own, and takes in the history that it is sent.
     """
 
+    # Configurations and trajectories name the class by this module.
+    __module__ = "execledger.agents.mini_swe_agent"
     _on = True
     """Not switched off from outside, or by faults."""
     _begun: Session | None = None

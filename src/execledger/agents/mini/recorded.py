@@ -15,14 +15,12 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
-from execledger.agents.mini.extra import policy_of, read_answer
-from execledger.agents.mini.rendered import observed, shown
-from execledger.agents.mini.sealed import shares_nothing
+from execledger.agents.mini.config import shares_nothing
+from execledger.agents.mini.messages import observed, policy_of, read_answer, rendered_output
 from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
 from execledger.journal.migrate import NewerVersion
-from execledger.runs.decoding import decode, fields_of, text_of
-from execledger.runs.instances import instance_of
+from execledger.runs.decoding import decode, fields_of, instance_of, text_of
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation
@@ -218,7 +216,7 @@ def _observation(extra: _Extra, text: str, command: str) -> Observation:
         return Observation(exit_status=extra.returncode, truncated=True)
     if extra.returncode is None:
         return observed(text, command) or Observation(text, truncated=True)
-    output, cut, truncated = shown(text, extra.raw_output)
+    output, cut, truncated = rendered_output(text, extra.raw_output)
     error = extra.exception_info or ""
     # The agent gives -1 to whatever did not run to its end; a program can't.
     stopped = extra.returncode == -1

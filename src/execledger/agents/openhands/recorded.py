@@ -28,9 +28,8 @@ from execledger.agents.openhands.events import (
 )
 from execledger.agents.openhands.tools import FORGETS, NO_CALLS, action_of, observed, place_of
 from execledger.errors import UnreadableRun
-from execledger.runs.decoding import decode, text_of
+from execledger.runs.decoding import decode, instance_of, text_of
 from execledger.runs.find import is_instance
-from execledger.runs.instances import instance_of
 from execledger.runs.recording import Recorded, Run, windowed
 from execledger.runs.usage import ModelCall, model_call, summed, told
 

@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from execledger.agents.openhands.events import Event
-from execledger.runs.decoding import spelled, text_of
+from execledger.runs.decoding import spelled, text_of, trimmed
 from execledger.runs.editor import EditorCall, editor_call, viewed
-from execledger.runs.trimmed import trimmed
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Patch, Read, Search, Write
 

@@ -21,11 +21,9 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
-from execledger.runs.decoding import decode, text_of
+from execledger.runs.decoding import decode, instance_of, text_of, trimmed
 from execledger.runs.editor import EditorCall, editor_call, viewed
-from execledger.runs.instances import instance_of
 from execledger.runs.recording import Recorded, Run, windowed
-from execledger.runs.trimmed import trimmed
 from execledger.runs.usage import ModelCall, model_call
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Read, Search, Write

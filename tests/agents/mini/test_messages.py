@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execledger.agents.mini.rendered import Shown, observed, shown
+from execledger.agents.mini.messages import RenderedOutput, observed, rendered_output
 from execledger.vocabulary.actions import Observation
 from tests.runs.samples import tagged
 
@@ -30,26 +30,26 @@ def test_an_output_that_holds_the_tags_is_recovered_exactly() -> None:
 @pytest.mark.parametrize("raw", [None, LONG])
 def test_a_long_output_is_its_head_and_tail(raw: str | None) -> None:
     """Of a long output the pieces are the first and the last 5,000 characters, with the raw output beside it or not."""
-    assert shown(tagged(LONG), raw) == Shown(LONG[:5000] + LONG[-5000:], 5000, truncated=True)
+    assert rendered_output(tagged(LONG), raw) == RenderedOutput(LONG[:5000] + LONG[-5000:], 5000, truncated=True)
 
 
 def test_ten_thousand_characters_are_two_pieces() -> None:
     """At exactly 10,000 characters nothing is missing, but the text is cut in two."""
-    assert shown(tagged("x" * 10000)) == Shown("x" * 10000, 5000, truncated=True)
+    assert rendered_output(tagged("x" * 10000)) == RenderedOutput("x" * 10000, 5000, truncated=True)
 
 
 @given(st.text(max_size=60))
 def test_the_json_template_shows_the_whole(output: str) -> None:
     """The JSON template escapes the output; unescaped it is the raw output."""
     escaped = json.dumps({"returncode": 0, "output": output}).replace("<", "\\u003c")
-    assert shown(escaped, output) == Shown(output)
+    assert rendered_output(escaped, output) == RenderedOutput(output)
 
 
 def test_the_json_template_shows_head_and_tail() -> None:
     """The JSON template has its own form of leaving out the middle; text may follow it."""
     fields = {"returncode": 0, "output_head": LONG[:5000], "output_tail": LONG[-5000:], "elided_chars": 9}
-    expected = Shown(LONG[:5000] + LONG[-5000:], 5000, truncated=True)
-    assert shown(json.dumps(fields) + "\na remark", LONG) == expected
+    expected = RenderedOutput(LONG[:5000] + LONG[-5000:], 5000, truncated=True)
+    assert rendered_output(json.dumps(fields) + "\na remark", LONG) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_json_template_shows_head_and_tail() -> None:
 )
 def test_what_is_not_known_to_be_shown_is_not_claimed(rendered: str, raw: str | None) -> None:
     """Where text and recorded output disagree, or the marks are not known, no piece of the output is claimed."""
-    assert shown(rendered, raw) == Shown(rendered, None, truncated=True)
+    assert rendered_output(rendered, raw) == RenderedOutput(rendered, None, truncated=True)
 
 
 def test_a_timeout_keeps_its_partial_output() -> None:

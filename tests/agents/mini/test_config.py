@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from execledger.agents.mini.sealed import sealed
+from execledger.agents.mini.config import sealed
 
 DOCKER: dict[str, Any] = {
     "image": "repo:latest",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.codex.place import clear, opened
+from execledger.agents.codex.batch import clear, opened
 from execledger.agents.evaluation import Instance
 from execledger.demo.repository import make_repository
 from execledger.errors import LedgerError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.agents.mini.extra import MIGRATIONS, answer_of
+from execledger.agents.mini.messages import MIGRATIONS, answer_of
 from execledger.errors import UnreadableRun
 from execledger.runs.replay import replay
 
