@@ -145,7 +145,7 @@ class Grammar:
         return "".join(self._pick(*_PIECES) for _ in range(self.random.choice((0, 1, 1, 1, 2, 2, 3, 4))))
 
     def subscript(self) -> str:
-        """What stands in brackets behind a name."""
+        """The text in brackets after a name."""
         return self._pick("0", "-1", "@", "*", "x", "y", "$n", "$x", "n", "1+1", "x+1", "$(touch NEW)", '"$x"', "q[0]")
 
     def expression(self) -> str:

@@ -85,8 +85,8 @@ def answering(text: str, status: int = 0) -> list[str]:
 
 def test_a_known_vulnerability_is_told() -> None:
     """As the tool answers it, whatever its exit status."""
-    told = '{"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}]}'
-    (package,) = ask_advisories(answering(told, status=1)).dependencies
+    answer = '{"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}]}'
+    (package,) = ask_advisories(answering(answer, status=1)).dependencies
     assert (package.name, [known.id for known in package.vulns]) == ("a", ["X-1"])
 
 
@@ -109,6 +109,6 @@ def test_no_service_is_no_failure(command: list[str], words: str) -> None:
 def test_only_what_an_update_mends_fails(
     capsys: pytest.CaptureFixture[str], fixes: tuple[str, ...], status: int
 ) -> None:
-    """What nobody has mended yet is told, and no reason to stop."""
+    """A vulnerability without a fix is printed, and is no failure."""
     assert judged(Answer((Dependency("a", "1", (Vulnerability("X-1", fixes),)),))) == status
     assert capsys.readouterr().out.startswith("a 1: X-1, ")

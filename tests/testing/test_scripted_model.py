@@ -43,7 +43,7 @@ def test_a_retry_gets_the_same_turn() -> None:
 
 
 def test_each_conversation_has_its_script() -> None:
-    """Of several scripts, the one whose text stands in the opening answers; the longest text decides."""
+    """Of several scripts, the one whose key is in the first user message answers; the longest key decides."""
     with ModelServer({"task 1": [["one"]], "task 10": [["ten"]]}) as server:
         answers = [ask(server, "/v1/chat/completions", chat(("user", f"Do task {n}."))) for n in (1, 10)]
         found = [request.opening for request in server.conversation("task 10")]
@@ -108,7 +108,7 @@ def test_anthropic_caches_what_a_marker_covers() -> None:
 
 
 def test_a_rejected_answer_counts_as_a_turn() -> None:
-    """Several calls are one turn, and a complaint stands for the answer that it is about."""
+    """Several calls are one turn, and a message about a dropped answer counts as that answer."""
     calls = [Item("model", "a", "1"), Item("model", "b", "2"), Item("tool", "", "1"), Item("tool", "", "2")]
     assert (
         turns_taken([Item("user", "task"), *calls, Item("user", "Tool call error:\n\n..."), Item("user", "view")]) == 2

@@ -56,7 +56,7 @@ class Last:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Lines that only the file itself can tell: a search, or all but the last few."""
+    """Lines that depend on the contents of the file: a search, or all but the last few."""
 
     choice: Callable[[Sequence[str]], list[int]]
 

@@ -25,7 +25,7 @@ class Result:
     pieces: tuple[Piece, ...] = ()
     """The lines of files that were really shown."""
     believed: tuple[Piece, ...] = ()
-    """The lines of files that a true reference stands for."""
+    """The lines of files that a true reference replaces."""
     cwd: str = ""
     visible: bool = True
 
@@ -120,7 +120,7 @@ class Reader:
             raise Misled("distance", f"there was no command {target.ago} commands ago")
         result = self.results[-target.ago]
         if not names(target, result.command, truth.command):
-            raise Misled("distance", f"{target.ago} commands ago stands another command: {result.command!r}")
+            raise Misled("distance", f"{target.ago} commands ago is another command: {result.command!r}")
         if "same command" in target.name and result.cwd != truth.cwd:
             raise Misled("distance", f"{target.ago} commands ago, the same command ran in another folder")
         if not result.visible:
@@ -132,7 +132,7 @@ class Reader:
         return result
 
     def _whole(self, truth: Truth, reference: Reference) -> None:
-        """One reference stands for the whole output."""
+        """One reference replaces the whole output."""
         first = self._result(reference.targets[0], truth)
         unnamed = not any(target.lines for target in reference.targets)
         same = (first.command, first.cwd) == (truth.command, truth.cwd) or "same command" in reference.targets[0].name
@@ -158,7 +158,7 @@ class Reader:
                 raise Misled("output", f"the output is another: {_differ(split(text), split(truth.output))}")
 
     def _partly(self, truth: Truth, elements: Sequence[str]) -> Iterator[Piece]:
-        """References stand for some of the lines, others are shown; yields those."""
+        """References replace some of the lines, others are shown; yields those."""
         rest = truth.lines
         if truth.pieces is None:
             raise Misled("output", "only a part of an output that is no plain read is shown")
@@ -198,7 +198,7 @@ class Reader:
     def _asked(self, truth: Truth, reference: Reference) -> Belief:
         """No lines are named: the reader looks for those that he asked for, in the newest result named first."""
         if truth.pieces is None:
-            raise Misled("unreadable", "it does not say which lines it stands for")
+            raise Misled("unreadable", "it does not name the lines that it replaces")
         results = sorted(reference.targets, key=lambda target: target.ago)
         belief: Belief = []
         for piece in truth.pieces:
@@ -221,7 +221,7 @@ class Reader:
                 case Chosen() as chosen if ended and numbers == list(range(1, len(numbers) + 1)):
                     numbers = chosen.choose([found[number][0].text for number in numbers])
                 case _:
-                    raise Misled("unreadable", "it does not say which lines it stands for")
+                    raise Misled("unreadable", "it does not name the lines that it replaces")
             belief += ((number, *found[number]) for number in numbers)
         return belief
 
@@ -262,7 +262,7 @@ class Reader:
                 )
 
     def _unchanged(self, lines: Sequence[tuple[Piece, Line]], belief: Belief, reference: Reference) -> None:
-        """A file that is said not to have changed reads as it did, also where nobody asked."""
+        """A file that is called unchanged has the contents that it had, also outside the lines that were asked for."""
         if "not changed" not in reference.text:
             return
         for (piece, _), (_, _, result) in zip(lines, belief, strict=True):
@@ -286,7 +286,7 @@ class Reader:
                         continue
                     for other in shown.lines:
                         if other.number == line.number and not _agrees(line, other, piece, shown):
-                            return f"line {line.number} stands as {other.text!r} in the newer {result.command!r}"
+                            return f"line {line.number} is {other.text!r} in the newer {result.command!r}"
                     if shown.ended and shown.lines and shown.lines[-1].number < line.number:
                         return f"line {line.number} is behind the end that the newer {result.command!r} shows"
         return None

@@ -101,7 +101,7 @@ TEXT = (
 
 @dataclass(frozen=True)
 class Ask:
-    """A command, and what whoever typed it asks for."""
+    """A command, and the lines that it asks for."""
 
     command: str
     parts: tuple[Part | Echo | FileRead, ...] = ()
@@ -128,7 +128,7 @@ def containing(word: str) -> Chosen:
 
 
 def odd(random: Random, word: str, first: int, last: int) -> tuple[str, Selection, Style]:
-    """A read whose lines, or their numbers, are told in a way of their own."""
+    """A read that shows its lines, or their numbers, in a form of its own."""
     a, b = first, last
     count = b - a + 1
     small = random.randint(3, 9)
@@ -250,7 +250,7 @@ def read(random: Random, path: Path, word: str, first: int, last: int) -> Ask:
 
 
 def words(random: Random, folder: Path, path: Path) -> tuple[str, str]:
-    """What stands before the read, and the word for the file: relative, absolute, or from within its folder."""
+    """The prefix of the read, and the word for the file: relative, absolute, or from within its folder."""
     relative = path.relative_to(folder)
     kind = random.random()
     if kind < 0.6:

@@ -68,7 +68,7 @@ class Report:
 
 
 def text_of(random: Random) -> str:
-    """A file of one of the kinds that make a place hard to tell by its text."""
+    """A file of one of the kinds in which a place is hard to recognise by its text."""
     count = random.randint(12, 70)
     kind = random.randrange(6)
     if kind <= 1:
@@ -154,7 +154,7 @@ class World:
         return done.stdout.decode("utf-8", "replace"), done.returncode
 
     def remember(self) -> None:
-        """Keep what stands in the files, for an undo."""
+        """Keep the contents of the files, for an undo."""
         for path in self.files:
             text, past = self.text(path), self.past.setdefault(path, [])
             if text and text not in past[-1:]:
@@ -162,7 +162,7 @@ class World:
 
 
 class Author:
-    """Decides what is done next, from what really stands in the files."""
+    """Decides what is done next, by the real contents of the files."""
 
     def __init__(self, world: World, random: Random, sealed: bool, tools: bool) -> None:
         self.world, self.random, self.sealed, self.tools = world, random, sealed, tools
@@ -276,7 +276,7 @@ class Author:
         with suppress(OSError):
             self.world.put(path, self.new(path, old))
             self.edited = path
-            yield f"(somebody else changes {path.name})"
+            yield f"(another process changes {path.name})"
 
 
 class Remaining:

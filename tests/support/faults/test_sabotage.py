@@ -67,7 +67,7 @@ def names(module: str) -> dict[str, Any]:
 OURS = names("execledger.invented")
 
 
-def told(work: Callable[[], object]) -> list[tuple[str, str, int]]:
+def sites_of(work: Callable[[], object]) -> list[tuple[str, str, int]]:
     """The call sites as caller, called function, and how often."""
     return sorted((site.caller.co_name, site.callee.co_name, count) for site, count in call_sites(work).items())
 
@@ -79,7 +79,7 @@ def only(work: Callable[[], object]) -> CallSite:
 
 def test_every_call_of_ours_by_ours_is_a_site() -> None:
     """Constructors, properties, ``with`` blocks at both ends, generators at each step, and callbacks count as calls."""
-    assert told(OURS["everything"]) == [
+    assert sites_of(OURS["everything"]) == [
         ("__init__", "leaf", 1),
         ("around", "leaf", 1),
         ("doubled", "leaf", 1),
@@ -98,17 +98,17 @@ def test_what_is_remembered_is_computed_again() -> None:
     sys.modules["execledger.invented"] = module = type(sys)("execledger.invented")
     vars(module).update(OURS)
     try:
-        assert [told(OURS["remembered"]) for _ in range(2)] == [[("remembered", "leaf", 1)]] * 2
+        assert [sites_of(OURS["remembered"]) for _ in range(2)] == [[("remembered", "leaf", 1)]] * 2
     finally:
         del sys.modules["execledger.invented"]
 
 
-@pytest.mark.parametrize("module", ["somebody.invented", "execledgers", "execledger.testing.invented"])
+@pytest.mark.parametrize("module", ["foreign.invented", "execledgers", "execledger.testing.invented"])
 def test_calls_of_others_are_no_sites(module: str) -> None:
     """Neither foreign code nor our own tools are broken, and nothing that they call directly."""
     theirs = names(module)
     theirs["leaf"] = OURS["leaf"]
-    assert told(theirs["twice"]) == []
+    assert sites_of(theirs["twice"]) == []
 
 
 def test_exactly_one_call_fails() -> None:
@@ -123,7 +123,7 @@ def test_exactly_one_call_fails() -> None:
 
 
 def test_a_site_that_is_not_reached_does_nothing() -> None:
-    """The trap tells that it was not sprung."""
+    """The trap reports that it was not sprung."""
     site = only(OURS["kept"])
     with sabotaged(site, 2) as trap:
         assert OURS["kept"]() == 1
@@ -131,7 +131,7 @@ def test_a_site_that_is_not_reached_does_nothing() -> None:
 
 
 def test_a_site_says_where_it_is() -> None:
-    """Line, caller and callee stand in its name, and in the exception."""
+    """Its name, and the exception, have line, caller and callee."""
     site = only(OURS["twice"])
     with sabotaged(site), pytest.raises(Sabotage) as caught:
         OURS["twice"]()

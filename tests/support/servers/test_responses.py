@@ -131,7 +131,7 @@ def test_a_request_that_comes_again_gets_its_turn_again() -> None:
     [({"thread_id": "{0}"}, {}), ({"thread_id": "{0}", "session_id": "same"}, {}), ({}, {"prompt_cache_key": "{0}"})],
 )
 def test_conversations_keep_their_places(headers: dict[str, str], fields: dict[str, str]) -> None:
-    """Conversations are told apart by header or cache key; each begins at the first turn, with call ids of its own."""
+    """Conversations are identified by header or cache key; each begins at the first turn, with call ids of its own."""
 
     def body(name: str) -> bytes:
         return asking(user("task"), **{key: text.format(name) for key, text in fields.items()})
@@ -205,7 +205,7 @@ def test_an_older_client_gets_a_whole_shorter_history() -> None:
 
 
 def test_a_turn_may_fail_first() -> None:
-    """Failures come with their status and body, in order, until the last try, which stands for all further ones."""
+    """Failures come with their status and body, in order, until the last try, which answers all further ones."""
     with ResponsesServer(turns(tries(refuse(500, "broken"), refuse(429), call("ls")))) as server:
         replies = ask(server, *[asking(user("task"))] * 4)
     assert [reply.status for reply in replies] == [500, 429, 200, 200]
@@ -239,7 +239,7 @@ def test_a_connection_can_be_cut() -> None:
 
 
 def test_events_wait_at_a_gate() -> None:
-    """What stands before a gate can be read while the rest is held back, until the gate is opened."""
+    """The events before a gate can be read while the rest is held back, until the gate is opened."""
     gate = Gate(after=3)
 
     async def read(server: ResponsesServer) -> tuple[int, int]:
@@ -347,7 +347,7 @@ def test_a_prefix_that_was_sent_before_is_cached() -> None:
 
 
 def test_the_same_answer_for_everyone() -> None:
-    """A fixed answer is the same to the byte for every request, which is not decoded; nothing is kept if so told."""
+    """A fixed answer is the same to the byte for every request, which is neither decoded nor recorded."""
     with ResponsesServer(always(think("Hm."), call("ls")), record=False) as server:
         one, other = ask(server, b"no JSON at all", asking(user("task")))
     assert (one.body == other.body, one.calls, server.served, server.requests) == (True, ["{}"], 2, ())

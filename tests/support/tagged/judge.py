@@ -47,7 +47,7 @@ class Judge:
     folder: Path
     results: list[Result] = field(default_factory=list)
     meddled: dict[str, int] = field(default_factory=dict)
-    """When somebody else changed a file last."""
+    """When another process last changed a file."""
 
     def refer(self, text: str, truth: Result, reads_on: Callable[[str], bool]) -> None:
         """Hold a reference against the truth. ``reads_on``: whether the command shows what is put behind a file."""
@@ -66,7 +66,7 @@ class Judge:
         result = self.results[number]
         begun = _plain(re.split(r"\.\.\.|…", command)[0])[:30].rstrip("?. ")
         if begun not in _plain(result.command):
-            raise Misled(f"{ago} commands ago stands another command: {result.command!r}")
+            raise Misled(f"{ago} commands ago is another command: {result.command!r}")
         if not result.visible or result.shown is None:
             raise Misled("what it refers to can't be seen")
         return number

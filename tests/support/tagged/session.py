@@ -67,7 +67,7 @@ class Session:
         """Somebody else changes a file."""
         self.world.put(path, self._other(path))
         self.judge.meddled[str(path)] = len(self.judge.results)
-        self.report.log.append(f"  (somebody else changes {path.name})")
+        self.report.log.append(f"  (another process changes {path.name})")
 
     def _other(self, path: Path) -> str:
         """Another text for a file: an earlier one, or a changed one."""
