@@ -18,11 +18,10 @@ from msgspec import Struct, field
 from execledger.agents.formats import read_run
 from execledger.cli.replay import cost_rows
 from execledger.errors import UnreadableRun
-from execledger.evaluate.counterfactual import Account, Counterfactual
+from execledger.evaluate.counterfactual import Counterfactual, CounterfactualRun
 from execledger.runs.find import find_runs
 from execledger.runs.prices import load_prices
 from execledger.runs.replay import new_ledger, replay
-from execledger.runs.tally import Tally
 
 NEEDS_CORPUS = True
 MAX_GROWTH = 1.5
@@ -47,7 +46,7 @@ class Report(Struct):
 
 def report(paths: list[str], every: int) -> Report:
     """The full report over each ``every``-th run."""
-    made, prices, tally = Report(every), load_prices(), Tally()
+    made, prices = Report(every), load_prices()
     start = time.perf_counter()
     for number, source in enumerate(find_runs(paths)):
         if number % every:
@@ -58,13 +57,13 @@ def report(paths: list[str], every: int) -> Report:
             made.unreadable += 1
             continue
         ledger = new_ledger(run)
-        account = Account(run, ledger)
+        priced = CounterfactualRun(run, ledger)
         for call in replay(run, ledger=ledger):
-            tally.add(run, call)
-            account.add(call)
+            priced.add(call)
+            made.calls += 1
         name = source.name.partition("!")[0].rpartition("/")[2]
-        made.sources.setdefault(name, Counterfactual()).add(account.close(prices))
-    made.calls, made.seconds = tally.calls, time.perf_counter() - start
+        made.sources.setdefault(name, Counterfactual()).add(priced.close(prices))
+    made.seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Linux counts in kilobytes, macOS in bytes.
     made.peak_mb = peak / (1e6 if sys.platform == "darwin" else 1e3)

@@ -16,8 +16,8 @@ from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.journal import Ended, Event
 from execledger.journal.events import Counts
+from execledger.runs.account import Net
 from execledger.runs.find import Source
-from execledger.runs.net import Net
 from execledger.runs.prices import shipped
 from tests.journal.runs import events_of, plain_step, retold, start, summed, written
 from tests.support.simulation.sessions import simulate

@@ -18,7 +18,7 @@ from execledger.core.policy import Policy, Preset
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, Settings
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from tests.support.agents.codex import CodexHome, CodexRun, run_codex
 from tests.support.servers.responses import Answer, Request, ResponsesServer, Script, call
 
@@ -104,7 +104,7 @@ class Stage:
         return [request for request in self.server.requests if request.kind in ("turn", "compaction")]
 
     @property
-    def summaries(self) -> list[RunSummary]:
+    def summaries(self) -> list[Account]:
         """What the sessions came to, those of earlier proxies first."""
         return [summary for proxy in self._proxies for summary in proxy.summaries]
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
-from execledger.evaluate.counterfactual import Account, Amount, Counterfactual, Found
+from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun, Found
 from execledger.evaluate.redundancy import Kind
 from execledger.runs.caching import text_bytes
 from execledger.runs.prices import Price, Prices, shipped
@@ -26,7 +26,7 @@ LIST = ("ls", "a\n")
 def account(recorded: Run, policy: Policy | None = None, prices: Prices = PRICES) -> Counterfactual:
     """The counterfactual of a run."""
     ledger = new_ledger(recorded, policy)
-    made = Account(recorded, ledger)
+    made = CounterfactualRun(recorded, ledger)
     for call in replay(recorded, ledger=ledger):
         made.add(call)
     return made.close(prices)

@@ -18,10 +18,11 @@ from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.plan import Plan
 from execledger.journal.codec import encode
 from execledger.journal.reader import Trouble, read_events, read_journal, rebuild
-from execledger.runs.account import RunSummary, Totals
+from execledger.runs.account import Account
 from execledger.runs.find import instances
 from execledger.runs.prices import read_prices
 from execledger.runs.replay import replay
+from execledger.runs.totals import Totals
 from execledger.vocabulary.actions import Action, Observation
 from tests.agents.test_formats import LINES, SAMPLES
 from tests.journal.runs import events_of, returning
@@ -108,7 +109,7 @@ def told(data: bytes) -> str:
         run = read_journal("x", data)
     except UnreadableRun:
         return ""
-    trouble, summary, totals = Trouble(), RunSummary(), Totals()
+    trouble, summary, totals = Trouble(), Account(), Totals()
     for event in read_events("x", data, trouble):
         summary.add(event)
     totals.add("x", summary, trouble)

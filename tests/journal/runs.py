@@ -13,7 +13,7 @@ from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.journal import Ended, Event, Journal, Started, StepRecorded, ViewRendered, recorded
 from execledger.journal.events import policy_fields
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Shown, Step
 from tests.support.simulation.sessions import Session
@@ -59,9 +59,9 @@ def events_of(session: Session, sealed: bool = True) -> list[Event]:
     return [*events, Ended(reason="Submitted", counts=summary.counts, model_calls=len(session.steps) + 1)]
 
 
-def summed(events: list[Event]) -> RunSummary:
+def summed(events: list[Event]) -> Account:
     """The summary of these events."""
-    summary = RunSummary()
+    summary = Account()
     for event in events:
         summary.add(event)
     return summary

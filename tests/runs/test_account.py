@@ -12,9 +12,12 @@ from execledger.core.rereads import Reread, counted
 from execledger.journal import Ended, Event, FaultCaught, ViewRendered
 from execledger.journal.events import Counts
 from execledger.journal.folder import journal_folder
-from execledger.journal.reader import Trouble
-from execledger.runs.account import MAX_NAMES, RunSummary, Totals, sentences
+from execledger.runs.account import Account, Net, dollars, sentences, weighed
+from execledger.runs.prices import Price, Prices
+from execledger.runs.usage import Tokens
 from execledger.session.chronicle import Chronicle
+from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 from tests.journal.runs import events_of, plain_step, retold, start, summed
 from tests.support.simulation.sessions import simulate
 
@@ -61,47 +64,13 @@ def test_every_kind_of_event_is_counted() -> None:
     summary = summed(events)
     again = counted([None, Reread.EXACT])
     expected = Counts(proposed=3, ran=3, measured=2, views=1, view_bytes=20, faults=1, **again)
-    assert summary == RunSummary(counts=expected, turns=2)
+    assert (summary.counts, summary.turns) == (expected, 2)
     assert (summary.model_calls, summary.sentence()) == (
         2,
         "Ledger: 3 commands, 0 reused before running, 0 after, 0 nudged; 1 fault",
     )
     summary.add(Ended(counts=expected, model_calls=5))
     assert (summary.model_calls, summary.incomplete) == (5, False)
-
-
-def test_totals_add_up_what_is_told() -> None:
-    """Tokens and cost are summed over the runs that say so, and stay unknown where none does."""
-    totals = Totals()
-    totals.add("a", summed([start(), plain_step(0)]), Trouble())
-    assert (totals.unended, totals.input_tokens, totals.cost) == (1, None, None)
-    for cost in (0.5, None):
-        end = Ended(counts=Counts(proposed=1), input_tokens=100, cached_tokens=60, output_tokens=7, cost=cost)
-        totals.add("b", summed([start(), plain_step(0), end]), Trouble())
-    totals.add("c", summed([start(), Ended(counts=Counts(proposed=9))]), Trouble(torn=True))
-    assert totals == Totals(
-        runs=4,
-        unended=1,
-        model_calls=3,
-        counts=Counts(proposed=3, ran=3),
-        input_tokens=200,
-        cached_tokens=120,
-        output_tokens=14,
-        cost=0.5,
-        runs_with_tokens=2,
-        runs_with_cost=1,
-        torn=1,
-        incomplete=1,
-        named=["c: the last line is torn; the end counts another number of steps than there are"],
-    )
-
-
-def test_names_of_files_with_trouble_are_bounded() -> None:
-    """However many files are foreign, all are counted and only some are kept by name."""
-    totals = Totals()
-    for number in range(3 * MAX_NAMES):
-        totals.skip(f"{number}: foreign")
-    assert (totals.unread, len(totals.named)) == (3 * MAX_NAMES, MAX_NAMES)
 
 
 def test_journals_go_to_the_platforms_state_folder() -> None:
@@ -118,10 +87,10 @@ def test_the_closing_lines_say_where_journals_are(monkeypatch: pytest.MonkeyPatc
     """Only where they are: one that could not be written is said to be so."""
     monkeypatch.setenv("EXECLEDGER_JOURNAL", "/j")
     one = Counts(proposed=1, ran=1)
-    usual, elsewhere = (RunSummary(counts=one, journal=f"{folder}/a.ledger.jsonl") for folder in ("/j", "/my j"))
+    usual, elsewhere = (Account(counts=one, journal=f"{folder}/a.ledger.jsonl") for folder in ("/j", "/my j"))
     lost, silent = (
-        RunSummary(counts=Counts(proposed=2), unwritten="/j: the journal can't be written: it is full"),
-        RunSummary(counts=Counts(faults=1)),
+        Account(counts=Counts(proposed=2), unwritten="/j: the journal can't be written: it is full"),
+        Account(counts=Counts(faults=1)),
     )
     done = "0 reused before running, 0 after, 0 nudged"
     unwritten = "Ledger: 1 run without a complete journal: /j: the journal can't be written: it is full"
@@ -151,3 +120,69 @@ def test_a_journal_that_can_t_be_written_is_told_with_path_and_reason(tmp_path: 
         "Ledger: 1 command, 0 reused before running, 0 after, 0 nudged",
         f"Ledger: 1 run without a complete journal: {reason}",
     ]
+
+
+PRICES = Prices(
+    "2026-01-01",
+    {name: Price(uncached=1_000_000, cached=100_000, written=2_000_000, output=0) for name in ("model", "claude")},
+)
+"""A dollar for a token, ten cents if it was cached, two dollars for writing it to the cache."""
+COMMAND = "c" * 40
+SHOWN = Step(Action(COMMAND), Allow("new"), Observation("x" * 400), Shown("full"))
+REFERENCE = Step(Action(COMMAND), Reuse("repeat", (), (0,)), Observation("r" * 40), Shown("reference", "r" * 40, (0,)))
+
+
+def balance(turns: int, model: str = "model", *, view: str = "") -> Account:
+    """An output of 100 tokens, then a reference of 10 in the place of the same, then further calls of the model."""
+    found = Account(model=model)
+    for turn, step in enumerate((SHOWN, REFERENCE)):
+        if view:
+            found.add_view(view)
+        found.add_step(step, turn)
+    found.add(Ended(counts=Counts(), model_calls=turns, input_tokens=1000, cached_tokens=900))
+    return found
+
+
+@pytest.mark.parametrize(("turns", "saved"), [(2, 0.0), (3, 90.0), (4, 99.0), (5, 108.0)])
+def test_what_is_kept_out_is_new_once_and_then_cached(turns: int, saved: float) -> None:
+    """Behind the last call nothing is sent any more, so nothing is saved."""
+    assert balance(turns).net(PRICES) == Net(saved=saved, own=190.0, models=("model",), date="2026-01-01")
+
+
+def test_views_are_never_cached_and_keep_what_the_model_wrote_out_of_the_cache() -> None:
+    """Two views of 50 tokens, and behind each a command of 10 that the next call sends uncached instead of cached."""
+    assert balance(3, view="v" * 200).net(PRICES).spent == pytest.approx(2 * 50 + 2 * 10 * 0.9)
+    assert balance(2, view="v" * 200).net(PRICES).spent == pytest.approx(2 * 50 + 10 * 0.9)
+
+
+def test_where_writing_is_charged_what_is_new_is_written() -> None:
+    """And a view keeps nothing out: what the model wrote would not have been cached."""
+    found = balance(4, "claude", view="v" * 200).net(PRICES)
+    assert (found.saved, found.spent) == (90 * 2 + 90 * 0.1, 100.0)
+
+
+def test_an_unknown_model_has_the_assumed_price() -> None:
+    """A table without that one is helped out by the shipped one."""
+    found = weighed(Tokens(uncached=1_000_000), Tokens(), None, "nobody", Prices("2026-01-01", {}))
+    assert (found.saved, found.models, found.own) == (1.25, ("gpt-5 (assumed)",), None)
+
+
+def test_runs_add_up_and_are_told_in_a_sentence() -> None:
+    """What the runs cost is known only if it is of all."""
+    one = Net(saved=1.5, spent=2.0, own=10.0, models=("b",), date="2026-01-01")
+    both = one + Net(saved=0.25, spent=0.0, own=15.0, models=("a", "b"), date="2026-01-01")
+    assert both == Net(saved=1.75, spent=2.0, own=25.0, models=("a", "b"), date="2026-01-01")
+    assert both.sentence() == (
+        "References saved $1.75; state views cost $2.00; net -$0.2500, -1.0% of the $25.00 that the runs cost. "
+        "Prices of 2026-01-01 for a, b; tokens of both are estimated from bytes."
+    )
+    unknown = one + Net(models=("b",), date="2026-01-01")
+    assert unknown.sentence(would=True) == (
+        "References would have saved $1.50; state views would have cost $2.00; net -$0.5000. "
+        "Prices of 2026-01-01 for b; tokens of both are estimated from bytes."
+    )
+
+
+def test_small_sums_are_told_from_nothing() -> None:
+    """By more digits."""
+    assert [dollars(value) for value in (0.0, 1234.5, -0.00012, 0.5)] == ["$0.00", "$1,234.50", "-$0.0001", "$0.5000"]

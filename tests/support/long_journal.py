@@ -18,7 +18,7 @@ from execledger.core.rereads import Rereads
 from execledger.core.step import take
 from execledger.journal.codec import encode
 from execledger.journal.events import Ended, Event, Started, ViewRendered, policy_fields, recorded
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 
@@ -70,7 +70,7 @@ def long_events(steps: int = STEPS, size: int = BYTES, seed: int = 1) -> Iterato
     """The events of a session of ``steps`` steps, about ``size`` bytes in all."""
     # A read shows half of a file on the average, a test as much, a search all of it; a line has some 35 bytes.
     repository = Repository(random.Random(seed), max(size // steps // 25, 2))
-    policy, summary, rereads = Policy(), RunSummary(), Rereads()
+    policy, summary, rereads = Policy(), Account(), Rereads()
     ledger = Ledger(TASK, policy, edited_symbols)
     start = Started(
         software=__version__, run="long", agent="made up", model="none", task=TASK, policy=policy_fields(policy)

@@ -9,14 +9,15 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
-from execledger.evaluate.counterfactual import Account
+from execledger.evaluate.counterfactual import CounterfactualRun
 from execledger.journal.events import Counts, Ended, FaultCaught, StepRecorded
+from execledger.runs.account import Account
 from execledger.runs.caching import provider_total
 from execledger.runs.prices import shipped
 from execledger.runs.replay import new_ledger, replay
-from execledger.runs.tally import Tally
+from execledger.runs.totals import Tally
 from execledger.runs.usage import ModelCall, Tokens
-from execledger.viewer.counting import Count, Origin, run_id
+from execledger.viewer.counting import Origin, run_id, run_line
 from execledger.viewer.runs import reading_of
 from execledger.viewer.tallies import tallied
 from execledger.vocabulary.actions import Action, Observation
@@ -62,7 +63,7 @@ def test_calls_that_a_thread_was_born_with_are_counted_as_they_are_told() -> Non
     reading = reading_of("one", data, Policy(), None)
     reading.read()
     assert tallied("one", data, Policy(), None)[0] == reading.line()
-    assert reading.line().steps == 3
+    assert reading.line().steps == 2
 
 
 def test_the_task_is_its_anchor() -> None:
@@ -76,7 +77,7 @@ def test_tokens_are_the_providers_where_it_counted() -> None:
     """In a recorded run and at the end of a journal, cached ones apart; what was saved is estimated."""
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     assert (line.run_cost, line.prices) == (None, f"{shipped().date}, gpt-5 (assumed)")
-    count, run = Count(), read_run("demo", DEMO.read_bytes())
+    count, run = Account(), read_run("demo", DEMO.read_bytes())
     count.add_run(
         replace(
             run,
@@ -87,7 +88,7 @@ def test_tokens_are_the_providers_where_it_counted() -> None:
             turns=2,
         )
     )
-    line = count.line(Origin.of_run(run))
+    line = run_line(count, Origin.of_run(run))
     assert (line.input_tokens, line.cached_tokens, line.output_tokens) == (30, 9, 3)
     assert line.run_cost == shipped().models["gpt-5"].cost(Tokens(uncached=21, cached=9, output=3))
     end = Ended(reason="", counts=Counts(), input_tokens=70, cached_tokens=20, output_tokens=7, cost=0.5)
@@ -118,11 +119,12 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
     """The numbers of ``execledger replay``, dollars included."""
     run, tally = read_run("demo", DEMO.read_bytes()), Tally()
     ledger = new_ledger(run)
-    account = Account(run, ledger)
+    account, priced = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger)
     for call in replay(run, ledger=ledger):
-        tally.add(run, call)
-        account.add(call)
-    worth = account.close(shipped()).worth(shipped().date)
+        account.add_replayed(call)
+        priced.add(call)
+    tally.add(run, account)
+    worth = priced.close(shipped()).worth(shipped().date)
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     assert (line.steps, line.reuses, line.elided, line.nudges, line.rereads, line.saved_bytes, line.view_bytes) == (
         tally.calls,
@@ -138,22 +140,22 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
 
 def test_what_a_command_would_have_printed_counts_only_where_it_is_known() -> None:
     """A suppressed command saves the output of the same command; of another one nobody knows how much."""
-    count, reference = Count(), Shown("reference", "[as above]", (0,))
+    count, reference = Account(), Shown("reference", "[as above]", (0,))
     first = shown("cat a.py", "x" * 1000)
     again, part = (
         Step(Action(command, "/repo"), Reuse("repeat", (), (0,)), Observation("[as above]"), reference)
         for command in ("cat a.py", "head a.py")
     )
     for turn, step in enumerate((first, again, part, shown("ls"))):
-        count.add(step, turn)
-    assert (count.reuses, count.turns, count.saved_bytes) == (2, 4, 990 * 2)
+        count.add_step(step, turn)
+    assert (count.counts.suppressed, count.turns, count.saved_bytes) == (2, 4, 990 * 2)
 
 
 def test_a_reference_that_points_nowhere_is_no_trouble() -> None:
     """What others wrote may name any step."""
-    count = Count()
-    count.add(Step(Action("ls"), Allow("new"), Observation(), Shown("reference", "x", (99,))), 0)
-    assert (count.elided, count.saved_bytes) == (1, 0)
+    count = Account()
+    count.add_step(Step(Action("ls"), Allow("new"), Observation(), Shown("reference", "x", (99,))), 0)
+    assert (count.counts.elided, count.saved_bytes) == (1, 0)
 
 
 def test_the_end_of_a_journal_counts() -> None:

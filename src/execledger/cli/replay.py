@@ -22,13 +22,14 @@ from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import MAX_FAULTS
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
-from execledger.evaluate.counterfactual import Account, Amount, Counterfactual
+from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun
 from execledger.journal.folder import open_private
 from execledger.redact import redact
+from execledger.runs.account import Account
 from execledger.runs.find import HINT
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
-from execledger.runs.tally import Tally
+from execledger.runs.totals import Tally
 from execledger.runs.usage import BYTES_PER_TOKEN
 
 
@@ -56,11 +57,11 @@ def command(
     prices = load_prices(None if prices_file is None else Path(prices_file))
     if decisions and any(_same_file(path, decisions) for path in paths):
         raise LedgerError(f"{decisions}: is also a recorded run to be read, expected a file to write decisions to")
-    tally = Tally()
+    tally, counterfactual = Tally(), Counterfactual()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
         faults: list[str] = []
-        presets, read = _replay_all(paths, policy, prices, tally, faults, out)
+        presets, read = _replay_all(paths, policy, prices, tally, counterfactual, faults, out)
     for reason in tally.unreadable:
         click.echo(f"execledger: not read: {reason}", err=True)
     for trouble in tally.troubled:
@@ -72,13 +73,17 @@ def command(
     if not tally.runs:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
     to_stderr = decisions == "-"
-    worth = tally.counterfactual.worth(prices.date)
+    worth = counterfactual.worth(prices.date)
     if as_json:
-        found = {**msgspec.to_builtins(tally), "net": {**msgspec.to_builtins(worth), "net": worth.net}}
+        found = {
+            **msgspec.to_builtins(tally),
+            "counterfactual": msgspec.to_builtins(counterfactual),
+            "net": {**msgspec.to_builtins(worth), "net": worth.net},
+        }
         click.echo(json.dumps(found, separators=(",", ":")), err=to_stderr)
     else:
         console = Console(highlight=False, stderr=to_stderr)
-        console.print(summary(tally, presets), costs(tally.counterfactual, prices.date))
+        console.print(summary(tally, presets), costs(counterfactual, prices.date))
         console.print(worth.sentence(would=True), soft_wrap=True)
     unread = any(path not in read and not os.path.isdir(path) for path in paths)
     return 1 if unread or (strict and (tally.false or tally.faults)) else 0
@@ -106,6 +111,7 @@ def _replay_all(
     policy: Policy | None,
     prices: Prices,
     tally: Tally,
+    counterfactual: Counterfactual,
     faults: list[str],
     out: BinaryIO | None,
 ) -> tuple[list[str], set[str]]:
@@ -123,20 +129,21 @@ def _replay_all(
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("", total=None)
         for run in read_runs(paths, tally.unreadable, left_out, skipped):
-            tally.start(run)
             read.add(run.name.partition("!")[0])
             ledger = new_ledger(run, policy)
             presets.add(ledger.policy.preset.value)
-            account = Account(run, ledger)
+            account, priced = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger)
             for call in replay(run, ledger=ledger):
-                tally.add(run, call)
-                account.add(call)
+                tally.classified(run, call)
+                account.add_replayed(call)
+                priced.add(call)
                 if out is not None:
                     line = call.line(run.name)
                     out.write(encoder.encode(replace(line, command=redact(line.command))) + b"\n")
-            tally.faults += ledger.faults.count
+            account.counts.faults += ledger.faults.count
+            tally.add(run, account)
             faults += (f"{run.name}: {fault}" for fault in ledger.faults.first)
-            tally.counterfactual.add(account.close(prices))
+            counterfactual.add(priced.close(prices))
             progress.advance(bar)
     if skipped:
         told = "; ".join(f"{what} ({count:,})" for what, count in sorted(skipped.items()))

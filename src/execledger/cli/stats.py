@@ -14,11 +14,11 @@ from rich.table import Table
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.folder import journal_folder, require_readable
 from execledger.journal.reader import Trouble, is_journal, read_events
-from execledger.runs.account import MAX_NAMES, RunSummary, Totals
+from execledger.runs.account import Account, Net
 from execledger.runs.decoding import TOO_LARGE
 from execledger.runs.find import Source, find_runs
-from execledger.runs.net import Balance, Net
 from execledger.runs.prices import load_prices
+from execledger.runs.totals import MAX_NAMES, Totals
 
 
 @click.command("stats")
@@ -59,7 +59,7 @@ def add_up(sources: Iterator[Source]) -> tuple[Totals, Net | None]:
     totals, worth, prices = Totals(), None, load_prices()
     counted: set[tuple[str, float]] = set()
     for source in sources:
-        run, balance, trouble = RunSummary(), Balance(), Trouble()
+        run, trouble = Account(), Trouble()
         try:
             data = source.read()
             if not is_journal(data):
@@ -67,7 +67,6 @@ def add_up(sources: Iterator[Source]) -> tuple[Totals, Net | None]:
                 continue
             for event in read_events(source.name, data, trouble):
                 run.add(event)
-                balance.add_event(event)
         except UnreadableRun as error:
             totals.skip(str(error))
         except MemoryError:
@@ -79,7 +78,7 @@ def add_up(sources: Iterator[Source]) -> tuple[Totals, Net | None]:
             if run.identity is not None:
                 counted.add(run.identity)
             totals.add(source.name, run, trouble)
-            net = balance.net(prices)
+            net = run.net(prices)
             worth = net if worth is None else worth + net
     return totals, worth
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from execledger.demo.mini import LOOPBACK_MODEL, SUBMIT, config_options, console_script, environment, run_client
 from execledger.demo.repository import COMMANDS, TASK, make_repository
 from execledger.journal.reader import Trouble, read_events
-from execledger.runs.net import Balance
+from execledger.runs.account import Account
 from execledger.testing.scripted_model import ModelServer
 
 ARMS: dict[str, tuple[str, ...] | None] = {
@@ -137,7 +137,7 @@ def show_live() -> None:
 
 def _worth(journal: Path) -> str:
     """The sentence about what Ledger saved and cost in the run of a journal."""
-    balance = Balance()
+    account = Account()
     for event in read_events(journal.name, journal.read_bytes(), Trouble()):
-        balance.add_event(event)
-    return balance.net().sentence()
+        account.add(event)
+    return account.net().sentence()

@@ -7,11 +7,11 @@ from importlib import resources
 import click
 
 from execledger.agents.formats import read_run
-from execledger.evaluate.counterfactual import Account
+from execledger.evaluate.counterfactual import CounterfactualRun
+from execledger.runs.account import Account
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, new_ledger, output_bytes, replay
-from execledger.runs.tally import Tally
 from execledger.vocabulary.decisions import Allow
 
 RECORDED = "demo.traj.json"
@@ -22,23 +22,23 @@ def show_recorded(full: bool) -> None:
     """Replay the recorded run and print each decision; ``full`` prints every output whole."""
     run = load()
     ledger = new_ledger(run)
-    tally, account, prices = Tally(), Account(run, ledger), load_prices()
-    tally.start(run)
+    account, priced, prices = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger), load_prices()
     click.echo("A scripted agent mends a bug in a small repository. What Ledger makes of each of its commands:\n")
     for call in replay(run, ledger=ledger):
-        tally.add(run, call)
-        account.add(call)
+        account.add_replayed(call)
+        priced.add(call)
         _show(call, full)
     click.echo("\nThe state view that the model would be shown next, at the end of its input:\n")
     click.echo(ledger.inform(sealed=run.container).text)
-    references = tally.reuses.total() + tally.elided.total()
+    counts = account.counts
     click.echo(
-        f"\n{tally.calls} commands: {tally.reuses.total()} reused before running, because an earlier result still"
-        f" holds; {tally.elided.total()} reused after running, because the output was shown before;"
-        f" {tally.remarks} nudged."
+        f"\n{counts.proposed} commands: {counts.suppressed} reused before running, because an earlier result still"
+        f" holds; {counts.elided} reused after running, because the output was shown before;"
+        f" {counts.nudged} nudged."
     )
-    click.echo(f"{references} references, {len(tally.false)} of them false by what was recorded.")
-    click.echo(account.close(prices).worth(prices.date).sentence(would=True))
+    references = counts.suppressed + counts.elided
+    click.echo(f"{references} references, {account.false_reuses} of them false by what was recorded.")
+    click.echo(priced.close(prices).worth(prices.date).sentence(would=True))
     click.echo("A scripted agent does not react: this shows what is decided, not what a model makes of it.")
     click.echo("\nNext: execledger replay PATH... measures the same on your own recorded runs.")
 

@@ -15,8 +15,8 @@ from msgspec import Struct, field
 
 from execledger.core.ledger import Ledger
 from execledger.evaluate.redundancy import Kind, Redundancies
+from execledger.runs.account import Net
 from execledger.runs.caching import PromptCache, text_bytes, usage
-from execledger.runs.net import Net
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes
@@ -125,7 +125,7 @@ def _sum(amounts: Iterable[Amount]) -> Amount:
     return total
 
 
-class Account:
+class CounterfactualRun:
     """The counterfactual of one run; to be told of each call in order, just behind the replay."""
 
     def __init__(self, run: Run, ledger: Ledger) -> None:

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.rereads import COUNTS, counted, judged
+from execledger.core.rereads import COUNTS, judged
 from execledger.errors import UnreadableRun
 from execledger.evaluate.journals import Journals, runs_first
 from execledger.evaluate.records import RunRow
 from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from execledger.runs.caching import PromptCache, RunTokens, text_bytes, usage
 from execledger.runs.find import Source, find_runs
 from execledger.runs.journals import FORMAT as JOURNAL
@@ -27,7 +27,6 @@ from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import as_recorded
 from execledger.runs.usage import Tokens, tokens_in
-from execledger.vocabulary.decisions import Reuse
 
 Read = Callable[[str, bytes], Run]
 """Reads one recorded run."""
@@ -57,7 +56,7 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: b
     elif governed or run.policy is not None:
         row = _untold(row, run.policy or Policy())
     else:
-        row = _without_ledger(row, run)
+        row = _counted(row, account_of(run, None))
     return replace(row, cost=prices.cost(row.tokens, row.model))
 
 
@@ -78,11 +77,33 @@ def told_usage(run: Run, journal: JournalRun | None) -> RunTokens:
     return RunTokens(total, (), estimated=False)
 
 
-def _without_ledger(row: RunRow, run: Run) -> RunRow:
-    """A run of the arm base: all that was proposed ran."""
-    ledger = Ledger(run.task)
-    again = counted(judged(map(as_recorded, run.steps), ledger))
-    return replace(row, executed=row.proposed, **again, faults=ledger.faults.count or row.faults)
+def account_of(run: Run, journal: JournalRun | None) -> Account:
+    """The account of a run: of its journal where Ledger took part, else of what the agent recorded.
+
+    Re-reads are judged anew in both, so that both arms have one definition, also where a journal is older than that.
+    """
+    account = Account()
+    if journal is None:
+        ledger = Ledger(run.task)
+        steps = [(as_recorded(recorded), recorded.turn) for recorded in run.steps]
+    else:
+        ledger = Ledger(journal.start.task, journal.start.known_policy())
+        steps = [(event.step, event.turn) for event in journal.steps]
+        events: tuple[Event, ...] = (journal.start, *journal.views, *journal.faults)
+        for event in events:
+            account.add(event)
+    verdicts = judged((step for step, _ in steps), ledger)
+    for (step, turn), verdict in zip(steps, verdicts, strict=True):
+        account.add_step(step, turn, verdict)
+    account.counts.faults += ledger.faults.count
+    return account
+
+
+def _counted(row: RunRow, account: Account) -> RunRow:
+    """The row with the counts of an account."""
+    counts = account.counts
+    same = {name: getattr(counts, name) for name in ("proposed", "suppressed", "elided", "nudged", "faults", *COUNTS)}
+    return replace(row, **same, executed=counts.ran, false_reuses=account.false_reuses)
 
 
 def _untold(row: RunRow, policy: Policy) -> RunRow:
@@ -98,33 +119,17 @@ def _place(policy: Policy) -> dict[str, str]:
 
 def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> RunRow:
     """A run that Ledger took part in, as its journal tells."""
-    summary = RunSummary()
-    events: tuple[Event, ...] = (journal.start, *journal.views, *journal.steps, *journal.faults)
-    for event in events:
-        summary.add(event)
-    counts, policy, end = summary.counts, journal.start.known_policy(), journal.ended
-    ledger = Ledger(journal.start.task, policy)
-    # As in the arm base, and also where the journal is older than the definition.
-    again = counted(judged((event.step for event in journal.steps), ledger))
+    policy, end = journal.start.known_policy(), journal.ended
     # An agent's own record does not hold the views, so no estimate from it does.
     unseen = Tokens(uncached=view_tokens(journal) if row.estimated and run.format != JOURNAL else 0)
-    false = (isinstance(one.step.decision, Reuse) and one.step.shown.compared == "different" for one in journal.steps)
     return replace(
-        row,
+        _counted(row, account_of(run, journal)),
         **_place(policy),
         ended=row.ended or (end.reason if end else ""),
-        proposed=counts.proposed,
-        executed=counts.ran,
-        suppressed=counts.suppressed,
-        elided=counts.elided,
-        nudged=counts.nudged,
-        **again,
-        false_reuses=sum(false),
         tokens=None if row.tokens is None else row.tokens + unseen,
         reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,
         view_tokens=view_tokens(journal),
         view_cost=_view_cost(run, journal, prices, row.model),
-        faults=counts.faults + ledger.faults.count,
     )
 
 

@@ -23,7 +23,7 @@ from execledger.proxy.dialect import Dialect, SplitRequest
 from execledger.proxy.edits import EditStore
 from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
 from execledger.proxy.worker import Work, run_to_end
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import Session
 
@@ -97,7 +97,7 @@ class Book:
 
     def __init__(self, rules: Rules, adapter: Adapter, store: EditStore, schedule: Schedule = run_to_end) -> None:
         """A book without sessions; ``schedule`` runs the work that writes journals."""
-        self.summaries: deque[RunSummary] = deque(maxlen=MAX_SUMMARIES)
+        self.summaries: deque[Account] = deque(maxlen=MAX_SUMMARIES)
         """The summaries of the last sessions, in the order of their beginning."""
         self.adapter = adapter
         """The adapter of the agent whose conversations these are."""

@@ -23,7 +23,7 @@ from execledger.proxy.edits import EditStore, open_edits
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
 from execledger.proxy.worker import Work, Worker
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from execledger.session.adapter import Adapter
 
 READ_BYTES = 1_048_576
@@ -78,7 +78,7 @@ class Proxy(LocalServer):
             read_bufsize=READ_BYTES,
             shutdown_timeout=STOP_SECONDS,
         )
-        self.summaries: Sequence[RunSummary] = ()
+        self.summaries: Sequence[Account] = ()
         """What the sessions came to."""
         self._settings = settings
 

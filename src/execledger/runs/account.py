@@ -1,77 +1,278 @@
-"""What runs came to, in numbers: one run while it happens or from its journal, and many runs one after the other."""
+"""The account of one run: the only place where a run is counted.
+
+``Account`` takes in a run piece by piece: the events of a journal as they are written or read back (``add``), the calls
+of a replay (``add_replayed``), or steps, views and reports one by one. The summary at the end of a run, ``stats``,
+``replay``, the viewer and the evaluation read their numbers from it.
+
+A step that a forked thread inherits was proposed and executed once, on the thread that it comes from: it is counted as
+inherited, and as nothing else.
+
+Tokens of one kind are never set against tokens of another: a reference saves an output once when it is new and then,
+mostly from the cache, with every later call; a state view is never cached. Only prices make the two comparable
+(``Net``).
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from execledger.core.rereads import VERDICTS
+from execledger.core.policy import Policy
+from execledger.core.rereads import VERDICTS, Reread
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.journal.folder import journal_folder
-from execledger.journal.reader import Trouble
-from execledger.runs.usage import ModelCall
-from execledger.vocabulary.decisions import Reuse
-
-MAX_NAMES = 50
-"""Files with trouble that are named; more are only counted, so that memory does not grow with the runs."""
-
-MAX_FOREIGN = 3
-"""Files that are no journals and are named; more are only counted."""
+from execledger.runs.caching import charges_for_writes, provider_total, text_bytes
+from execledger.runs.prices import Prices, load_prices
+from execledger.runs.recording import Run
+from execledger.runs.replay import Replayed, output_bytes
+from execledger.runs.usage import ModelCall, Tokens, tokens_in
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Nudge, Reuse, Step
 
 
-class RunSummary(Struct):
-    """One run, added up event by event."""
+class Net(Struct, frozen=True, kw_only=True):
+    """Dollars under one table of prices."""
+
+    saved: float = 0.0
+    """What references kept out of the model's input, less the references and remarks themselves."""
+    spent: float = 0.0
+    """What state views took: their tokens, uncached, and what they keep out of the cached prefix."""
+    own: float | None = None
+    """What the runs cost as they were, where their tokens are known."""
+    models: tuple[str, ...] = ()
+    """Whose prices these are; ``assumed`` follows the one that runs of unknown models were given."""
+    date: str = ""
+    """The day of the prices."""
+
+    def __add__(self, other: Net) -> Net:
+        """Both together; what the runs cost is known if it is of both."""
+        return Net(
+            saved=self.saved + other.saved,
+            spent=self.spent + other.spent,
+            own=None if self.own is None or other.own is None else self.own + other.own,
+            models=tuple(sorted({*self.models, *other.models})),
+            date=self.date,
+        )
+
+    @property
+    def net(self) -> float:
+        """The difference of the two; negative where Ledger cost more than it saved."""
+        return self.saved - self.spent
+
+    def sentence(self, *, would: bool = False) -> str:
+        """All of it in words; ``would``: of a replay, in which nothing was really saved or spent."""
+        share = f", {self.net / self.own:+.1%} of the {dollars(self.own)} that the runs cost" if self.own else ""
+        lead = "would have saved" if would else "saved"
+        return (
+            f"References {lead} {dollars(self.saved)}; state views {'would have ' if would else ''}cost"
+            f" {dollars(self.spent)}; net {dollars(self.net)}{share}. {self.basis}"
+        )
+
+    @property
+    def basis(self) -> str:
+        """What the dollars rest on."""
+        return f"Prices of {self.date} for {', '.join(self.models)}; tokens of both are estimated from bytes."
+
+
+def dollars(value: float) -> str:
+    """A sum of money, with as many digits as it needs to be told from nothing."""
+    size = abs(value)
+    return f"{'-' if value < 0 else ''}${size:,.{2 if size >= 1 or not size else 4}f}"
+
+
+def weighed(saved: Tokens, spent: Tokens, own: Tokens | None, model: str, prices: Prices) -> Net:
+    """The net of one run, at the price of its model, or at the assumed one where that is not known."""
+    name, price = prices.charged(model)
+    return Net(
+        saved=price.cost(saved),
+        spent=price.cost(spent),
+        own=None if own is None else price.cost(own),
+        models=(name,),
+        date=prices.date,
+    )
+
+
+class Account(Struct):
+    """One run, counted step by step."""
 
     counts: Counts = field(default_factory=Counts)
-    """What happened."""
+    """What happened, as the end of a journal holds it."""
+    inherited: int = 0
+    """Steps that a forked thread inherited; they are in no other count."""
+    false_reuses: int = 0
+    """Commands reused before running whose true output is a different one, where that is known."""
+    reuses: Counter[str] = field(default_factory=Counter)
+    """Commands reused before running, by rule; in shadow mode, those that would have been."""
+    elided: Counter[str] = field(default_factory=Counter)
+    """Commands reused after running, by how the output compared; in shadow mode, those that would have been."""
+    nudges: Counter[str] = field(default_factory=Counter)
+    """Commands that were decided to be nudged, by rule, whether the remark was then shown or not."""
+    unknown_outputs: int = 0
+    """Commands of a replay whose recorded output is unknown."""
+    turns: int = 0
+    """Calls of the model that are known from its steps, from the agent's record or from the journal's end."""
+    called: int = 0
+    """Calls of the model that were counted while the run happened."""
+    took: ModelCall = ModelCall()
+    """What the calls of the model took, as reported."""
+    model: str = ""
+    """The model."""
     shadow: bool = False
-    """It ran in shadow mode: everything was shown as it came."""
+    """The run was in shadow mode: everything was shown as it came."""
     identity: tuple[str, float] | None = None
     """The run's name and the time of its start, which a copy of its journal shares; None without a time."""
-    turns: int = 0
-    """Model calls that proposed a command."""
-    called: int = 0
-    """While it happens: model calls that were answered."""
-    took: ModelCall = ModelCall()
-    """While it happens: what these calls took, as the provider reports it."""
     end: Ended | None = None
-    """How it ended, if that was recorded."""
+    """The end of its journal, if that was recorded."""
+    ended: str = ""
+    """How it ended, in the agent's own word."""
+    over: bool = False
+    """Its end is recorded, and no step follows it."""
+    worth: Net | None = None
+    """The dollars of a replay, whose cache model knows more of the run; they take the place of ``net``."""
     journal: str | None = None
-    """While it happens: the file that its journal goes to; None if there is none, or it can't be written any more."""
+    """While it happens: the file of its journal; None if there is none, or it can't be written any more."""
     unwritten: str = ""
     """While it happens: where and why its journal could not be written, or not to its end."""
+    _steps: int = 0
+    _asked: dict[int, tuple[int, int | None]] = field(default_factory=dict)
+    _returned: dict[int, int] = field(default_factory=dict)
+    _kept_out: dict[int, int] = field(default_factory=dict)
+    _said: dict[int, int] = field(default_factory=dict)
+    _view_waits: bool = False
+
+    @classmethod
+    def of_run(cls, run: Run, policy: Policy) -> Account:
+        """The account of a recorded run that is replayed under ``policy``, before its first call."""
+        account = cls(shadow=policy.shadow)
+        account.add_run(run)
+        return account
 
     def add(self, event: Event) -> None:
-        """Take in one event."""
+        """Count one event of a journal."""
         match event:
             case Started():
                 self.shadow = bool(event.policy.get("shadow"))
+                self.model = event.model
                 self.identity = None if event.at is None else (event.run, event.at)
             case ViewRendered():
-                self.counts.views += 1
-                self.counts.view_bytes += len(event.text.encode("utf-8", "replace"))
+                self.add_view(event.text)
             case StepRecorded():
-                self.turns = max(self.turns, event.turn + 1)
-                self._step(event)
+                self.over = False
+                judged = event.snippet in VERDICTS
+                self.add_step(event.step, event.turn, VERDICTS.get(event.snippet), judged=judged)
             case FaultCaught():
                 self.counts.faults += 1
             case Ended():
-                self.end = event
+                self.end, self.ended, self.over = event, event.reason, True
+                self.turns = max(self.turns, event.model_calls or 0)
+                self.took = ModelCall(
+                    Tokens.of(event.input_tokens, event.cached_tokens, output=event.output_tokens), event.cost
+                )
+
+    def add_run(self, run: Run) -> None:
+        """Count what a recorded run holds besides its steps."""
+        self.model, self.ended, self.over = run.model, run.ended, True
+        self.turns = max(self.turns, run.turns)
+        self.took = provider_total(run) or ModelCall()
+
+    def add_replayed(self, call: Replayed) -> None:
+        """Count one call of a replay, with the state view before it."""
+        if call.view is not None:
+            self.add_view(call.view.text)
+        recorded = call.recorded
+        step = Step(recorded.action, call.decision, recorded.observation, call.shown, inherits=recorded.inherits)
+        self.add_step(step, recorded.turn, call.reread, truth=recorded.observation, index=call.index)
+
+    def add_call(self, call: ModelCall) -> None:
+        """Count one call of the model while the run happens, with what its provider reports."""
+        self.called += 1
+        self.took += call
+
+    def add_view(self, text: str) -> None:
+        """Count a state view; the next step is the first that the model wrote after it."""
+        self.counts.views += 1
+        self.counts.view_bytes += text_bytes(text)
+        self._view_waits = True
+
+    def add_step(
+        self,
+        step: Step,
+        turn: int,
+        reread: Reread | None = None,
+        *,
+        judged: bool = True,
+        truth: Observation | None = None,
+        index: int | None = None,
+    ) -> None:
+        """Count a completed step.
+
+        ``reread`` is its verdict as a redundant re-read, if it was ``judged``; ``truth`` is its recorded result where
+        the step itself need not hold it, in a replay; ``index`` is its position where that is not the next one.
+        """
+        size = self._size(step, truth)
+        self._steps = self._steps if index is None else index
+        self._asked[self._steps] = (_asked(step), size)
+        self._steps += 1
+        self.turns = max(self.turns, turn + 1)
+        if step.inherits is not None:
+            self.inherited += 1
+            return
+        self._decided(step)
+        if judged:
+            self.counts.measured += 1
+            self.counts.count(reread)
+        unknown = truth is not None and truth.output_unknown
+        self.unknown_outputs += unknown
+        self._returned[turn] = self._returned.get(turn, 0) + (0 if unknown else size or 0)
+        self._weigh(step, turn, size)
 
     @property
     def model_calls(self) -> int:
-        """Calls of the model, as the agent counted them or else as the steps tell."""
-        told = self.end.model_calls if self.end is not None else None
-        return self.turns if told is None else told
+        """Calls of the model."""
+        return max(self.turns, self.called)
 
     @property
     def incomplete(self) -> bool:
-        """The end counts another number of steps than there are."""
-        return self.end is not None and self.end.counts.proposed != self.counts.proposed
+        """The end of the journal counts another number of steps than there are; older ones count inherited steps."""
+        known = (self.counts.proposed, self.counts.proposed + self.inherited)
+        return self.end is not None and self.end.counts.proposed not in known
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of output, each counted once for every later call of the model."""
+        return sum(size * (self.turns - turn - 1) for turn, size in self._returned.items())
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes that references kept out of the model's input, less references and remarks, counted in the same way."""
+        return sum(size * (self.turns - turn - 1) for turn, size in self._kept_out.items())
+
+    @property
+    def tokens(self) -> Tokens:
+        """Tokens of all calls of the model, as reported."""
+        return self.took.tokens
+
+    def net(self, prices: Prices | None = None) -> Net:
+        """What Ledger saved and spent so far, in dollars; in shadow mode nothing.
+
+        What references kept out is new to the next call, and cached in all later ones.
+        """
+        if self.worth is not None:
+            return self.worth
+        last, charges = self.turns - 1, charges_for_writes(self.model)
+        new = tokens_in(sum(size for turn, size in self._kept_out.items() if turn < last))
+        again = tokens_in(self.saved_bytes) - new
+        saved = Tokens(cached=again, written=new) if charges else Tokens(cached=again, uncached=new)
+        # Where the provider caches only what was sent, a view keeps nothing out.
+        late = 0 if charges else tokens_in(sum(size for turn, size in self._said.items() if turn < last))
+        spent = Tokens(uncached=tokens_in(self.counts.view_bytes) + late, cached=-late)
+        if self.shadow:
+            saved = spent = Tokens()
+        return weighed(saved, spent, self.tokens.counted, self.model, prices or load_prices())
 
     def sentence(self) -> str:
         """The run in one line, for its end."""
@@ -83,32 +284,58 @@ class RunSummary(Struct):
         faults = f"; {_many(counts.faults, 'fault')}" if counts.faults else ""
         return f"Ledger: {_many(counts.proposed, 'command')}, {done}{faults}"
 
-    def _step(self, event: StepRecorded) -> None:
-        counts, decision, shown = self.counts, event.step.decision, event.step.shown
-        suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
+    def _decided(self, step: Step) -> None:
+        """Count what was decided about a step and what was shown of it."""
+        counts, decision, shown = self.counts, step.decision, step.shown
+        before = isinstance(decision, Reuse)
+        suppressed = before and shown.kind == "reference"
         counts.proposed += 1
         counts.ran += not suppressed
         counts.suppressed += suppressed
         counts.elided += shown.kind == "reference" and not suppressed
         counts.nudged += shown.kind == "remark"
-        if event.snippet in VERDICTS:
-            counts.measured += 1
-            counts.count(VERDICTS[event.snippet])
         if self.shadow:
-            self._shadow_step(event)
+            counts.shadow_reuses += before
+            counts.shadow_right += before and shown.compared in ("same", "covered")
+            counts.shadow_wrong += before and shown.compared == "different"
+            counts.shadow_elided += not before and shown.instead == "reference"
+            counts.shadow_nudges += not before and shown.instead == "remark"
+        if before:
+            self.reuses[decision.rule] += 1
+            self.false_reuses += shown.compared == "different"
+        elif "reference" in (shown.kind, shown.instead):
+            self.elided[str(shown.compared)] += 1
+        if isinstance(decision, Nudge):
+            self.nudges[decision.rule] += 1
 
-    def _shadow_step(self, event: StepRecorded) -> None:
-        counts, shown = self.counts, event.step.shown
-        if isinstance(event.step.decision, Reuse):
-            counts.shadow_reuses += 1
-            counts.shadow_right += shown.compared in ("same", "covered")
-            counts.shadow_wrong += shown.compared == "different"
-        else:
-            counts.shadow_elided += shown.instead == "reference"
-            counts.shadow_nudges += shown.instead == "remark"
+    def _weigh(self, step: Step, turn: int, size: int | None) -> None:
+        """Count the bytes that a step kept out of the model's input, and those that the model wrote after a view."""
+        shown = step.shown
+        if self._view_waits or turn in self._said:
+            self._said[turn] = self._said.get(turn, 0) + text_bytes(step.action.command)
+            self._view_waits = False
+        if shown.kind == "remark" or (shown.kind == "reference" and size is not None):
+            spared = (size or 0 if shown.kind == "reference" else 0) - text_bytes(shown.text)
+            self._kept_out[turn] = self._kept_out.get(turn, 0) + spared
+
+    def _size(self, step: Step, truth: Observation | None) -> int | None:
+        """Bytes of the true output; of a command that did not run they are known if the same command ran before."""
+        shown = step.shown
+        if truth is not None and not truth.output_unknown:
+            return output_bytes(truth)
+        if truth is None and (shown.result is not None or shown.kind != "reference"):
+            return shown.result.size if shown.result else output_bytes(step.observation)
+        asked = _asked(step)
+        earlier = (self._asked.get(at, (0, None)) for at in shown.refers_to)
+        return next((size for command, size in earlier if command == asked), None)
 
 
-def sentences(runs: Sequence[RunSummary]) -> list[str]:
+def _asked(step: Step) -> int:
+    """What tells one command from another, without keeping its text."""
+    return hash((step.action.command, step.action.cwd))
+
+
+def sentences(runs: Sequence[Account]) -> list[str]:
     """What Ledger did in one process, for its end, and where the journals of its runs are."""
     if not runs:
         return []
@@ -130,84 +357,3 @@ def sentences(runs: Sequence[RunSummary]) -> list[str]:
 def _many(count: int, what: str) -> str:
     """A number of things."""
     return f"{count} {what}{'s' if count != 1 else ''}"
-
-
-class Totals(Struct):
-    """Many runs, added up."""
-
-    runs: int = 0
-    """Journals that were read."""
-    unended: int = 0
-    """Those whose end is missing: still running, or killed."""
-    shadow_runs: int = 0
-    """Those in shadow mode."""
-    model_calls: int = 0
-    """Calls of the model."""
-    counts: Counts = field(default_factory=Counts)
-    """What happened."""
-    input_tokens: int | None = None
-    """Tokens of input, cached ones included, of the runs that say so; None if none does."""
-    cached_tokens: int | None = None
-    """Tokens of input that were read from a cache."""
-    output_tokens: int | None = None
-    """Tokens of output."""
-    cost: float | None = None
-    """What the runs cost, in dollars."""
-    runs_with_tokens: int = 0
-    """Runs that say how many tokens went in."""
-    runs_with_cost: int = 0
-    """Runs that say what they cost."""
-    torn: int = 0
-    """Journals whose last line is torn."""
-    incomplete: int = 0
-    """Journals in which lines are damaged or missing."""
-    unread: int = 0
-    """Files that are no journals, or of a newer version."""
-    foreign: int = 0
-    """Those of them that are no journals at all: runs that an agent recorded, perhaps."""
-    repeated: int = 0
-    """Journals of runs that another journal already told of: copies, which are not counted again."""
-    named: list[str] = field(default_factory=list)
-    """The files with trouble, with what it is; at most 50."""
-
-    def add(self, name: str, run: RunSummary, trouble: Trouble) -> None:
-        """Take in one run."""
-        self.runs += 1
-        self.shadow_runs += run.shadow
-        self.model_calls += run.model_calls
-        for count in Counts.__struct_fields__:
-            setattr(self.counts, count, getattr(self.counts, count) + getattr(run.counts, count))
-        if run.end is None:
-            self.unended += 1
-        else:
-            self._add_usage(run.end)
-        self.torn += trouble.torn
-        self.incomplete += run.incomplete or bool(trouble.damaged or trouble.lost)
-        said = replace(trouble, miscounted=run.incomplete).sentences()
-        if said:
-            self.note(f"{name}: {'; '.join(said)}")
-
-    def skip(self, reason: str) -> None:
-        """Note a file that could not be read."""
-        self.unread += 1
-        self.note(reason)
-
-    def skip_foreign(self, name: str) -> None:
-        """Note a file that is no journal; in a folder of an agent's runs there may be thousands, so few are named."""
-        self.foreign += 1
-        self.unread += 1
-        if self.foreign <= MAX_FOREIGN:
-            self.note(f"{name}: found something else, expected a journal")
-
-    def note(self, sentence: str) -> None:
-        """Name a file with trouble, while there is room."""
-        if len(self.named) < MAX_NAMES:
-            self.named.append(sentence)
-
-    def _add_usage(self, end: Ended) -> None:
-        self.runs_with_tokens += end.input_tokens is not None
-        self.runs_with_cost += end.cost is not None
-        for name in ("input_tokens", "cached_tokens", "output_tokens", "cost"):
-            told = getattr(end, name)
-            if told is not None:
-                setattr(self, name, (getattr(self, name) or 0) + told)

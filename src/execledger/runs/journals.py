@@ -44,7 +44,7 @@ def read_as_run(name: str, data: bytes) -> Run:
         model=start.model,
         task=start.task,
         container=all(event.sealed for event in steps) if steps else start.sealed,
-        turns=max((event.turn + 1 for event in steps), default=0) if told is None else told,
+        turns=max(max((event.turn + 1 for event in steps), default=0), told or 0),
         steps=tuple(
             Recorded(
                 event.step.action,

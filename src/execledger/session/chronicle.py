@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from execledger.journal.events import Ended, Event, FaultCaught
 from execledger.journal.writer import Journal, JournalError
 from execledger.redact import redact
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from execledger.runs.usage import ModelCall
 
 
@@ -23,7 +23,7 @@ class Chronicle:
 
     def __init__(self, folder: Path | None, name: str, tell: Callable[[str], None]) -> None:
         """Create a new journal in ``folder``, or none; ``tell`` is called with a message if it cannot be written."""
-        self.summary = RunSummary()
+        self.summary = Account()
         self._tell = tell
         self._journal: Journal | None = None
         self._ended = False
@@ -55,8 +55,7 @@ class Chronicle:
 
     def add_call(self, call: ModelCall) -> None:
         """Count one call of the model, with what its provider reports."""
-        self.summary.called += 1
-        self.summary.took += call
+        self.summary.add_call(call)
 
     def fault(self, where: str, error: BaseException) -> None:
         """Add an internal fault."""

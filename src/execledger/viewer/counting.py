@@ -1,29 +1,25 @@
-"""What a run came to in one line: counted step by step, in the same way for the list and for the run's own page."""
+"""The line of a run in the list, from its account: the same for the list and for the run's own page."""
 
 from __future__ import annotations
 
 import hashlib
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from execledger.core.rereads import VERDICTS
 from execledger.core.task import task_anchor
-from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
-from execledger.runs.caching import provider_total
+from execledger.journal.events import Started
+from execledger.runs.account import Account
 from execledger.runs.journals import FORMAT as JOURNAL
-from execledger.runs.net import Balance, Net
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Run
-from execledger.runs.usage import Tokens
-from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Step
 
 TASK_BYTES = 200
 """Bytes of the task that stand in the list."""
 
 
-class Sums(Struct, kw_only=True):
-    """What a run came to."""
+class RunLine(Struct, kw_only=True):
+    """One run in the list: its numbers, and which run it is."""
 
     steps: int = 0
     """Commands that the agent proposed."""
@@ -53,11 +49,6 @@ class Sums(Struct, kw_only=True):
     """Faults of Ledger's own that were caught."""
     ended: str = ""
     """How it ended, in the agent's own word."""
-
-
-class RunLine(Sums, kw_only=True):
-    """One run in the list."""
-
     id: str
     """A digest of the name: what addresses of the page are made of."""
     name: str
@@ -113,95 +104,44 @@ class Origin(Struct, frozen=True, kw_only=True):
         return cls(name=name, format=JOURNAL, agent=start.agent, model=start.model, task=start.task)
 
 
-class Count(Sums, kw_only=True):
-    """A run, added up step by step."""
+def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine:
+    """The line of a run in the list; in shadow mode it has what would have been done."""
+    counts, net, shadow = account.counts, account.net(), account.shadow
+    return RunLine(
+        steps=counts.proposed,
+        turns=account.model_calls,
+        reuses=counts.shadow_reuses if shadow else counts.suppressed,
+        elided=counts.shadow_elided if shadow else counts.elided,
+        nudges=counts.shadow_nudges if shadow else counts.nudged,
+        shadow=shadow,
+        rereads=counts.rereads,
+        view_bytes=counts.view_bytes,
+        input_tokens=account.tokens.input,
+        cached_tokens=account.tokens.cached,
+        output_tokens=account.tokens.output,
+        cost=account.took.cost,
+        faults=counts.faults,
+        ended=account.ended,
+        id=run_id(origin.name),
+        name=origin.name,
+        format=origin.format,
+        agent=origin.agent,
+        model=origin.model,
+        task=task_anchor(origin.task, TASK_BYTES),
+        saved_bytes=account.saved_bytes,
+        saved_cost=net.saved,
+        view_cost=net.spent,
+        net_cost=net.net,
+        run_cost=account.took.cost if account.took.cost is not None else _run_cost(account, origin.model),
+        prices=f"{net.date}, {', '.join(net.models)}",
+        live=live,
+    )
 
-    over: bool = False
-    """Its end is recorded."""
-    worth: Net | None = None
-    """What a replay makes of it in dollars, once it is over."""
-    _balance: Balance = field(default_factory=Balance)
 
-    def add(self, step: Step, turn: int, truth: Observation | None = None, *, again: bool = False) -> None:
-        """Count a step; ``truth`` is what it really returned, where that is known otherwise than by the step."""
-        mark = mark_of(step).removeprefix("would-" if self.shadow else "")
-        self.steps += 1
-        self.turns = max(self.turns, turn + 1)
-        self.reuses += mark == "reuse"
-        self.elided += mark == "reference"
-        self.nudges += mark == "remark"
-        self.rereads += again
-        self._balance.add(step, turn, truth)
-
-    @property
-    def saved_bytes(self) -> int:
-        """What references kept out of the model's input, counted once for every later call of the model."""
-        self._balance.turns = self.turns
-        return self._balance.saved_bytes
-
-    def add_view(self, text: str) -> None:
-        """Count a state view."""
-        self._balance.add_view(text)
-        self.view_bytes = self._balance.view_bytes
-
-    def add_event(self, event: Event) -> None:
-        """Count an event of a journal."""
-        match event:
-            case StepRecorded():
-                self.over = False
-                self.add(event.step, event.turn, again=VERDICTS.get(event.snippet) is not None)
-            case ViewRendered():
-                self.add_view(event.text)
-            case FaultCaught():
-                self.faults += 1
-            case Ended():
-                self.over, self.ended = True, event.reason
-                self._add_usage(event.input_tokens, event.cached_tokens, event.output_tokens, event.cost)
-                self.turns = max(self.turns, event.model_calls or 0)
-
-    def add_run(self, run: Run) -> None:
-        """Count what a recorded run tells besides its steps."""
-        if (total := provider_total(run)) is not None:
-            tokens = total.tokens
-            self._add_usage(tokens.input, tokens.cached, tokens.output, total.cost)
-        self.turns, self.ended, self.over = max(self.turns, run.turns), run.ended, True
-
-    def _add_usage(self, *told: float | None) -> None:
-        names = ("input_tokens", "cached_tokens", "output_tokens", "cost")
-        for name, value in zip(names, told, strict=True):
-            setattr(self, name, value)
-
-    def line(self, origin: Origin, *, live: bool = False) -> RunLine:
-        """The line in the list."""
-        worth = self.worth or self._net(origin.model)
-        return RunLine(
-            **{name: getattr(self, name) for name in Sums.__struct_fields__},
-            id=run_id(origin.name),
-            name=origin.name,
-            format=origin.format,
-            agent=origin.agent,
-            model=origin.model,
-            task=task_anchor(origin.task, TASK_BYTES),
-            saved_bytes=self.saved_bytes,
-            saved_cost=worth.saved,
-            view_cost=worth.spent,
-            net_cost=worth.net,
-            run_cost=self._run_cost(origin.model) if self.cost is None else self.cost,
-            prices=f"{worth.date}, {', '.join(worth.models)}",
-            live=live,
-        )
-
-    def _net(self, model: str) -> Net:
-        """What it comes to so far, by its steps and views; nothing in shadow mode."""
-        self._balance.turns = self.turns
-        return (Balance() if self.shadow else self._balance).net(model=model)
-
-    def _run_cost(self, model: str) -> float | None:
-        """What its tokens cost under the table; None where they are not recorded."""
-        if self.input_tokens is None:
-            return None
-        own = Tokens.of(self.input_tokens, self.cached_tokens, output=self.output_tokens)
-        return load_prices().charged(model)[1].cost(own)
+def _run_cost(account: Account, model: str) -> float | None:
+    """Dollars for the tokens of a run under the table; None where they are not recorded."""
+    tokens = account.tokens.counted
+    return None if tokens is None else load_prices().charged(model)[1].cost(tokens)
 
 
 def mark_of(step: Step) -> str:

@@ -8,7 +8,8 @@ from msgspec import Struct, field
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy
 from execledger.core.wording import printable
-from execledger.viewer.counting import Count, Origin, RunLine, mark_of
+from execledger.runs.account import Account
+from execledger.viewer.counting import Origin, RunLine, mark_of, run_line
 from execledger.viewer.reasons import in_words
 from execledger.viewer.tracks import FileTrack, Tracks
 from execledger.vocabulary.actions import Action, Observation
@@ -191,8 +192,8 @@ class Telling:
         """What Ledger follows."""
         self.columns = Columns()
         """The steps."""
-        self.count = Count(shadow=self.policy.shadow)
-        """What they come to; whoever tells a step counts it."""
+        self.account = Account(shadow=self.policy.shadow, model=origin.model)
+        """The numbers of the run; the reading that adds a step counts it there."""
         self.compactions: list[int] = []
         """The steps before which earlier results went out of context."""
         self.marks: list[tuple[str, str]] = []
@@ -235,7 +236,7 @@ class Telling:
     def news(self, first: int, *, live: bool, more: bool) -> News:
         """What is there from step ``first`` on."""
         return News(
-            line=self.count.line(self.origin, live=live),
+            line=run_line(self.account, self.origin, live=live),
             more=more,
             first=first,
             steps=self.columns.since(first),

@@ -19,13 +19,14 @@ from execledger.core.fingerprint import fingerprint
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
-from execledger.evaluate.counterfactual import Account
+from execledger.evaluate.counterfactual import CounterfactualRun
 from execledger.journal.events import Event, StepRecorded, ViewRendered
 from execledger.journal.reader import NO_EVENT, JournalReader, Place, has_end
+from execledger.runs.account import Account
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED, Replayed, replay
-from execledger.viewer.counting import Count, Origin, RunLine
+from execledger.viewer.counting import Origin, RunLine, run_line
 from execledger.viewer.model import OUTPUT_LENGTH, News, RunAnswer, StepAnswer, Telling, Told
 from execledger.viewer.tracks import Span
 from execledger.vocabulary.actions import Observation
@@ -51,38 +52,35 @@ BORN_WITH = Call(INHERITED, Shown("full"), "")
 """What stands for a call that a conversation was born with."""
 
 
-def told_calls(run: Run, ledger: Ledger, count: Count) -> Iterator[Call]:
-    """Every call of ``run`` in order, replayed in ``ledger`` and added to ``count``."""
-    count.add_run(run)
-    account, prices = Account(run, ledger), load_prices()
+def told_calls(run: Run, ledger: Ledger, account: Account) -> Iterator[Call]:
+    """Every call of ``run`` in order, replayed in ``ledger`` and added to ``account``."""
+    priced, prices = CounterfactualRun(run, ledger), load_prices()
     views: dict[str, tuple[int, str]] = {}
     told = 0
     for replayed in replay(run, ledger=ledger):
         # Calls that a conversation was born with are taken in on the way to the next one.
-        yield from _born_with(run, told, replayed.index, count)
-        call = Call(replayed.decision, replayed.shown, _view(replayed, views, count))
-        recorded = replayed.recorded
-        count.add(call.step(recorded), recorded.turn, recorded.observation, again=replayed.reread is not None)
-        account.add(replayed)
+        yield from _born_with(run, told, replayed.index, account)
+        call = Call(replayed.decision, replayed.shown, _view(replayed, views))
+        account.add_replayed(replayed)
+        priced.add(replayed)
         told = replayed.index + 1
         yield call
-    yield from _born_with(run, told, len(run.steps), count)
+    yield from _born_with(run, told, len(run.steps), account)
     if not ledger.policy.shadow:
-        count.worth = account.close(prices).worth(prices.date)
+        account.worth = priced.close(prices).worth(prices.date)
 
 
-def _born_with(run: Run, first: int, end: int, count: Count) -> Iterator[Call]:
+def _born_with(run: Run, first: int, end: int, account: Account) -> Iterator[Call]:
     for recorded in run.steps[first:end]:
-        count.add(BORN_WITH.step(recorded), recorded.turn, recorded.observation)
+        account.add_step(BORN_WITH.step(recorded), recorded.turn, truth=recorded.observation)
         yield BORN_WITH
 
 
-def _view(replayed: Replayed, views: dict[str, tuple[int, str]], count: Count) -> str:
+def _view(replayed: Replayed, views: dict[str, tuple[int, str]]) -> str:
     """The view that the model would have read: the one before its turn."""
     thread, turn = replayed.recorded.action.thread, replayed.recorded.turn
     if replayed.view is not None:
         views[thread] = (turn, replayed.view.text)
-        count.add_view(replayed.view.text)
     of_turn, text = views.get(thread, (-1, ""))
     return text if of_turn == turn else ""
 
@@ -142,7 +140,7 @@ class Reading(ABC):
     def line(self) -> RunLine:
         """The run in one line."""
         with self._asked():
-            return self.telling.count.line(self.telling.origin)
+            return run_line(self.telling.account, self.telling.origin)
 
     def _more(self, live: bool) -> bool:
         return not self.over and (live or not self.waits)
@@ -201,7 +199,8 @@ class ReplayReading(Reading):
         if not self._tells_since:
             self.telling.compactions += run.compactions
         self._run = run
-        self._calls = told_calls(run, self.telling.tracks.ledger, self.telling.count)
+        self.telling.account.add_run(run)
+        self._calls = told_calls(run, self.telling.tracks.ledger, self.telling.account)
         self._decided: list[Call] = []
 
     def _next(self) -> bool:
@@ -242,7 +241,7 @@ class JournalReading(Reading):
     def ends(self) -> bool:
         """The end of the journal is written, though it may not be read yet."""
         if self.waits or self.over:
-            return self.telling.count.over
+            return self.telling.account.over
         with self._opener() as file:
             return has_end(file)
 
@@ -265,7 +264,7 @@ class JournalReading(Reading):
             self._take(event, place)
             if isinstance(event, StepRecorded):
                 return True
-        self.over = self.telling.count.over
+        self.over = self.telling.account.over
         return False
 
     def _take(self, event: Event, place: Place) -> None:
@@ -275,7 +274,7 @@ class JournalReading(Reading):
             self._lines.append((place, self._view_of(event)))
         elif isinstance(event, ViewRendered):
             self._views[event.thread] = (None, place)
-        self.telling.count.add_event(event)
+        self.telling.account.add(event)
 
     def _view_of(self, event: StepRecorded) -> Place | None:
         """The view that the model read before a step: it is read in one turn, and the first step tells which."""

@@ -9,9 +9,10 @@ from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.journal.events import Started
 from execledger.journal.reader import JournalReader, is_journal, valid_utf8
+from execledger.runs.account import Account
 from execledger.runs.replay import new_ledger
 from execledger.session.adapter import Resolve
-from execledger.viewer.counting import Count, Origin, RunLine
+from execledger.viewer.counting import Origin, RunLine, run_line
 from execledger.viewer.reading import told_calls
 
 
@@ -23,7 +24,8 @@ class JournalTally:
         self.lines = JournalReader(name, file)
         """How far it was read."""
         self._name = name
-        self._count = Count(shadow=self.lines.start.known_policy().shadow)
+        self._account = Account()
+        self._account.add(self.lines.start)
 
     @property
     def start(self) -> Started:
@@ -33,17 +35,17 @@ class JournalTally:
     @property
     def over(self) -> bool:
         """Its end is recorded."""
-        return self._count.over
+        return self._account.over
 
     def read_on(self, file: BinaryIO) -> None:
         """Count what ``file`` holds behind what was read of it."""
         file.seek(self.lines.offset)
         while (found := self.lines.next(file)) is not None:
-            self._count.add_event(found[1])
+            self._account.add(found[1])
 
     def line(self) -> RunLine:
         """The run in one line."""
-        return self._count.line(Origin.of_journal(self._name, self.start))
+        return run_line(self._account, Origin.of_journal(self._name, self.start))
 
 
 def tallied(name: str, data: bytes, policy: Policy | None, resolve: Resolve | None) -> tuple[RunLine, bool]:
@@ -54,7 +56,7 @@ def tallied(name: str, data: bytes, policy: Policy | None, resolve: Resolve | No
         return journal.line(), journal.over
     run = read_run(name, valid_utf8(data), resolve)
     ledger = new_ledger(run, policy)
-    count = Count(shadow=ledger.policy.shadow)
-    for _ in told_calls(run, ledger, count):
+    account = Account.of_run(run, ledger.policy)
+    for _ in told_calls(run, ledger, account):
         pass
-    return count.line(Origin.of_run(run)), True
+    return run_line(account, Origin.of_run(run)), True

@@ -45,7 +45,7 @@ from execledger.core.references import NOT_ANSWERED
 from execledger.core.wording import printable
 from execledger.journal.events import Counts, Started, policy_fields
 from execledger.off import is_off
-from execledger.runs.account import RunSummary
+from execledger.runs.account import Account
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session, error_text
 from execledger.vocabulary.actions import Action
@@ -53,7 +53,7 @@ from execledger.vocabulary.decisions import Decision, Step
 
 logger = logging.getLogger("minisweagent.ledger")
 
-RUNS: list[RunSummary] = []
+RUNS: list[Account] = []
 """The summaries of this process's runs, for whoever started it."""
 _FORKS: list[None] = []
 """One entry for every time that this process was forked."""
@@ -82,7 +82,7 @@ class LedgerModel:
     """Not switched off from outside, or by faults."""
     _begun: Session | None = None
     """The run that goes on."""
-    _summary: RunSummary | None = None
+    _summary: Account | None = None
     """What the run comes to; after a fault there is one even if no run could begin."""
     _end: weakref.finalize[Any, Any] | None = None
     _follower: Follower
@@ -212,7 +212,7 @@ class LedgerModel:
             # There is no run to tell, or not even that is possible.
             self._on = False
             logger.warning(f"Ledger is off, after a fault of its own in {where}: {error_text(error)}")
-            self._summary = RunSummary(counts=Counts(faults=1))
+            self._summary = Account(counts=Counts(faults=1))
             RUNS.append(self._summary)
         if not isinstance(error, Exception):
             # An interruption is the agent's to deal with; the work that it broke off is not to be trusted any more.

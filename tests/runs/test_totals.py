@@ -1,4 +1,4 @@
-"""Counts over replayed runs."""
+"""Sums over many runs: replays and journals."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from collections import Counter
 from msgspec.structs import replace
 
 from execledger.core.policy import Policy
+from execledger.journal import Ended
+from execledger.journal.events import Counts
+from execledger.journal.reader import Trouble
+from execledger.runs.account import Account
 from execledger.runs.recording import Run
-from execledger.runs.replay import replay
-from execledger.runs.tally import Tally
+from execledger.runs.replay import new_ledger, replay
+from execledger.runs.totals import MAX_NAMES, Tally, Totals
 from execledger.vocabulary.actions import Observation
 from tests.core.stories import text
+from tests.journal.runs import plain_step, start, summed
 from tests.runs.test_replay import READ, run
 
 
 def tallied(*runs: Run, policy: Policy | None = None) -> Tally:
     tally = Tally()
     for recorded in runs:
-        tally.start(recorded)
-        for call in replay(recorded, policy):
-            tally.add(recorded, call)
+        ledger = new_ledger(recorded, policy)
+        account = Account.of_run(recorded, ledger.policy)
+        for call in replay(recorded, ledger=ledger):
+            tally.classified(recorded, call)
+            account.add_replayed(call)
+        tally.add(recorded, account)
     return tally
 
 
@@ -81,9 +89,45 @@ def test_runs_add_up() -> None:
 
 
 def test_an_output_that_is_not_known_is_left_out() -> None:
-    """Its reference saves nothing that could be measured, and costs nothing either."""
+    """It is not among the bytes read; its reference saves what the same command returned before, as in ``stats``."""
     known = run(READ, READ, ("ls", "a\n"))
     unknown = replace(known.steps[1], observation=Observation(exit_status=0, truncated=True))
-    tally = tallied(replace(known, steps=(known.steps[0], unknown, known.steps[2])))
+    recorded = replace(known, steps=(known.steps[0], unknown, known.steps[2]))
+    calls, tally = list(replay(recorded)), tallied(recorded)
     assert (tally.reuses.total(), tally.untold, tally.false) == (1, 1, [])
-    assert (tally.read_bytes, tally.saved_bytes) == (len(text(20)) * 3 + 2, 0)
+    saved = len(text(20)) - len(calls[1].shown.text.encode())
+    assert (tally.read_bytes, tally.saved_bytes) == (len(text(20)) * 3 + 2, saved * 2)
+
+
+def test_totals_add_up_what_is_told() -> None:
+    """Tokens and cost are summed over the runs that say so, and stay unknown where none does."""
+    totals = Totals()
+    totals.add("a", summed([start(), plain_step(0)]), Trouble())
+    assert (totals.unended, totals.input_tokens, totals.cost) == (1, None, None)
+    for cost in (0.5, None):
+        end = Ended(counts=Counts(proposed=1), input_tokens=100, cached_tokens=60, output_tokens=7, cost=cost)
+        totals.add("b", summed([start(), plain_step(0), end]), Trouble())
+    totals.add("c", summed([start(), Ended(counts=Counts(proposed=9))]), Trouble(torn=True))
+    assert totals == Totals(
+        runs=4,
+        unended=1,
+        model_calls=3,
+        counts=Counts(proposed=3, ran=3),
+        input_tokens=200,
+        cached_tokens=120,
+        output_tokens=14,
+        cost=0.5,
+        runs_with_tokens=2,
+        runs_with_cost=1,
+        torn=1,
+        incomplete=1,
+        named=["c: the last line is torn; the end counts another number of steps than there are"],
+    )
+
+
+def test_names_of_files_with_trouble_are_bounded() -> None:
+    """However many files are foreign, all are counted and only some are kept by name."""
+    totals = Totals()
+    for number in range(3 * MAX_NAMES):
+        totals.skip(f"{number}: foreign")
+    assert (totals.unread, len(totals.named)) == (3 * MAX_NAMES, MAX_NAMES)
