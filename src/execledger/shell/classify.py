@@ -26,8 +26,8 @@ from execledger.shell.paths import (
     leading_cd,
     machine_name,
     moves,
+    names_unstable,
     resolve,
-    speaks_of_unstable,
     spell,
     stops_at_failures,
     unstable,
@@ -43,7 +43,7 @@ from execledger.shell.wrappers import Peeled, peel
 from execledger.vocabulary.records import WHOLE, Category, CommandRecord, Effects, Scope, View
 
 MAX_NESTING = 12
-"""Scripts inside scripts (``bash -c``, substitutions) that we follow."""
+"""Scripts inside scripts (``bash -c``, substitutions) that are followed."""
 
 EXPANSION = re.compile(r"[$`\\]")
 """Signs that mean more to the shell than themselves."""
@@ -55,7 +55,7 @@ UNKNOWN = Facts(names="", does=runs(unknown=True))
 """What is known about any other program."""
 
 OUTLIVING = re.compile(r"[<>]\(")
-"""A process substitution: nobody waits for what runs in it."""
+"""A process substitution: the shell does not wait for the commands in it."""
 
 
 def classify_command(
@@ -74,7 +74,7 @@ def classify_command(
         return opaque_record(command, cwd, walk.found.opaque, walk.found)
     # Where the start is not known, neither is what any relative path means.
     walk.found.literal = walk.found.literal and cwd is not None
-    walk.found.volatile = walk.found.volatile or speaks_of_unstable(command)
+    walk.found.volatile = walk.found.volatile or names_unstable(command)
     exact = Normal(walk.spelled, walk.quiet, exact=True).sequence(tree)
     normal = Normal(walk.spelled, walk.quiet, exact=False).sequence(tree) if walk.incidental else exact
     if walk.start != (cwd or HERE):
@@ -111,8 +111,8 @@ class _Walk:
         self._texts = 0
 
     def sequence(self, sequence: Sequence, *, certain: bool = True) -> None:
-        """Walk a list; what stands behind ``||`` may not run, and before it, behind ``!`` or in the background its
-        exit status is not the list's."""
+        """Walk a list of commands: one after ``||`` may not run, and the exit status of one before ``||``, after ``!``
+        or in the background is not the list's."""
         items = sequence.items
         outer = self._certain
         perhaps = False
@@ -193,7 +193,7 @@ class _Walk:
                 # What a search lets through comes with its place, or without one.
                 del self.found.shows[shows:]
             if silent and at < len(node.parts) - 1:
-                # Its output goes elsewhere: what stands behind it is given nothing.
+                # Its output goes elsewhere: the next stage reads nothing.
                 view = None
             elif at == 0:
                 view = part.view
@@ -225,7 +225,7 @@ class _Walk:
         self._environment(node, peeled)
         self.found.background = self.found.background or peeled.background
         self.found.volatile = self.found.volatile or peeled.volatile
-        # Timings and traces stand among the output.
+        # Timings and traces are printed among the output.
         self.found.noisy = self.found.noisy or peeled.volatile
         fed_view, fed_file, body = self._input(node.redirects) if node.redirects else (None, False, None)
         if peeled.unfed:
@@ -267,7 +267,7 @@ class _Walk:
             self.found.effects.append(Effects.UNKNOWN)
 
     def _scripts_written(self) -> None:
-        """A script that the command has just written may be run by what stands behind it."""
+        """Note the scripts that the command has just written: a later part of it may run them."""
         if len(self.found.texts) == self._texts:
             return
         scripts = [(path, text) for path, text in self.found.texts[self._texts :] if is_script(path)]
@@ -354,7 +354,7 @@ class _Walk:
     def _written(self, path: str) -> str | None:
         """The same for a path that is written; None also where the folder may not have been entered, or in ``/proc``.
 
-        A read is told by its output, which then begins with the complaint of ``cd``; a write would go elsewhere unseen.
+        A read in the wrong folder shows in its output, which begins with the error of ``cd``; a write does not show.
         """
         meant = self._path(path) if path.startswith("/") or self.cwd not in self._doubted else None
         return None if meant is not None and BY_PROCESS.match(meant) else meant
@@ -479,7 +479,7 @@ def named_files(words: tuple[Word, ...]) -> list[str]:
 
 
 def _operands(call: Invocation, cwd: str | None) -> list[str]:
-    """The words of a reader that may name the files that it shows; "" for those that only the shell knows."""
+    """The words of a reader that may name the files that it shows; "" for those that the shell computes."""
     given = [word.literal for word in call.args if not (word.literal or "").startswith("-")]
     if _executes_reader(call) or None in given or not (given or call.fed):
         return [""]
@@ -487,7 +487,7 @@ def _operands(call: Invocation, cwd: str | None) -> list[str]:
 
 
 def _executes_reader(call: Invocation) -> bool:
-    """``find -exec cat {} +``: it shows files that only the search knows."""
+    """``find -exec cat {} +``: it shows the files that the search finds."""
     for word, behind in itertools.pairwise(call.args):
         if word.literal in ("-exec", "-execdir"):
             name = behind.literal or ""

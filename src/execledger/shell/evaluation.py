@@ -1,4 +1,4 @@
-"""Hidden evaluation: places where the shell runs commands that stand in no command's place.
+"""Hidden evaluation: places where the shell runs commands that are not written as commands.
 
 Bash reads a subscript and everything arithmetic as an expression, a name in an expression as the expression that it
 holds, and a subscript in that with all its substitutions: ``x='a[$(rm f)]'; echo $((x))`` removes a file. So whatever
@@ -18,9 +18,9 @@ from execledger.shell.words import STATUS, splits
 NUMBERS = re.compile(r"[\d\s+*/%<>=!&|^~?:,()-]*")
 """An expression of numbers and operators alone."""
 SUBSCRIPT = re.compile(r"\w*\[(?!-?\d+\]\+?=)|\w+\+?=\(.*\[", re.DOTALL)
-"""An assignment to what stands behind a computed subscript."""
+"""An assignment to an array element with a computed subscript."""
 COMPARES = re.compile(r"(?:^|\s)-(?:eq|ne|lt|le|gt|ge|v|R)(?=\s)")
-"""Signs of a test that evaluates what stands beside it."""
+"""Operators of a test that evaluate their operands."""
 LET = re.compile(r"(?:[A-Za-z_]\w*\s*=)?[\d\s+*/%()-]*")
 """A number, perhaps put into a variable."""
 SETTERS = frozenset("read mapfile readarray getopts unset".split())
@@ -100,7 +100,7 @@ def _speaks_of(node: Node, name: str) -> bool:
 
 
 def _assigns(word: Word) -> bool:
-    """An assignment evaluates a subscript, or is one that nobody can follow."""
+    """An assignment evaluates a subscript."""
     return bool(SUBSCRIPT.match(word.source))
 
 

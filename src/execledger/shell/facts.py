@@ -21,7 +21,7 @@ from execledger.vocabulary.records import Category, Effects, Lines, Scope, View
 
 
 class Knowledge(Struct, frozen=True):
-    """What the ledger knows that changes the meaning of a command."""
+    """What earlier commands of the run change about the meaning of a command."""
 
     patches: frozenset[str] = frozenset()
     """Patch files for submission: named by the task's instructions, or written by an earlier ``git diff >``."""
@@ -60,7 +60,7 @@ class Invocation(Struct, frozen=True, gc=False):
     cwd: str | None = None
     """Where it runs, if that is known."""
     knowledge: Knowledge = NOTHING
-    """What the ledger knows."""
+    """What earlier commands of the run change about its meaning."""
 
     def running(self, name: str, args: tuple[Word, ...]) -> Invocation:
         """The invocation of the program ``name`` with ``args``, run by this one in the same place."""
@@ -112,7 +112,7 @@ class Part(Struct, frozen=True, kw_only=True, gc=False):
     moves_to: str | None = None
     """It changes the working directory: the directory as spelled, "" if that is not known."""
     unknown: bool = False
-    """No table knows the program."""
+    """The registry does not have the program."""
 
 
 def inspects(view: View | None = None, **more: object) -> Part:
@@ -205,7 +205,7 @@ class Reader(Struct, frozen=True):
     here: bool = False
     """With these options and without files it walks the working directory."""
     lenient: bool = False
-    """It prints what it does not know as an option."""
+    """It prints a word that looks like an unknown option."""
     rewrite: Callable[[tuple[Word, ...]], tuple[Word, ...]] | None = None
     """Rewrites an old spelling of its options."""
     accepts: Callable[[list[str], list[str]], bool] | None = None

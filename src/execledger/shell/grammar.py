@@ -32,13 +32,13 @@ class ListBuilder:
         self._negated = False
 
     def command(self, node: Simple | Compound) -> None:
-        """Add a command; something must stand between two of them."""
+        """Add a command; two commands must be separated by an operator."""
         if self._node is not None:
             raise Refused("syntax")
         self._node = node
 
     def redirect(self, redirect: Redirect, arguments: tuple[Word, ...]) -> None:
-        """Add a redirection, and the arguments that stand behind it, to the command before it."""
+        """Add a redirection, and the arguments after it, to the command before it."""
         node = Simple() if self._node is None else self._node
         if arguments and isinstance(node, Compound):
             raise Refused("syntax")
@@ -151,7 +151,7 @@ class SimpleReader:
         return command
 
     def redirect(self, node: Leaf) -> tuple[Redirect, tuple[Word, ...]]:
-        """A redirection, and the arguments that stand behind its target: the grammar counts them in."""
+        """A redirection, and the arguments after its target: the grammar makes them part of it."""
         children = node.children
         self.check_gaps(children, one_line=True)
         descriptor = self._descriptor(children.pop(0)) if children[0].type == "file_descriptor" else None
@@ -311,7 +311,7 @@ def _with_body(node: Leaf) -> list[Leaf]:
 
 
 def _index(nodes: list[Leaf], kind: str) -> int:
-    """Where the first node of a kind stands."""
+    """The index of the first node of a kind."""
     for index, node in enumerate(nodes):
         if node.type == kind:
             return index

@@ -1,6 +1,6 @@
-"""What is nested in shell text: here-documents, and where a substitution ends, found by following the quotes.
+"""Here-documents in shell text, and where a substitution ends, found by following the quotes.
 
-The grammar loses parts of here-documents without a word, so they are cut out here, before it sees the text.
+The grammar loses parts of here-documents without reporting an error, so they are cut out here, before it sees the text.
 All offsets are in bytes: every character that matters is ASCII.
 """
 
@@ -11,7 +11,7 @@ import re
 from msgspec import Struct
 
 MAX_DEPTH = 64
-"""How deep we follow nesting, whether of brackets, commands or substitutions."""
+"""The greatest depth of nested brackets, commands or substitutions that is read."""
 
 _PLAIN = re.compile(
     rb"""\\[\s\S] | \$?'(?:(?<=\$')(?:[^'\\]|\\[\s\S])*|[^']*)' | \$\(\(? | \$\{ | [<>]\( | <<<? | [\n"`()}]
@@ -222,7 +222,7 @@ class _Scanner:
 
 
 def _is_continued(text: bytes, newline: int) -> bool:
-    """Whether a backslash that is not itself escaped stands before the newline."""
+    """Whether a backslash that is not itself escaped precedes the newline."""
     start = newline
     while start and text[start - 1] == ord("\\"):
         start -= 1

@@ -4,7 +4,7 @@ Two forms are made. The *exact* form keeps every redirection and every stage of 
 the same bytes and end with the same status. The *normal* form, for detecting repeats, also drops harmless
 redirections and a trailing ``| cat``: commands that share it print the same, unless they fail.
 
-Error output that is dropped, or that goes down a pipe, makes a difference for a program that also speaks there when it
+Error output that is dropped, or that goes down a pipe, makes a difference for a program that also writes there when it
 succeeds, as test runners do. Known readers and searchers do not.
 """
 

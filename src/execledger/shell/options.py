@@ -131,5 +131,5 @@ def number(text: str) -> int | None:
 
 
 def literal_word(text: str) -> Word:
-    """A word that stands for itself."""
+    """A literal word whose source is its value."""
     return Word(text, text)

@@ -21,7 +21,7 @@ class Hunk(Struct):
     """One run of lines in a patch."""
 
     headings: list[str] = field(default_factory=list)
-    """The text behind ``@@``: the lines of code that the hunk stands under, the outer first."""
+    """The text behind ``@@``: the lines of code that enclose the hunk, the outermost first."""
     lines: list[str] = field(default_factory=list)
     """The lines, each behind its sign: a space, ``+`` or ``-``."""
 
@@ -111,7 +111,7 @@ def _add_line(hunks: list[Hunk], line: str) -> None:
 
 
 def _parse_unified(lines: list[str], strip: int | None) -> list[FilePatch]:
-    """The files of a unified diff. What stands between them is text for people."""
+    """The files of a unified diff; text between them is a description."""
     files: list[FilePatch] = []
     header: dict[str, str] = {}
     at = 0
@@ -139,7 +139,7 @@ def _starts_file(line: str, following: list[str], files: list[FilePatch], header
 
 
 def _read_hunk(lines: list[str], at: int, numbered: re.Match[str]) -> tuple[Hunk, int]:
-    """The hunk whose first line stands at ``at``, as long as its numbers say, and where it ends."""
+    """The hunk whose first line is at ``at``, of the length that its numbers give, and where it ends."""
     hunk = Hunk([numbered[3]] if numbered[3].strip() else [])
     old, new = (1 if number is None else int(number) for number in numbered.group(1, 2))
     while at < len(lines) and (old > 0 or new > 0):
@@ -178,7 +178,7 @@ def _name_in(rest: str) -> str:
 
 
 def _git_names(rest: str) -> tuple[str, str]:
-    """Both names behind ``diff --git``; where they hold spaces, they can be told apart because they are the same."""
+    """Both names behind ``diff --git``; where they contain spaces, they are separated by being equal."""
     half = len(rest) // 2
     left, right = rest[:half], rest[half + 1 :]
     if left[1:] == right[1:] and rest[half : half + 1] == " ":

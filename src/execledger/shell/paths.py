@@ -15,15 +15,15 @@ HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/d
 _CHANGING = r"/(?:proc|sys|run|var/+log|var/+run|dev(?!/(?:null|stdout|stderr|tty|fd/[12])(?![\w/])))(?:/|(?![\w.-]))"
 UNSTABLE = re.compile(_CHANGING)
 """Folders whose files change by themselves."""
-_SPOKEN_OF = re.compile(rf"(?<![\w.-]){_CHANGING}")
+_UNSTABLE_IN_TEXT = re.compile(rf"(?<![\w.-]){_CHANGING}")
 _UNSTABLE_NAMES = ("/proc", "/sys", "/run", "/var/", "/dev")
 """How the names of these folders begin: looking for these first is faster than the pattern."""
 BY_PROCESS = re.compile(r"/(?:proc|dev/fd)(?:/|$)")
 """Where a process's own folders and open files have other names."""
 SYSTEM = re.compile(r"/(?:$|(?:s?bin|boot|dev|etc|lib\w*|media|mnt|proc|run|snap|srv|sys|tmp|usr|var)(?:/|$))")
-"""Where the machine's own files stand."""
+"""Folders of the operating system."""
 PROGRAM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
-"""Where the machine's own programs stand: a ``bin/cat`` elsewhere may be anything."""
+"""Folders of the machine's programs: a ``bin/cat`` elsewhere may be anything."""
 PARENT = re.compile(r"(?:^|/)\.\.(?:/|$)")
 """A step up. Behind a link it leads elsewhere than its text says."""
 
@@ -65,9 +65,9 @@ def beneath(path: str, folder: str | None) -> bool:
     return folder is not None and (path == folder or path.startswith(f"{folder}/"))
 
 
-def speaks_of_unstable(command: str) -> bool:
-    """Somewhere in a command's text stands the name of a file that changes by itself: as a word, an input, a value."""
-    return any(name in command for name in _UNSTABLE_NAMES) and bool(_SPOKEN_OF.search(command))
+def names_unstable(command: str) -> bool:
+    """The text of a command names a file that changes by itself, as a word, an input or a value."""
+    return any(name in command for name in _UNSTABLE_NAMES) and bool(_UNSTABLE_IN_TEXT.search(command))
 
 
 def leading_cd(tree: Sequence, start: str) -> tuple[Sequence, str]:

@@ -41,7 +41,7 @@ def _node(node: Node, place: tuple[str, str], programs: Programs) -> bool:
             return False
         fine, named = _simple(stage, place, programs, fed=at > 0)
         files += named
-        # Two programs that print or complain at once do so in any order; of one file there is one or the other.
+        # Output and errors of two programs come in any order; for one file there is only one of them.
         if not fine or files > 1 or (at == 0 and named != 1):
             return False
     return True
@@ -60,7 +60,7 @@ def _simple(node: Simple, place: tuple[str, str], programs: Programs, *, fed: bo
         # The file behind ``<`` is opened as well, and without it nothing is shown.
         return False, 0
     enough = bool(sources.files) or fed or fed_file or not sources.stdin
-    # What walks a folder may print and complain at once.
+    # A program that walks a folder may print output and errors in any order.
     return enough, 2 if sources.walks else len(sources.files) + fed_file
 
 

@@ -26,7 +26,7 @@ def parse_python(text: str) -> ast.Module | None:
         return None
     try:
         with warnings.catch_warnings():
-            # An odd escape in somebody's text is no concern of ours.
+            # Warnings about invalid escapes in the script are not relevant here.
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -82,7 +82,7 @@ def _by_indentation(text: str) -> list[tuple[str, int, int, bool]]:
         if not code or code.startswith("#"):
             continue
         indent = len(line) - len(code)
-        # The closing bracket of a long head stands as far left as the head itself.
+        # The closing bracket of a long head is indented as the head itself.
         while scope and indent <= scope[-1].indent and code[0] not in ")]}":
             scope.pop()
         head = HEAD.match(code)
@@ -98,20 +98,20 @@ def _by_indentation(text: str) -> list[tuple[str, int, int, bool]]:
 
 
 MAX_DEPTH = 12
-"""Names behind names that we follow."""
+"""How many names are followed from one to the next."""
 MAX_VALUES = 64
 """Values that one expression may have."""
 MAX_NODES = 20_000
-"""Parts of a script: of a larger one nothing is said."""
+"""Nodes of a script: a larger one is not analysed."""
 MAX_LOOKS = 20_000
 """Expressions that are looked at in one script: names behind names multiply."""
 
 PATHS = frozenset("Path PosixPath PurePath pathlib.Path pathlib.PurePath pathlib.PosixPath".split())
 """Constructors of a path."""
 SAME = frozenset(("str", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser"))
-"""Functions that leave a path as it is, as far as we care."""
+"""Functions whose result names the same file as their argument."""
 SAME_METHODS = frozenset(("resolve", "absolute", "as_posix", "strip"))
-"""Methods that do."""
+"""Methods whose result names the same file."""
 OPENERS = frozenset("open io.open codecs.open gzip.open bz2.open lzma.open builtins.open aiofiles.open".split())
 """Functions that open a file, with a mode as second argument."""
 FIRST = frozenset("os.remove os.unlink os.makedirs os.mkdir os.rmdir os.removedirs os.truncate shutil.rmtree".split())
@@ -125,7 +125,7 @@ METHODS = frozenset("write_text write_bytes touch unlink mkdir rmdir".split())
 
 
 class Names:
-    """What the names in a module stand for: constants, lists of them, and imported functions."""
+    """The values of the names in a module: constants, lists of them, and imported functions."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.imports: dict[str, str] = {}
@@ -222,7 +222,7 @@ class Names:
         return ".".join([self.imports.get(node.id, node.id), *reversed(parts)])
 
     def values(self, node: ast.expr | None, depth: int = 0) -> list[str]:
-        """The texts that an expression may stand for; none if that is not certain."""
+        """The texts that an expression may have as its value; none if that is not certain."""
         self._looks += 1
         if node is None or depth > MAX_DEPTH or self._looks > MAX_LOOKS:
             return []
@@ -242,7 +242,7 @@ class Names:
         return self._called(node, depth) if isinstance(node, ast.Call) else []
 
     def _named(self, node: ast.Name, depth: int) -> list[str]:
-        """A name stands for what it was last given before this line."""
+        """The values that a name was last given before this line."""
         bindings = self._bound.get(node.id, [])
         before = [binding for binding in bindings if binding[0] <= node.lineno] or bindings
         latest = before[-1][1] if before else []

@@ -42,7 +42,7 @@ def number(view: View, separator: str) -> View:
 
 
 def ascending(ranges: list[Lines]) -> bool:
-    """No line stands twice, and none before an earlier one."""
+    """The ranges are in ascending order and do not overlap."""
     return all(not (before.last is None or after.first <= before.last) for before, after in itertools.pairwise(ranges))
 
 

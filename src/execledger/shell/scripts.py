@@ -57,7 +57,7 @@ def _python(text: str) -> Iterable[str]:
 STRING = r"""(?:[rub]{0,2}(?P<quote>['"`])(?P<path>[^'"`\n\\]+)(?P=quote)|(?P<name>[A-Za-z_$][\w$]*))"""
 """A quoted text, or the name of a variable that holds one."""
 ARGUMENT = r"[^,()]{1,300}"
-"""What stands before it in a call; a longer one is not looked at, so that looking takes no time."""
+"""The argument before it in a call; the length is bounded, so that the search is linear."""
 
 ASSIGNMENT = re.compile(
     r"""(?m)^[ \t]*(?:const |let |var |my )?\$?([A-Za-z_]\w*)\s*=\s*"""

@@ -1,4 +1,4 @@
-"""What the walk found, put together into one command record."""
+"""Combines what the walk over a syntax tree found into one command record."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Found(Struct):
     programs: int = 0
     """Simple commands."""
     unknown_programs: list[str] = field(default_factory=list)
-    """Programs that no table knows."""
+    """Programs that the registry does not have."""
     patching: bool = False
     """A patch for submission comes down the pipe that is being walked."""
 

@@ -14,13 +14,13 @@ from execledger.shell.heredocs import MAX_DEPTH, Nesting, Refused, line_ends, sc
 from execledger.shell.tree import Item, Opaque, Sequence
 
 MAX_LENGTH = 256 * 1024
-"""How many characters we read."""
+"""The greatest length of a command that is read, in characters."""
 MAX_SCRIPT = 32 * 1024
-"""How many bytes of it may stand outside of here-documents, blanks not counted."""
+"""How many bytes may be outside of here-documents, blanks not counted."""
 MAX_OPERATORS = 2_000
 """How many of these may be operators and brackets."""
 MAX_FAILURES = 64
-"""How many more lines we try where a command does not end with its line."""
+"""How many more lines are tried where a command does not end with its line."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LOST_DASH = re.compile(rb"-(?<=[ \t]-)(?=[ \t]+\d+[<>])")
@@ -63,7 +63,7 @@ def _parser() -> tree_sitter.Parser:
 
 
 def _read(command: str, depth: int) -> Sequence | None:
-    """The tree of a command that stands ``depth`` levels deep in another; None if there is no command in it."""
+    """The tree of a command that is nested ``depth`` levels deep in another; None if there is no command in it."""
     text = _checked(command)
     nesting = scan(text) if b"<<" in text else Nesting(text, {})
     # The grammar loses the dash of `cat - 2>&1`; any other letter in its place holds its ground.

@@ -22,7 +22,7 @@ BACKUPS = re.compile(r".*~|\#.*\#")
 """Names that editors give to backups."""
 
 FOLDERS = frozenset("tmp __pycache__ .pytest_cache .mypy_cache .ruff_cache .git .tox .nox .cache node_modules".split())
-"""Folders whose content is scratch, wherever they stand."""
+"""Folders whose content is scratch, wherever they are."""
 
 NAMES = re.compile(
     r"(?:repro|reproduce|reproduction|reproducer|scratch|debug|demo|tmp|temp|check|verify|playground)"

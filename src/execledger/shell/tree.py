@@ -1,4 +1,4 @@
-"""The syntax tree of a shell command, as small as our questions allow.
+"""The syntax tree of a shell command, reduced to what classification needs.
 
 A ``Word`` is literal or dynamic; only a literal word may name a file.
 """
@@ -76,14 +76,14 @@ class Compound(Struct, frozen=True, gc=False):
 
 
 class Item(Struct, frozen=True, gc=False):
-    """One member of a list, with the operator that stands behind it."""
+    """One member of a list, with the operator after it."""
 
     node: Node
     """The command."""
     operator: str = ""
     """``&&``, ``||``, ``;`` (also a newline), ``&``, or "" for the last."""
     negated: bool = False
-    """A ``!`` stands before it."""
+    """It is preceded by ``!``."""
 
 
 class Sequence(Struct, frozen=True, gc=False):

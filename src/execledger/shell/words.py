@@ -30,7 +30,7 @@ _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 
 
 def literal(source: str) -> str | None:
-    """The word without its quotes; None if it expands, or if we can't be sure that it does not."""
+    """The word without its quotes; None if it expands, or if that is not certain."""
     if _SAFE.fullmatch(source):
         return source
     values: list[str] = []
@@ -67,7 +67,7 @@ def _expands(source: str, start: int) -> bool:
 
 
 def _double_quoted(text: str) -> str | None:
-    """The value of what stands between double quotes."""
+    """The value of a double-quoted text."""
     if "\\" not in text:
         return None if _DYNAMIC_IN_QUOTES.search(text) else text
     if _DYNAMIC_IN_QUOTES.search(re.sub(r"\\.", "__", text, flags=re.DOTALL)):
@@ -76,7 +76,7 @@ def _double_quoted(text: str) -> str | None:
 
 
 def _ansi_quoted(text: str) -> str | None:
-    """The value of what stands in ``$'...'``; None where it makes a NUL, a lone byte or no character at all."""
+    """The value of ``$'...'``; None where it makes a NUL, a lone byte or no character at all."""
     codes: list[int] = []
 
     def decode(escape: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from execledger.shell.tree import Word
 from execledger.shell.words import splits
 
 MAX_DEPTH = 8
-"""Wrappers around wrappers that we follow."""
+"""The greatest number of nested wrappers that is taken off."""
 
 
 class Peeled(Struct, frozen=True, gc=False):
@@ -38,7 +38,7 @@ class Peeled(Struct, frozen=True, gc=False):
 
 
 def _behind_assignments(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """What stands behind ``NAME=value`` words."""
+    """The words after leading ``NAME=value`` words."""
     while words and re.match(r"[A-Za-z_]\w*=", words[0].literal or words[0].source):
         words = words[1:]
     return words
@@ -146,7 +146,7 @@ WRAPPERS: dict[str, Callable[[tuple[Word, ...]], Peeled | None]] = {
     "zsh": _shell,
     "dash": _shell,
 }
-"""Each wrapper's name, and how to find the command behind it; None means that it can't be told."""
+"""Each wrapper's name, and how to find the command behind it; None if that is not certain."""
 
 
 WITHIN = ("time", "command", "builtin")

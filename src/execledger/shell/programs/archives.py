@@ -1,4 +1,4 @@
-"""Archives and compressed files: ``tar``, ``zip``, ``gzip`` and their kin."""
+"""Archives and compressed files: ``tar``, ``zip``, ``gzip`` and similar programs."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ CODE = re.compile(
     r"""|(?P<pattern>/(?:[^/\\\n]|\\.)*/)|(?P<continued>(?:,|&&|\|\||\\)[ \t]*\n)""",
     re.DOTALL,
 )
-"""What must be told apart to see a program's own signs: texts, patterns (no operand stands before them), lines."""
+"""The tokens that hide a program's own operators: strings, patterns (not preceded by an operand), comments, lines."""
 OUTPUT = re.compile(r"\bprintf?\b[^;}\n]*>")
 """A print into a file; what merely looks like one counts too."""
 MAY_ACT = re.compile(r"\b(?:system|getline|close|fflush)\b|\bprintf?\b[^;}\n]*(?<!\|)\|(?!\|)|\|&|@")
-"""A program that runs another, or reads what we don't see."""
+"""A program that runs another, or reads more than its files."""
 OWN = re.compile(r"[a-z]\w*=")
 """A variable of the program's own: those that change what a line is or how it is printed are in capitals."""
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -44,7 +44,7 @@ ACTIONS = (
     (re.compile(r"print\s+NR\s*,\s*\$0\s*;?"), " "),
     (re.compile(r'printf\s*+\(?\s*+"%\d*d([^"%\\]*|\\t)%s\\n"\s*,\s*NR\s*,\s*\$0\s*+\)?\s*+;?'), None),
 )
-"""Actions that print the line, with what stands between its number and its text; None is the text that they name."""
+"""Actions that print the line, with the separator of its number and its text; None is the separator that they name."""
 
 
 def awk(call: Invocation) -> Part:
@@ -134,7 +134,7 @@ def _positions(when: str) -> tuple[Lines, ...] | None:
 
 
 def _numbering(what: str) -> str | None:
-    """What an action prints between number and text; None if it does not print the line as it stands."""
+    """What an action prints between number and text; None if it does not print the line as it is."""
     for action, separator in ACTIONS:
         match = action.fullmatch(what)
         if match:

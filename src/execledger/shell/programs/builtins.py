@@ -28,7 +28,7 @@ def cd(call: Invocation) -> Part:
 
 
 def popd(call: Invocation) -> Part:
-    """Back to a directory that we don't keep."""
+    """Change to the directory on top of a stack that is not tracked: which one is unknown."""
     return Part(comparable=True, moves_to="")
 
 

@@ -50,12 +50,12 @@ def patch(call: Invocation) -> Part:
         texts = (("", call.body),) if call.body else ()
         return runs(Category.MODIFY, writes=named, scope=Scope.FILES, texts=texts)
     known = folder is not None and not options.unknown and not options.has("i", "o", "r") and not options.operands
-    # Without -p, patch drops all folders of a name unless the file stands there: then the name is as spelled.
+    # Without -p, patch drops all folders of a name unless the file exists there: then the name is as spelled.
     return applied(call.body if known else None, number(strip), folder or "")
 
 
 def apply_patch(call: Invocation) -> Part:
-    """The patch is the argument or stands in a here-document."""
+    """The patch is the argument or a here-document."""
     text = call.args[0].literal if len(call.args) == 1 else call.body if not call.args else None
     return applied(text)
 

@@ -53,7 +53,7 @@ def find(call: Invocation) -> Part:
         elif text in WRITE:
             acts.append(runs(Category.MODIFY, scope=Scope.TREE))
         elif may_act(call.args[at - 1], text, KNOWN):
-            # An action that nobody knows, or a computed word that may turn out to be one.
+            # An unknown action, or a computed word that may turn out to be one.
             acts.append(runs(Category.SEARCH))
         at += text in VALUED
     timed = any(TIMED.fullmatch(word.literal or "") for word in call.args)

@@ -19,10 +19,10 @@ CHECKS = runs(Category.OTHER)
 
 
 class Formatter(Struct, frozen=True):
-    """How one formatter is told what to do."""
+    """The options of one formatter."""
 
     short: str = ""
-    """Letters that make it write; with ``long`` empty too, it writes unless told to check."""
+    """Letters that make it write; with ``long`` empty too, it writes unless an option of ``check`` is given."""
     long: tuple[str, ...] = ()
     """Long options that make it write."""
     check: tuple[str, ...] = ("--check", "--diff", "--check-only", "--dry-run", "--stdout", "-c", "-n")
@@ -84,7 +84,7 @@ FORMATTERS: dict[str, Formatter] = {
 
 
 def formatter(call: Invocation) -> Part:
-    """The files that it is given, if it is told to write."""
+    """The files that it is given, if its options make it write."""
     return about_itself(call) or formatted(FORMATTERS[call.name], call.args)
 
 
@@ -98,11 +98,11 @@ def ruff(call: Invocation) -> Part:
 
 def formatted(tool: Formatter, args: tuple[Word, ...]) -> Part:
     """What a formatter does with ``args``: nothing but its files if it is given nothing but files."""
-    told = given(args, tool.short, tool.long) or any(word.literal in tool.long for word in args)
+    asked = given(args, tool.short, tool.long) or any(word.literal in tool.long for word in args)
     by_itself = not tool.short and not tool.long
-    # A shortened --diff or --check would be missed: then we say that it writes, which is the careful side.
+    # A shortened --diff or --check would be missed: then it is taken to write, which is the safe side.
     checking = any((word.literal or "").partition("=")[0] in tool.check for word in args)
-    if checking or not (told or by_itself):
+    if checking or not (asked or by_itself):
         return CHECKS
     found = operands(args, tool.valued)
     files = (path for path in found if path and SUFFIXED.fullmatch(path) and not PATTERN.search(path))

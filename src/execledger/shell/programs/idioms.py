@@ -1,4 +1,4 @@
-"""Turns of phrase that several families share: files touched, options seen, programs that run another program."""
+"""Functions that several families share: files that are changed, options that are given, programs run by others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def inside(directory: str | None, path: str | None) -> str | None:
 
 
 def given(args: Iterable[Word], short: str = "", long: Collection[str] = ()) -> bool:
-    """One of the options stands among ``args``: alone, in a cluster or shortened. What merely looks so counts too."""
+    """One of the options is among ``args``: alone, in a cluster or shortened. A value that looks like it counts too."""
     for text in texts(args):
         if text.startswith("--"):
             name = text.partition("=")[0]
@@ -102,7 +102,7 @@ def about_itself(call: Invocation, *more: str) -> Part | None:
 
 
 def inner(call: Invocation, words: tuple[Word, ...]) -> Part:
-    """What the command ``words`` does that ``call`` runs: as far as the tables know its program."""
+    """What the command ``words`` does that ``call`` runs; unknown if the registry does not have its program."""
     if not words or words[0].literal is None:
         return runs(Category.OTHER)
     path = words[0].literal

@@ -16,11 +16,11 @@ from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
 
 CODE = runs(Category.OTHER, reproduces=True)
-"""Code that we can't see into."""
+"""Code whose effects are unknown."""
 
 
 def inline(call: Invocation, text: str | None, language: str) -> Part:
-    """Code that stands in the command: a modification if it names files for writing."""
+    """Code in the command itself: a modification if it names files for writing."""
     return naming(written_by(text, language) if text else ())
 
 
@@ -75,7 +75,7 @@ ALIASES = {"lib2to3": "2to3", "sphinx": "sphinx-build", "sphinx.cmd.build": "sph
 
 
 def module(call: Invocation, name: str, rest: tuple[Word, ...]) -> Part:
-    """``python -m NAME``: the program of that name, if the tables know it."""
+    """``python -m NAME``: the program of that name, if the registry has it."""
     name = name.removesuffix(".__main__")
     known = ALIASES.get(name, name if name in MODULES else "")
     facts = call.programs.find(known)
@@ -120,7 +120,7 @@ class Interpreter(Struct, frozen=True):
     """How one interpreter takes its code."""
 
     language: str = ""
-    """The language that we can look for written files in; "" if we can't."""
+    """The language in which written files can be found; "" if in none that is supported."""
     code: tuple[str, ...] = ("-e",)
     """Options whose value is code."""
     valued: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Package managers and environments: ``pip``, ``conda``, ``apt``, ``poetry``, and the commands that they run for us."""
+"""Package managers and environments: ``pip``, ``conda``, ``apt``, ``poetry``, and the commands that they run."""
 
 from __future__ import annotations
 

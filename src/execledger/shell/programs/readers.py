@@ -67,7 +67,7 @@ def cat(call: Invocation) -> Part:
     if options.unknown:
         return inspects()
     if not call.fed and (not options.operands or any(word.literal == "-" for word in options.operands)):
-        # What the caller's own standard input holds is not for us to know.
+        # The content of the caller's own standard input is unknown.
         return inspects(volatile=True)
     numbering = "" if not flags else "\t" if flags == ["n"] else CHANGED
     return show(call, options.operands, Selection(None, numbering), spelled(options, *(f"-{flag}" for flag in flags)))

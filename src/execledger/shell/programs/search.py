@@ -1,4 +1,4 @@
-"""Programs that look for things: ``grep`` and its kin, listings, facts about files, comparisons."""
+"""Programs that look for things: ``grep`` and similar programs, listings, facts about files, comparisons."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rg(call: Invocation) -> Part:
 
 
 def ag(call: Invocation) -> Part:
-    """They only look, unless told to run a pager or a filter."""
+    """They only look, unless an option runs a pager or a filter."""
     acts = given(call.args, long=("--pager", "--filter", "--save-config", "--view", "--config"))
     return runs(Category.SEARCH) if acts else searches()
 

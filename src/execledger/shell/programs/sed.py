@@ -52,7 +52,7 @@ PATTERN = re.compile(
 TRANSLATION = re.compile(r"y(?P<d>[^\\\n\w])(?:(?!(?P=d))[^\\\n]|\\.)*+(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*+(?P=d)")
 SUBSTITUTION = re.compile(
     r"s(?P<d>[^\\\n\w])"
-    # The delimiter stands for itself inside of brackets.
+    # The delimiter is literal inside of brackets.
     r"(?>\[\^?\]?(?:\[[:.=][^]\n]*\]|\\.|[^]\\\n])*+\]|(?!(?P=d))[^\\]|\\.)*+(?P=d)"
     r"(?>(?!(?P=d))[^\\]|\\.)*+(?P=d)(?P<flags>[^\Ww]*)(?:w[ \t]*(?P<target>[^\n]+))?",
     re.DOTALL,
@@ -134,7 +134,7 @@ def printed(commands: list[Command], quiet: bool) -> Selection | None:
 
 
 def _quiet_print(commands: list[Command]) -> Selection | None:
-    """``sed -n`` with prints, perhaps ended early by a quit that no printed line lies behind."""
+    """``sed -n`` with prints, perhaps ended early by a quit after the last printed line."""
     prints = [command.lines for command in commands if command.name == "p" and not command.negated]
     quits = [command.lines for command in commands if command.name == "q" and not command.negated]
     if len(prints) + len(quits) != len(commands) or len(quits) > 1:

@@ -1,4 +1,4 @@
-"""Programs that speak of the machine, the clock, processes and the network, and large tools that may do anything."""
+"""Programs that print the state of machine, clock, processes and network, and large tools that may do anything."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wget(call: Invocation) -> Part:
 
 
 def _transfer(call: Invocation, short: str, long: str) -> Part:
-    """A transfer may do anything on the other side, and writes the file that it is told to."""
+    """A transfer may do anything on the other side, and writes the file that its option names."""
     words = texts(call.args)
     files = [after for word, after in pairwise(words) if word == long or re.fullmatch(short, word)]
     files += [word.partition("=")[2] for word in words if word.startswith(long + "=")]
@@ -66,7 +66,7 @@ LOOKING = frozenset(("ps", "images", "logs", "inspect", "version", "info", "port
 
 
 def docker(call: Invocation) -> Part:
-    """Containers are set up, looked at, or run commands that we don't follow."""
+    """Containers are set up, looked at, or run commands that are not followed."""
     name, rest = subcommand(call.args, ("-H", "--host", "-c", "--context", "--config", "-l", "--log-level"))
     if name in LOOKING or about_itself(call):
         return VOLATILE

@@ -182,7 +182,7 @@ NPM_LOOKS = frozenset("ls list ll la view info show v search outdated root bin p
 
 
 def npm(call: Invocation) -> Part:
-    """``npm test``, ``npm run NAME``, ``npm install``; yarn and its kin also take a task by its bare name."""
+    """``npm test``, ``npm run NAME``, ``npm install``; yarn and similar programs also take a task by its bare name."""
     if about := about_itself(call, "-v"):
         return about
     valued = ("--prefix", "-w", "--workspace", "--cwd", "-C", "--dir", "--filter", "-F", "--registry")
