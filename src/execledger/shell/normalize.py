@@ -66,7 +66,7 @@ class Normal:
         kept = [
             one
             for one in node.redirects
-            if self._exact or not harmless(one) or not (quiet or (stays and one.operator == ">&"))
+            if self._exact or not incidental(one) or not (quiet or (stays and one.operator == ">&"))
         ]
         return "".join(_redirect(one) for one in kept)
 
@@ -81,7 +81,7 @@ def quoted(word: Word) -> str:
     return word.source if word.literal is None else quote(word.literal)
 
 
-def harmless(redirect: Redirect) -> bool:
+def incidental(redirect: Redirect) -> bool:
     """It changes no file and hides no output: error output dropped, or joined with the output."""
     target = redirect.target.literal if redirect.target else None
     if redirect.operator == ">&":

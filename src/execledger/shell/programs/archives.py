@@ -6,7 +6,7 @@ import re
 
 from execledger.shell.facts import COMPUTED, Facts, Invocation, Part, Variables, inspects, runs, searches
 from execledger.shell.options import literal_word, parse_options
-from execledger.shell.programs.idioms import about_itself, given, texts, touched
+from execledger.shell.programs.shared import about_itself, given, texts, touched
 from execledger.shell.words import may_be_option
 from execledger.vocabulary.records import Category, Scope
 

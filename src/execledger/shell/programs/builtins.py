@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from execledger.shell.facts import ANY, NO_FILES, Facts, Invocation, Part, Reader, always, literal, runs
 from execledger.shell.options import parse_options
-from execledger.shell.programs.idioms import given, texts
+from execledger.shell.programs.shared import given, texts
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Effects
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from execledger.shell.facts import Facts, Invocation, Part, Variables, inspects, runs, searches, writes
 from execledger.shell.options import Options, number, parse_options
 from execledger.shell.patches import added_paths, patched_paths
-from execledger.shell.programs.idioms import DEVICES, SUFFIXED, about_itself, inside, operands, touched
 from execledger.shell.programs.readers import ALL
+from execledger.shell.programs.shared import DEVICES, SUFFIXED, about_itself, inside, operands, touched
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
 

@@ -20,7 +20,7 @@ from execledger.shell.facts import (
     runs,
 )
 from execledger.shell.options import parse_options
-from execledger.shell.programs.idioms import given, texts, touched
+from execledger.shell.programs.shared import given, texts, touched
 from execledger.shell.tree import Word
 from execledger.shell.words import may_be_option
 from execledger.vocabulary.records import Category, Scope

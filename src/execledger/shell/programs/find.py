@@ -7,7 +7,7 @@ import re
 from msgspec.structs import replace
 
 from execledger.shell.facts import Allowed, Facts, Invocation, Part, Sources, Variables, literal, runs, searches
-from execledger.shell.programs.idioms import harmless, inner, strongest, texts
+from execledger.shell.programs.shared import inner, only_shows, strongest, texts
 from execledger.shell.tree import Word
 from execledger.shell.words import may_be_option
 from execledger.vocabulary.records import Category, Scope
@@ -79,7 +79,7 @@ def _executed(call: Invocation, words: tuple[Word, ...], placeholder: str = r"\{
 
 def _together(acts: list[Part]) -> Part:
     """A search if every action is harmless; else what the actions do, and perhaps more."""
-    doubtful = [act for act in acts if not harmless(act)]
+    doubtful = [act for act in acts if not only_shows(act)]
     if not doubtful:
         return searches()
     return runs(

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from execledger.shell.facts import Facts, Invocation, Part, runs, writes
-from execledger.shell.programs.idioms import SUFFIXED, about_itself, given, operands, subcommand
+from execledger.shell.programs.shared import SUFFIXED, about_itself, given, operands, subcommand
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
 

@@ -23,8 +23,8 @@ from execledger.shell.facts import (
 )
 from execledger.shell.options import literal_word, number, parse_options
 from execledger.shell.programs.files import applied
-from execledger.shell.programs.idioms import about_itself, given, inside, operands, subcommand, texts, touched
 from execledger.shell.programs.search import prints_matches
+from execledger.shell.programs.shared import about_itself, given, inside, operands, subcommand, texts, touched
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
 

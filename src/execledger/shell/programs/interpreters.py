@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.shell.facts import Facts, Invocation, Part, Variables, inspects, runs
-from execledger.shell.programs.idioms import about_itself, folders_among, operands, texts, touched
+from execledger.shell.programs.shared import about_itself, folders_among, operands, texts, touched
 from execledger.shell.programs.test_runners import runs_tests
 from execledger.shell.scripts import written_by
 from execledger.shell.tree import Word

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from execledger.shell.facts import Facts, Invocation, Part, Variables, doubted, runs, searches
 from execledger.shell.options import literal_word
-from execledger.shell.programs.idioms import SUFFIXED, about_itself, given, inner, subcommand, texts
+from execledger.shell.programs.shared import SUFFIXED, about_itself, given, inner, subcommand, texts
 from execledger.shell.programs.toolchains import SETUP, task
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from execledger.shell.facts import COMPUTED, Facts, Invocation, Part, Variables, inspects, runs, writes
 from execledger.shell.options import literal_word
-from execledger.shell.programs.idioms import about_itself
 from execledger.shell.programs.interpreters import inline, script
+from execledger.shell.programs.shared import about_itself
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
 

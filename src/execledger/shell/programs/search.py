@@ -20,8 +20,8 @@ from execledger.shell.facts import (
     searches,
 )
 from execledger.shell.options import Options, parse_options
-from execledger.shell.programs.idioms import given, inner, texts
 from execledger.shell.programs.readers import show
+from execledger.shell.programs.shared import given, inner, texts
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope
 

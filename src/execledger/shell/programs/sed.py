@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from execledger.shell.facts import Facts, Invocation, Part, Reader, Selection, inspects, literal, runs, writes
 from execledger.shell.options import parse_options
-from execledger.shell.programs.idioms import DEVICES, touched
 from execledger.shell.programs.readers import show
+from execledger.shell.programs.shared import DEVICES, touched
 from execledger.shell.tree import Word
 from execledger.shell.words import may_be_option
 from execledger.vocabulary.records import CHANGED, Category, Lines, Scope

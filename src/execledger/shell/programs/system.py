@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from execledger.shell.facts import ANY, COMPUTED, Facts, Invocation, Part, Variables, always, runs, writes
 from execledger.shell.options import parse_options
-from execledger.shell.programs.idioms import about_itself, given, subcommand, texts
+from execledger.shell.programs.shared import about_itself, given, subcommand, texts
 from execledger.vocabulary.records import Category, Scope
 
 VOLATILE = Part(category=Category.OTHER, volatile=True)

@@ -6,7 +6,7 @@ import posixpath
 import re
 
 from execledger.shell.facts import Facts, Invocation, Part, Variables, runs
-from execledger.shell.programs.idioms import about_itself, subcommand
+from execledger.shell.programs.shared import about_itself, subcommand
 from execledger.vocabulary.records import Category
 
 RUNNERS = """

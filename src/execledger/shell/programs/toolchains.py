@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from execledger.shell.facts import Facts, Invocation, Part, Variables, doubted, runs
 from execledger.shell.options import literal_word
-from execledger.shell.programs.idioms import about_itself, given, inner, operands, strongest, subcommand, texts
+from execledger.shell.programs.shared import about_itself, given, inner, operands, strongest, subcommand, texts
 from execledger.shell.programs.test_runners import TEST
 from execledger.shell.tree import Word
 from execledger.vocabulary.records import Category, Scope

@@ -117,7 +117,7 @@ def inner(call: Invocation, words: tuple[Word, ...]) -> Part:
     return doubted(part) if "/" in machine_name(path) else part
 
 
-def harmless(part: Part) -> bool:
+def only_shows(part: Part) -> bool:
     """It changes nothing and prints what files hold."""
     return part.effects is Effects.NONE and part.comparable and not part.volatile and part.opaque is None
 
