@@ -1,4 +1,4 @@
-"""Running a plan: the order of the arms, the engines, and the progress bar."""
+"""Running a plan: salts, the order of the arms, the engines, and the progress bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.console import Console
 
 from execledger.agents.evaluation import Result
 from execledger.errors import LedgerError
-from execledger.evaluate.experiment import Bar, Local, Ray, engine_of, rotated
+from execledger.evaluate.experiment import DIGITS, Bar, Local, Ray, Salted, engine_of, rotated
 from execledger.evaluate.plan import EngineName, Plan
 from execledger.extras import install_command
 
@@ -123,3 +123,17 @@ def test_elsewhere_it_says_nothing() -> None:
 def test_a_cost_that_nobody_told_is_unknown() -> None:
     """It is not zero."""
     assert Bar(2, [result(None)], Console(file=io.StringIO())).spent == "cost unknown"
+
+
+def test_each_run_has_a_salt_of_its_own() -> None:
+    """By evaluation, arm, instance and trial; none is shorter than another."""
+    salts = [
+        Salted(study=study, template="").salt(arm, instance, trial)
+        for study in ("a", "b")
+        for arm in ("base", "both")
+        for instance in ("x", "y")
+        for trial in range(1, 100)
+    ]
+    assert len(set(salts)) == len(salts)
+    assert {len(salt) for salt in salts} == {DIGITS}
+    assert all(salt.isdecimal() for salt in salts)

@@ -78,8 +78,7 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool, **options: Any) -> int:
     """Run PLAN.toml; options take precedence over its keys. The same command continues a stopped evaluation."""
     from execledger.evaluate.dataset import freeze, need_subset
-    from execledger.evaluate.experiment import carry_out
-    from execledger.evaluate.jobs import program_of, versions
+    from execledger.evaluate.experiment import carry_out, program_of, versions
     from execledger.evaluate.study import Study
 
     if is_off():

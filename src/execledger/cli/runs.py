@@ -14,7 +14,7 @@ from execledger.agents.formats import read_run, shim_resolver
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.collect import study_of
-from execledger.evaluate.journals import JOURNALS, Journals, runs_first
+from execledger.evaluate.run_journals import JOURNALS, Journals, runs_first
 from execledger.runs.find import absent, find_runs
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.recording import Run

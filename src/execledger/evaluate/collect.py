@@ -16,10 +16,10 @@ from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.grade import Grade, read_grades, resolved
-from execledger.evaluate.journals import Journals
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.run_journals import Journals
 from execledger.evaluate.study import PLAN, Recorded, Study, Trial
 from execledger.runs.find import Source, find_runs
 from execledger.runs.prices import Prices

@@ -6,8 +6,11 @@ begun anew. The first Ctrl-C lets whatever runs come to its end, and begins noth
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -21,21 +24,51 @@ from msgspec import Struct, field
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from execledger import __version__
 from execledger.agents import processes
-from execledger.agents.evaluation import Result, held
-from execledger.evaluate.jobs import Job, Outcome, Salted, runner_of, setup_of, work
-from execledger.evaluate.plan import EngineName, Plan
-from execledger.evaluate.study import Study
+from execledger.agents.evaluation import Batch, Result, Runner, Setup, held
+from execledger.agents.programs import find_program
+from execledger.errors import LedgerError
+from execledger.evaluate.dataset import read_instances
+from execledger.evaluate.plan import SWITCHES, ArmName, EngineName, Plan
+from execledger.evaluate.study import Study, Trial
 from execledger.extras import needing
 
 _Arm = TypeVar("_Arm")
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
-
-BARREN = 3
-"""After so many different jobs of an arm in a row that finished nothing no more are begun: it is not their tasks."""
 Tell: TypeAlias = Callable[[str], None]
 """How the user is told something."""
+BARREN = 3
+"""After so many different jobs of an arm in a row that finished nothing no more are begun: it is not their tasks."""
+DIGITS = 18
+"""Digits of a salt."""
+ATTEMPTS = 5
+"""How often Ray gives a job to another worker when the one at work has died."""
+
+
+def carry_out(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path, tell: Tell) -> Course:
+    """Run whatever is not finished; the caller has the folder to itself."""
+    runner, setup = runner_of(plan), setup_of(plan, program, cwd)
+    salvage(study, plan, tell)
+    runner.clear(setup, study.scratch)
+    recorded = study.recorded()
+    assert recorded is not None and recorded.seed is not None, "the folder was claimed for this plan"
+    salted = None
+    if recorded.isolated and plan.record.isolation == "salt":
+        salted = Salted(study=recorded.salt, template=runner.system_template(setup))
+    jobs = remaining_jobs(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
+    course = Course(total=len(names) * len(plan.arms) * plan.trials)
+    before = [result for trial in study.trials(plan) for result in trial.results().values()]
+    with Bar(course.total, before) as bar, stoppable(course, tell):
+        for outcome in engine_of(plan).map(work, course.hand_out(jobs)):
+            adopted = outcome.job.place.adopt(outcome.job.work)
+            bar.add(adopted)
+            course.note(outcome, fruitful=bool(adopted))
+    runner.clear(setup, study.scratch)
+    course.done, course.spent = bar.done, bar.spent
+    course.ends.update(result.ended for trial in study.trials(plan) for result in trial.results().values())
+    return course
 
 
 class Course(Struct, kw_only=True):
@@ -72,30 +105,6 @@ class Course(Struct, kw_only=True):
         self.barren[job.arm] = set() if fruitful else before | {job.name}
         if len(self.barren[job.arm]) == BARREN:
             self.stopped = f"{BARREN} jobs of the arm {job.arm} in a row finished nothing"
-
-
-def carry_out(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path, tell: Tell) -> Course:
-    """Run whatever is not finished; the caller has the folder to itself."""
-    runner, setup = runner_of(plan), setup_of(plan, program, cwd)
-    salvage(study, plan, tell)
-    runner.clear(setup, study.scratch)
-    recorded = study.recorded()
-    assert recorded is not None and recorded.seed is not None, "the folder was claimed for this plan"
-    salted = None
-    if recorded.isolated and plan.record.isolation == "salt":
-        salted = Salted(study=recorded.salt, template=runner.system_template(setup))
-    jobs = remaining_jobs(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
-    course = Course(total=len(names) * len(plan.arms) * plan.trials)
-    before = [result for trial in study.trials(plan) for result in trial.results().values()]
-    with Bar(course.total, before) as bar, stoppable(course, tell):
-        for outcome in engine_of(plan).map(work, course.hand_out(jobs)):
-            adopted = outcome.job.place.adopt(outcome.job.work)
-            bar.add(adopted)
-            course.note(outcome, fruitful=bool(adopted))
-    runner.clear(setup, study.scratch)
-    course.done, course.spent = bar.done, bar.spent
-    course.ends.update(result.ended for trial in study.trials(plan) for result in trial.results().values())
-    return course
 
 
 def salvage(study: Study, plan: Plan, tell: Tell) -> None:
@@ -178,62 +187,129 @@ def rotated(arms: Sequence[_Arm], seed: int, row: int, trial: int) -> tuple[_Arm
     return (*symbols[first:], *symbols[:first])
 
 
-class Bar:
-    """The bar, and what it counts."""
+class Job(Struct, frozen=True, kw_only=True):
+    """Tasks for one process of the agent."""
 
-    def __init__(self, total: int, done: Iterable[Result], console: Console | None = None) -> None:
-        self.total = total
-        """How many tasks there are, in all arms and trials."""
-        self.done = 0
-        """How many of them are finished."""
-        self.cost = 0.0
-        """What these cost, where it is known."""
-        self.priced = False
-        """Something is known about it."""
-        console = console or Console(stderr=True)
-        columns = (
-            TextColumn("evaluating"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[spent]}"),
-            TimeElapsedColumn(),
-            TextColumn("left:"),
-            # Tasks take minutes: the speed is that of a long stretch.
-            TimeRemainingColumn(),
-        )
-        self._progress = Progress(
-            *columns, console=console, disable=not console.is_terminal, speed_estimate_period=3600
-        )
-        self._bar = self._progress.add_task("", total=total, spent="")
-        self.add(done)
-
-    def add(self, results: Iterable[Result]) -> None:
-        """Count results."""
-        for result in results:
-            self.done += 1
-            if result.cost is not None:
-                self.cost, self.priced = self.cost + result.cost, True
-        self._progress.update(self._bar, completed=self.done, spent=self.spent)
+    plan: Plan
+    """The plan."""
+    program: str
+    """The agent's program."""
+    root: Path
+    """The output folder of the evaluation."""
+    cwd: Path
+    """Where the evaluation was started; relative names of files in the plan start there."""
+    arm: ArmName
+    """The arm."""
+    trial: int
+    """Which trial."""
+    instances: tuple[str, ...]
+    """The tasks."""
+    salted: Salted | None = None
+    """The salts of prompts; None where runs need none."""
 
     @property
-    def spent(self) -> str:
-        """The cost so far, in words."""
-        return f"${self.cost:,.2f}" if self.priced else "cost unknown"
+    def name(self) -> str:
+        """Its name within its arm and trial."""
+        return self.instances[0]
 
-    def __enter__(self) -> Bar:
-        """Show it."""
-        self._progress.start()
-        return self
+    @property
+    def place(self) -> Trial:
+        """The folder of its arm and trial."""
+        return Study(self.root).trial(self.arm, self.trial)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave it as it stands."""
-        self._progress.stop()
+    @property
+    def work(self) -> Path:
+        """The folder that it works in."""
+        return self.place.work(self.name)
+
+    def batch(self) -> Batch:
+        """What the agent's runner is given."""
+        study, plan = Study(self.root), self.plan
+        tasks = {task.instance_id: task for task in read_instances(study.dataset / f"{plan.split}.jsonl")}
+        salted = self.salted
+        salts = {name: salted.salt(self.arm, name, self.trial) for name in self.instances} if salted else {}
+        return Batch(
+            setup=setup_of(plan, self.program, self.cwd),
+            tasks=tuple(tasks[name] for name in self.instances),
+            folder=self.work,
+            log=self.place.log(self.name),
+            scratch=study.scratch,
+            shared=study.root,
+            dataset=study.dataset,
+            split=plan.split,
+            ledger=self._ledger(),
+            template=salted.template if salted else "",
+            salts=salts,
+        )
+
+    def _ledger(self) -> tuple[str, ...]:
+        """The command that starts the agent with Ledger in this arm; empty in the arm base."""
+        switches = SWITCHES[self.arm]
+        if switches is None:
+            return ()
+        run = (sys.executable, "-P", "-m", "execledger", "run")
+        return (*run, "--preset", self.plan.preset, *switches, "--journal", str(self.place.journals))
 
 
-ATTEMPTS = 5
-"""How often Ray gives a job to another worker when the one at work has died."""
+class Salted(Struct, frozen=True, kw_only=True):
+    """What the system prompts of the runs of an evaluation begin with."""
+
+    study: str
+    """What was drawn when the evaluation began."""
+    template: str
+    """The agent's system template, as it is configured."""
+
+    def salt(self, arm: str, instance: str, trial: int) -> str:
+        """The salt of one run: a number of ``DIGITS`` digits, different in every run."""
+        named = json.dumps([self.study, arm, instance, trial]).encode()
+        return f"{int(hashlib.sha256(named).hexdigest(), 16) % 10**DIGITS:0{DIGITS}}"
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The outcome of a job; the results of the tasks that it finished are in its folder."""
+
+    job: Job
+    """The job."""
+    trouble: str = ""
+    """Why some of its tasks are not finished, as far as is known."""
+
+
+def work(job: Job) -> Outcome:
+    """Run the tasks of a job that its folder does not hold yet: an earlier worker may have finished some."""
+    return Outcome(job=job, trouble=runner_of(job.plan).work(job.batch()))
+
+
+def runner_of(plan: Plan) -> Runner:
+    """The batch runner of the plan's agent."""
+    runner: Runner = plan.record.part("batch")
+    return runner
+
+
+def setup_of(plan: Plan, program: str, cwd: Path) -> Setup:
+    """The part of a plan that is about the agent, for a plan that is carried out from ``cwd``."""
+    return Setup(
+        program=program,
+        cwd=cwd,
+        model=plan.model,
+        reasoning_effort=plan.reasoning_effort,
+        time_limit=plan.time_limit,
+        settings=plan.dotted(),
+        keys={key: getattr(plan, key) for key in plan.record.plan_keys},
+    )
+
+
+def program_of(plan: Plan) -> str:
+    """The program of the plan's agent."""
+    name = plan.record.batch_program
+    program = find_program(plan.program or name, plan.record.how_to_install())
+    if Path(program).name != name:
+        raise LedgerError(f"`program` is {plan.program}, expected a program called {name}")
+    return str(Path(program).absolute())
+
+
+def versions(plan: Plan, cwd: Path) -> dict[str, str]:
+    """The versions that matter to a plan that is carried out from ``cwd``; of the user's files, a digest."""
+    return {"execledger": __version__, **runner_of(plan).versions(setup_of(plan, program_of(plan), cwd))}
 
 
 class Engine(Protocol):
@@ -296,3 +372,57 @@ def _ray() -> Any:
     with needing("ray"):
         import ray
     return ray
+
+
+class Bar:
+    """The bar, and what it counts."""
+
+    def __init__(self, total: int, done: Iterable[Result], console: Console | None = None) -> None:
+        self.total = total
+        """How many tasks there are, in all arms and trials."""
+        self.done = 0
+        """How many of them are finished."""
+        self.cost = 0.0
+        """What these cost, where it is known."""
+        self.priced = False
+        """Something is known about it."""
+        console = console or Console(stderr=True)
+        columns = (
+            TextColumn("evaluating"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[spent]}"),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            # Tasks take minutes: the speed is that of a long stretch.
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(
+            *columns, console=console, disable=not console.is_terminal, speed_estimate_period=3600
+        )
+        self._bar = self._progress.add_task("", total=total, spent="")
+        self.add(done)
+
+    def add(self, results: Iterable[Result]) -> None:
+        """Count results."""
+        for result in results:
+            self.done += 1
+            if result.cost is not None:
+                self.cost, self.priced = self.cost + result.cost, True
+        self._progress.update(self._bar, completed=self.done, spent=self.spent)
+
+    @property
+    def spent(self) -> str:
+        """The cost so far, in words."""
+        return f"${self.cost:,.2f}" if self.priced else "cost unknown"
+
+    def __enter__(self) -> Bar:
+        """Show it."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave it as it stands."""
+        self._progress.stop()

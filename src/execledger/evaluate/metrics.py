@@ -15,8 +15,8 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import COUNTS, judged
 from execledger.errors import UnreadableRun
-from execledger.evaluate.journals import Journals, runs_first
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.run_journals import Journals, runs_first
 from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.account import Account

@@ -29,8 +29,8 @@ from msgspec import Struct
 from execledger.agents.evaluation import Result, store, stored, write_whole
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, reason
-from execledger.evaluate.journals import JOURNALS
 from execledger.evaluate.plan import ArmName, Cache, Plan, difference
+from execledger.evaluate.run_journals import JOURNALS
 from execledger.journal.folder import make_folder
 
 PREDICTIONS = "preds.json"

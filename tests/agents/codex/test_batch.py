@@ -11,7 +11,7 @@ from execledger.agents.codex.batch import clear, opened
 from execledger.agents.evaluation import Instance
 from execledger.demo.repository import make_repository
 from execledger.errors import LedgerError
-from execledger.evaluate.jobs import setup_of
+from execledger.evaluate.experiment import setup_of
 from execledger.evaluate.plan import Plan
 from tests.support.agents.fake_docker import FakeDocker
 

@@ -9,7 +9,7 @@ import pytest
 from execledger.agents.mini.batch import salted_template, system_template
 from execledger.demo.mini import console_script
 from execledger.errors import LedgerError
-from execledger.evaluate.jobs import DIGITS, setup_of
+from execledger.evaluate.experiment import DIGITS, setup_of
 from execledger.evaluate.plan import Plan
 from tests.support.agents.mini import installed
 
