@@ -12,14 +12,14 @@ from rich.console import Console
 
 from execledger.agents.evaluation import Result
 from execledger.errors import LedgerError
-from execledger.evaluate.experiment import DIGITS, Bar, Local, Ray, Salted, engine_of, rotated
+from execledger.evaluate.experiment import DIGITS, LocalEngine, ProgressBar, RayEngine, Salted, arm_order, engine_of
 from execledger.evaluate.plan import EngineName, Plan
 from execledger.extras import install_command
 
 
 def test_every_job_is_worked_on_once() -> None:
     """And every result comes."""
-    assert sorted(Local(3).map(lambda job: job * 2, range(20))) == [number * 2 for number in range(20)]
+    assert sorted(LocalEngine(3).map(lambda job: job * 2, range(20))) == [number * 2 for number in range(20)]
 
 
 def test_results_come_as_they_finish() -> None:
@@ -31,7 +31,7 @@ def test_results_come_as_they_finish() -> None:
             assert gate.wait(60)
         return job
 
-    results = Local(2).map(work, range(3))
+    results = LocalEngine(2).map(work, range(3))
     first = [next(results), next(results)]
     gate.set()
     assert (first, list(results)) == ([1, 2], [0])
@@ -46,7 +46,7 @@ def test_no_more_jobs_are_asked_for_than_are_under_way() -> None:
             handed.append(number)
             yield number
 
-    results = Local(2).map(lambda job: job, jobs())
+    results = LocalEngine(2).map(lambda job: job, jobs())
     next(results)
     assert handed == [0, 1]
     results.close()  # type: ignore[attr-defined]
@@ -59,20 +59,20 @@ def test_a_fault_of_the_work_is_not_swallowed() -> None:
         raise ZeroDivisionError(str(job))
 
     with pytest.raises(ZeroDivisionError):
-        list(Local(1).map(work, [1]))
+        list(LocalEngine(1).map(work, [1]))
 
 
 def test_a_plan_chooses_its_engine() -> None:
-    """Local workers unless it says otherwise."""
-    assert isinstance(engine_of(Plan()), Local)
-    assert isinstance(engine_of(Plan(engine=EngineName.RAY)), Ray)
+    """LocalEngine workers unless it says otherwise."""
+    assert isinstance(engine_of(Plan()), LocalEngine)
+    assert isinstance(engine_of(Plan(engine=EngineName.RAY)), RayEngine)
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an extra."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(LedgerError) as caught:
-        list(Ray(1).map(str, [1]))
+        list(RayEngine(1).map(str, [1]))
     assert str(caught.value) == f"ray: not installed, it comes with the extra `ray`\nhint: {install_command('ray')}"
 
 
@@ -82,15 +82,15 @@ def test_every_arm_has_every_position_equally_often(arms: str, seed: int) -> Non
     """Over each block of instances, and for one instance over as many trials as there are arms."""
     number = len(arms)
     for block in range(3):
-        rows = [rotated(arms, seed, block * number + row, 1) for row in range(number)]
-        trials = [rotated(arms, seed, block, trial) for trial in range(1, number + 1)]
+        rows = [arm_order(arms, seed, block * number + row, 1) for row in range(number)]
+        trials = [arm_order(arms, seed, block, trial) for trial in range(1, number + 1)]
         for square in (rows, trials):
             assert all(sorted(column) == sorted(arms) for column in (*square, *zip(*square, strict=True)))
 
 
 def test_the_seed_decides() -> None:
     """The same seed gives the same orders, and not every seed does."""
-    orders = [[rotated("abcd", seed, row, 1) for row in range(8)] for seed in (1, 1, 2, 3)]
+    orders = [[arm_order("abcd", seed, row, 1) for row in range(8)] for seed in (1, 1, 2, 3)]
     assert orders[0] == orders[1]
     assert orders[2] != orders[1] != orders[3]
 
@@ -99,7 +99,7 @@ def result(cost: float | None) -> Result:
     return Result(instance_id="a", model_name_or_path="m", model_patch="", ended="Submitted", cost=cost)
 
 
-def shown(bar: Bar, out: io.StringIO) -> str:
+def shown(bar: ProgressBar, out: io.StringIO) -> str:
     with bar:
         bar.add([result(1.5), result(None)])
     return out.getvalue()
@@ -108,7 +108,9 @@ def shown(bar: Bar, out: io.StringIO) -> str:
 def test_on_a_terminal_it_shows_counts_cost_and_time_left() -> None:
     """What was finished before counts, and what has no price does not."""
     out = io.StringIO()
-    text = shown(Bar(8, [result(2.0)], Console(file=out, force_terminal=True, width=100, color_system=None)), out)
+    text = shown(
+        ProgressBar(8, [result(2.0)], Console(file=out, force_terminal=True, width=100, color_system=None)), out
+    )
     for part in ("evaluating", "3/8", "$3.50", "left:"):
         assert part in text
 
@@ -116,13 +118,13 @@ def test_on_a_terminal_it_shows_counts_cost_and_time_left() -> None:
 def test_elsewhere_it_says_nothing() -> None:
     """A log is no place for a bar; the counts are kept all the same."""
     out = io.StringIO()
-    bar = Bar(8, [], Console(file=out, width=100))
+    bar = ProgressBar(8, [], Console(file=out, width=100))
     assert (shown(bar, out), bar.done, bar.spent) == ("", 2, "$1.50")
 
 
 def test_a_cost_that_nobody_told_is_unknown() -> None:
     """It is not zero."""
-    assert Bar(2, [result(None)], Console(file=io.StringIO())).spent == "cost unknown"
+    assert ProgressBar(2, [result(None)], Console(file=io.StringIO())).spent == "cost unknown"
 
 
 def test_each_run_has_a_salt_of_its_own() -> None:

@@ -16,7 +16,7 @@ from execledger.agents.formats import read_run
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.evaluate.metrics import measured
-from execledger.evaluate.parquet import CallRow, Exported, export
+from execledger.evaluate.parquet import CallRow, ExportSummary, export
 from execledger.evaluate.records import RunRow
 from execledger.runs.find import find_runs
 from execledger.runs.prices import Price, Prices
@@ -51,7 +51,7 @@ def exported(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that these were exported to."""
     folder = tmp_path_factory.mktemp("parquet")
     calls = sum(len(read_run(source.name, source.read()).steps) for source in find_runs([str(recorded)]))
-    assert export([str(recorded)], folder, PRICES) == Exported(3, calls, [])
+    assert export([str(recorded)], folder, PRICES) == ExportSummary(3, calls, [])
     return folder
 
 
@@ -168,7 +168,7 @@ def test_a_file_whose_name_is_no_text_joins_all_the_same(tmp_path: Path) -> None
 def test_no_run_at_all_is_two_empty_files(tmp_path: Path) -> None:
     """With all their columns."""
     (tmp_path / "none").mkdir()
-    assert export([str(tmp_path / "none")], tmp_path / "out", PRICES) == Exported()
+    assert export([str(tmp_path / "none")], tmp_path / "out", PRICES) == ExportSummary()
     with duckdb.connect() as database:
         assert database.execute(f"SELECT count(*) FROM '{tmp_path}/out/runs.parquet'").fetchone() == (0,)
 

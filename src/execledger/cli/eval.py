@@ -78,7 +78,7 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool, **options: Any) -> int:
     """Run PLAN.toml; options take precedence over its keys. The same command continues a stopped evaluation."""
     from execledger.evaluate.dataset import freeze, need_subset
-    from execledger.evaluate.experiment import carry_out, program_of, versions
+    from execledger.evaluate.experiment import program_of, run_experiment, versions
     from execledger.evaluate.study import Study
 
     if is_off():
@@ -97,14 +97,14 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
         for ended in again:
             count = sum(trial.take_back(ended) for trial in study.trials(plan))
             tell(f"{count} that ended with {ended} are run again")
-        course = carry_out(study, plan, program_of(plan), names, cwd, tell)
-    for trouble in course.troubles:
+        progress = run_experiment(study, plan, program_of(plan), names, cwd, tell)
+    for trouble in progress.troubles:
         tell(trouble)
-    ends = ", ".join(f"{name or 'no word'} {count}" for name, count in course.ends.most_common())
-    tell(f"{course.done} of {course.total} runs finished, {course.spent}; ended: {ends or 'none'}")
-    if course.done < course.total:
-        tell(f"{course.stopped or 'some could not be finished'}; the same command goes on from here")
-    return int(course.done < course.total)
+    ends = ", ".join(f"{name or 'no word'} {count}" for name, count in progress.ends.most_common())
+    tell(f"{progress.done} of {progress.total} runs finished, {progress.spent}; ended: {ends or 'none'}")
+    if progress.done < progress.total:
+        tell(f"{progress.stopped or 'some could not be finished'}; the same command goes on from here")
+    return int(progress.done < progress.total)
 
 
 def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:

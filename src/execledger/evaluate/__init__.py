@@ -1,5 +1,6 @@
-"""The paper's experiment: runs of an agent with and without Ledger, what they came to, and the tables of it.
+"""The paper's experiment: runs of an agent with and without Ledger, their grades, metrics, statistics and report.
 
-``metrics`` says what is counted, ``prices`` what it costs, ``statistics`` what it proves, ``tables`` and ``figures``
-show it; ``plan`` and its neighbours carry an experiment out.
+``plan`` describes an evaluation, ``dataset`` has its tasks, ``study`` its output folder; ``experiment`` runs it and
+``grade`` grades it. ``collect`` reads runs and ``metrics`` makes one row per run of them; ``statistics`` and ``report``
+turn rows into tables and figures, ``parquet`` exports them. ``counterfactual`` prices a replay.
 """

@@ -1,4 +1,4 @@
-"""The rows of a report: one for each run, from the folders of evaluations and from runs that came about elsewhere."""
+"""Collects the rows of a report: one per run, from the folders of evaluations and from any other recorded runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals
-from execledger.evaluate.study import PLAN, Recorded, Study, Trial
+from execledger.evaluate.study import PLAN, Study, StudyRecord, Trial
 from execledger.runs.find import Source, find_runs
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
@@ -29,11 +29,11 @@ from execledger.runs.recording import Run
 def collect(
     paths: Iterable[str], prices: Prices, unreadable: list[str], read: Read = read_run
 ) -> Iterator[tuple[Run, RunRow]]:
-    """Every run with its row, one in memory at a time; what can't be read is noted with its reason.
+    """Yield every run with its row, one in memory at a time; reasons why something can't be read go to ``unreadable``.
 
-    Of an evaluation's folder, one of an arm or a trial in it, or one that holds evaluations, rows know the arm, the
-    trial and the grade. All else is taken as runs from elsewhere. What is given twice counts once. A path that does not
-    exist is reported before anything is read.
+    For runs of an evaluation (its folder, that of an arm or trial, or a folder that contains evaluations) the row has
+    the arm, the trial and the grade. A run that is given twice counts once. A path that does not exist raises
+    ``LedgerError`` before anything is read.
     """
     given = {os.path.realpath(path): path for path in paths}
     find_runs(given.values())
@@ -54,7 +54,7 @@ def _collected(paths: Iterable[str], prices: Prices, unreadable: list[str], read
 
 
 def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[Trial, Plan]]:
-    """What lies at or under a path of a study, with its plan; a study that can't be read is noted."""
+    """Yield the trials of a study at or below a path, with its plan; an unreadable plan is noted."""
     try:
         recorded = study.recorded()
     except LedgerError as error:
@@ -66,7 +66,7 @@ def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[T
 
 
 def _elsewhere(path: str, studies: Iterable[Study], seen: set[Path]) -> Iterator[Source]:
-    """The sources at a path that belong to no study, each once."""
+    """Yield the recorded runs at a path that belong to no study, each once."""
     for source in find_runs([path]):
         file = Path(source.name).resolve()
         if file not in seen and not any(file.is_relative_to(study.root) for study in studies):
@@ -75,7 +75,7 @@ def _elsewhere(path: str, studies: Iterable[Study], seen: set[Path]) -> Iterator
 
 
 def studies_at(path: Path, unreadable: list[str]) -> list[Study]:
-    """The evaluation that a folder is, or is an arm or a trial of; else those below it. A broken plan is noted."""
+    """Return the study that a folder is or belongs to, else the studies below it; a broken plan is noted."""
     whole = path.resolve()
     for folders in ((whole, *whole.parents[:2]), (file.parent for file in sorted(whole.rglob(PLAN)))):
         found = [Study(folder) for folder in folders if _has_plan(folder, unreadable)]
@@ -85,13 +85,13 @@ def studies_at(path: Path, unreadable: list[str]) -> list[Study]:
 
 
 def study_of(path: Path) -> Study | None:
-    """The evaluation that a folder is, or is an arm or a trial of; None if it is none of these."""
+    """Return the study that a folder is, or is an arm or a trial of; None if there is none."""
     whole = path.resolve()
     return next((Study(one) for one in (whole, *whole.parents[:2]) if _has_plan(one, [])), None)
 
 
 def _has_plan(folder: Path, unreadable: list[str]) -> bool:
-    """Whether a folder belongs to a plan of ours; others may keep something of that name, too."""
+    """Return whether a folder has the plan of an evaluation; other programs may have files of that name."""
     try:
         fields = msgspec.json.decode((folder / PLAN).read_bytes(), type=dict[str, Any])
     except (FileNotFoundError, NotADirectoryError):
@@ -104,12 +104,12 @@ def _has_plan(folder: Path, unreadable: list[str]) -> bool:
 
 
 def trials_under(path: Path, study: Study, plan: Plan) -> list[Trial]:
-    """The arms and trials of a study that lie at or under a path."""
+    """Return the arms and trials of a study at or below a path."""
     return [trial for trial in study.trials(plan) if trial.folder.is_relative_to(path.resolve())]
 
 
 def unfinished(path: Path) -> list[str]:
-    """How many runs of the studies at a path are still missing, in words; nothing where none are."""
+    """Return a sentence for each study at a path that has unfinished runs."""
     return [said for study in studies_at(path, []) if (said := _unfinished(path, study))]
 
 
@@ -127,7 +127,7 @@ def _unfinished(path: Path, study: Study) -> str:
 
 
 def conditions(path: Path) -> list[str]:
-    """How the arms of the studies at a path ran beside each other, in words: what their figures rest on."""
+    """Return a sentence for each study at a path on the isolation and the order of its arms."""
     said = []
     for study in studies_at(path, []):
         try:
@@ -139,7 +139,7 @@ def conditions(path: Path) -> list[str]:
     return said
 
 
-def _condition(recorded: Recorded) -> str:
+def _condition(recorded: StudyRecord) -> str:
     order = "in the order of the plan" if recorded.seed is None else f"in rotated order (seed {recorded.seed})"
     if not recorded.isolated:
         return (
@@ -156,7 +156,7 @@ def _condition(recorded: Recorded) -> str:
 
 
 def _shown(path: Path, study: Study) -> Path:
-    """A study as the user named it, or the path in it that was named."""
+    """Return the path of a study as the user gave it, or the path inside it that was given."""
     return path / study.root.relative_to(path.resolve()) if study.root.is_relative_to(path.resolve()) else path
 
 
@@ -183,7 +183,7 @@ def _of_trial(
 
 
 def _grades(trial: Trial, unreadable: list[str]) -> dict[str, Grade]:
-    """The grades of an arm and trial; where they can't be read they are unknown, and that is noted."""
+    """Return the grades of an arm and trial; unreadable ones are noted, and count as unknown."""
     try:
         return read_grades(trial)
     except LedgerError as error:
@@ -192,7 +192,7 @@ def _grades(trial: Trial, unreadable: list[str]) -> dict[str, Grade]:
 
 
 def _placed(row: RunRow, trial: Trial, plan: Plan, result: Result, passed: bool | None) -> RunRow:
-    """A row with its place in the evaluation."""
+    """Return a row with its instance, arm, trial and grade."""
     return replace(
         row,
         instance=result.instance_id,

@@ -1,4 +1,4 @@
-"""The tasks of an evaluation: taken from their source once, and kept with it, so that every arm has the same."""
+"""Loads the tasks of an evaluation from their source once, and stores them, so that every arm has the same."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ HUB = {
     "multimodal": "princeton-nlp/SWE-bench_Multimodal",
     "verified": "princeton-nlp/SWE-bench_Verified",
 }
-"""Where the hub keeps what SWE-bench calls by a short name."""
+"""Names on the Hugging Face hub of SWE-bench's datasets, by their short names."""
 
 
 def need_subset(plan: Plan) -> None:
-    """Refuse a subset that can be nothing: no short name, no name on the hub, no folder; the hub is not asked."""
+    """Raise ``LedgerError`` if a subset can't be a short name, a name on the hub or a folder; works offline."""
     if plan.subset in HUB or Path(plan.subset).exists() or re.fullmatch(r"[\w.-]+/[\w.-]+", plan.subset):
         return
     hint = f"known are {', '.join(sorted(HUB))}; a name on the hub (OWNER/NAME); and a folder that holds SPLIT.jsonl"
@@ -35,7 +35,7 @@ def need_subset(plan: Plan) -> None:
 
 
 def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, ...]:
-    """The tasks of a plan; on the first call, or ``anew``, they are taken from their source and kept in ``folder``."""
+    """Return the tasks of a plan; the first call, or one with ``anew``, loads them and stores them in ``folder``."""
     file = folder / f"{plan.split}.jsonl"
     if anew or not file.exists():
         rows = selected(plan, list(_rows(plan)))
@@ -47,7 +47,7 @@ def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, .
 
 
 def read_instances(file: Path) -> tuple[Instance, ...]:
-    """The tasks in a file with a row to the line."""
+    """Read the tasks in a file of JSON lines."""
     try:
         return tuple(msgspec.json.decode(line, type=Instance) for line in file.read_bytes().splitlines())
     except (OSError, msgspec.MsgspecError) as error:
@@ -55,7 +55,7 @@ def read_instances(file: Path) -> tuple[Instance, ...]:
 
 
 def selected(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that a plan asks for, in the order of the dataset."""
+    """Return the rows that a plan selects, in the order of the dataset."""
     names = {row.get("instance_id") for row in rows}
     where = f"{plan.subset}, split {plan.split}"
     for name in plan.instances:
@@ -70,7 +70,7 @@ def selected(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows(plan: Plan) -> Iterable[dict[str, Any]]:
-    """The rows of the source."""
+    """Load the rows of the plan's dataset."""
     source = Path(plan.subset)
     if source.is_dir() and (source / f"{plan.split}.jsonl").is_file():
         return _lines(source / f"{plan.split}.jsonl")
@@ -83,7 +83,7 @@ def _rows(plan: Plan) -> Iterable[dict[str, Any]]:
         raise LedgerError(f"{plan.subset}: reading it takes the package datasets", hint=hint) from None
     try:
         return list(load_dataset(HUB.get(plan.subset, plan.subset), split=plan.split))
-    # The library has no common error, and whatever it raises, the dataset can't be had.
+    # The library has no common base class of its errors.
     except Exception as error:
         raise LedgerError(f"{plan.subset}, split {plan.split}: can't be loaded: {error}") from error
 

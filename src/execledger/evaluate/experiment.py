@@ -1,7 +1,7 @@
-"""Carries a plan out: finds what is not finished, has it run, and puts what was finished in its place.
+"""Runs the plan of an evaluation: schedules jobs for unfinished tasks, runs them on an engine, and stores results.
 
-It may be killed at any moment and started again. A task that is finished is never run again; one that was under way is
-begun anew. The first Ctrl-C lets whatever runs come to its end, and begins nothing else; the second ends it.
+It may be killed at any moment and started again: a finished task is never run again, and an unfinished one is started
+over. After the first Ctrl-C running jobs are finished and no others are started; the second Ctrl-C kills them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
 
 from execledger import __version__
 from execledger.agents import processes
@@ -38,19 +39,19 @@ _Arm = TypeVar("_Arm")
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 Tell: TypeAlias = Callable[[str], None]
-"""How the user is told something."""
-BARREN = 3
-"""After so many different jobs of an arm in a row that finished nothing no more are begun: it is not their tasks."""
+"""Prints a sentence for the user."""
+MAX_FRUITLESS = 3
+"""Number of consecutive jobs of an arm without a finished task after which the experiment stops."""
 DIGITS = 18
 """Digits of a salt."""
 ATTEMPTS = 5
-"""How often Ray gives a job to another worker when the one at work has died."""
+"""Number of times that Ray restarts a job whose worker died."""
 
 
-def carry_out(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path, tell: Tell) -> Course:
-    """Run whatever is not finished; the caller has the folder to itself."""
+def run_experiment(study: Study, plan: Plan, program: str, names: Sequence[str], cwd: Path, tell: Tell) -> Progress:
+    """Run all unfinished tasks of a plan and return the outcome; the caller holds the lock of the study."""
     runner, setup = runner_of(plan), setup_of(plan, program, cwd)
-    salvage(study, plan, tell)
+    adopt_leftovers(study, plan, tell)
     runner.clear(setup, study.scratch)
     recorded = study.recorded()
     assert recorded is not None and recorded.seed is not None, "the folder was claimed for this plan"
@@ -58,57 +59,57 @@ def carry_out(study: Study, plan: Plan, program: str, names: Sequence[str], cwd:
     if recorded.isolated and plan.record.isolation == "salt":
         salted = Salted(study=recorded.salt, template=runner.system_template(setup))
     jobs = remaining_jobs(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
-    course = Course(total=len(names) * len(plan.arms) * plan.trials)
+    progress = Progress(total=len(names) * len(plan.arms) * plan.trials)
     before = [result for trial in study.trials(plan) for result in trial.results().values()]
-    with Bar(course.total, before) as bar, stoppable(course, tell):
-        for outcome in engine_of(plan).map(work, course.hand_out(jobs)):
+    with ProgressBar(progress.total, before) as bar, interruptible(progress, tell):
+        for outcome in engine_of(plan).map(work, progress.until_stopped(jobs)):
             adopted = outcome.job.place.adopt(outcome.job.work)
             bar.add(adopted)
-            course.note(outcome, fruitful=bool(adopted))
+            progress.add(outcome, fruitful=bool(adopted))
     runner.clear(setup, study.scratch)
-    course.done, course.spent = bar.done, bar.spent
-    course.ends.update(result.ended for trial in study.trials(plan) for result in trial.results().values())
-    return course
+    progress.done, progress.spent = bar.done, bar.spent
+    progress.ends.update(result.ended for trial in study.trials(plan) for result in trial.results().values())
+    return progress
 
 
-class Course(Struct, kw_only=True):
-    """How it goes, and in the end how it went."""
+class Progress(Struct, kw_only=True):
+    """Progress of an experiment, and in the end its outcome."""
 
     total: int
-    """Tasks in all arms and trials."""
+    """Number of runs: tasks times arms times trials."""
     done: int = 0
-    """Those that are finished."""
+    """Number of finished runs."""
     spent: str = ""
-    """What they cost, in words."""
+    """Cost of the finished runs, in words."""
     ends: Counter[str] = field(default_factory=Counter)
-    """How many ended in which way, in the agent's own words."""
+    """Number of finished runs by the agent's exit status."""
     troubles: list[str] = []
-    """Jobs that did not finish all their tasks, and why."""
-    barren: dict[str, set[str]] = {}
-    """The latest jobs of each arm that finished nothing."""
+    """Jobs with unfinished tasks, with the reason."""
+    fruitless: dict[str, set[str]] = {}
+    """By arm, the latest consecutive jobs that finished no task."""
     stopped: str = ""
-    """Why no more jobs are begun; empty as long as they are."""
+    """Reason why no more jobs are started; empty while they are."""
 
-    def hand_out(self, jobs: Sequence[Job]) -> Iterator[Job]:
-        """The jobs, one by one, until there is a reason to stop."""
+    def until_stopped(self, jobs: Sequence[Job]) -> Iterator[Job]:
+        """Yield the jobs one by one until there is a reason to stop."""
         for job in jobs:
             if self.stopped:
                 return
             yield job
 
-    def note(self, outcome: Outcome, *, fruitful: bool) -> None:
-        """Keep what went wrong with a job."""
+    def add(self, outcome: Outcome, *, fruitful: bool) -> None:
+        """Record the outcome of a job; ``fruitful`` if it finished a task."""
         job = outcome.job
         if outcome.trouble:
             self.troubles.append(f"{job.place.name}, {job.name}: {outcome.trouble}")
-        before = self.barren.get(job.arm, set())
-        self.barren[job.arm] = set() if fruitful else before | {job.name}
-        if len(self.barren[job.arm]) == BARREN:
-            self.stopped = f"{BARREN} jobs of the arm {job.arm} in a row finished nothing"
+        before = self.fruitless.get(job.arm, set())
+        self.fruitless[job.arm] = set() if fruitful else before | {job.name}
+        if len(self.fruitless[job.arm]) == MAX_FRUITLESS:
+            self.stopped = f"{MAX_FRUITLESS} jobs of the arm {job.arm} in a row finished nothing"
 
 
-def salvage(study: Study, plan: Plan, tell: Tell) -> None:
-    """Put what an earlier call left in its place; what still runs, on another machine for one, is waited for."""
+def adopt_leftovers(study: Study, plan: Plan, tell: Tell) -> None:
+    """Store results that a killed process left in work folders; waits for jobs that still run, as on other machines."""
     for trial in study.trials(plan):
         for folder in sorted((trial.folder / ".work").glob("*")):
             tell(f"{trial.name}, {folder.name}: taking over what an earlier call left")
@@ -117,19 +118,19 @@ def salvage(study: Study, plan: Plan, tell: Tell) -> None:
 
 
 @contextmanager
-def stoppable(course: Course, tell: Tell) -> Iterator[None]:
-    """Heed Ctrl-C: once, and what runs is finished; twice, and it is ended."""
+def interruptible(progress: Progress, tell: Tell) -> Iterator[None]:
+    """Handle SIGINT: the first one lets running jobs finish and starts no others, the second kills them."""
 
-    def heed(number: int, frame: FrameType | None) -> None:
-        if course.stopped:
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        if progress.stopped:
             processes.kill()
             raise KeyboardInterrupt
-        course.stopped = "stopped by Ctrl-C"
+        progress.stopped = "stopped by Ctrl-C"
         tell("stopping: what runs is finished first, and the same command goes on from there; Ctrl-C again ends it now")
         processes.interrupt()
 
     processes.stopping.clear()
-    before = signal.signal(signal.SIGINT, heed)
+    before = signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield
     finally:
@@ -146,16 +147,16 @@ def remaining_jobs(
     seed: int,
     salted: Salted | None = None,
 ) -> list[Job]:
-    """The jobs for whatever is not finished: trial by trial, and within one all arms together, in rotated order.
+    """Return the jobs for unfinished tasks: trial by trial, and in each trial all arms of a row in rotated order.
 
-    So an evaluation that is stopped early has its arms side by side, and all of them see the same moods of a provider.
-    An instance has its place in the rotation whether or not others are finished, so that going on changes no order.
+    So an evaluation that is stopped early has the same tasks in all arms, which saw the provider at similar times. The
+    order of a row does not depend on what is finished, so continuing an evaluation does not change it.
     """
     jobs = []
     done = {(trial.arm, trial.number): trial.results() for trial in study.trials(plan)}
     for number in range(1, plan.trials + 1):
         for row, first in enumerate(range(0, len(names), plan.batch)):
-            for arm in rotated(plan.arms, seed, row, number):
+            for arm in arm_order(plan.arms, seed, row, number):
                 tasks = tuple(name for name in names[first : first + plan.batch] if name not in done[arm, number])
                 job = Job(
                     plan=plan,
@@ -171,13 +172,12 @@ def remaining_jobs(
     return jobs
 
 
-def rotated(arms: Sequence[_Arm], seed: int, row: int, trial: int) -> tuple[_Arm, ...]:
-    """The order of the arms for one row of instances and one trial (from 1): a row of a seeded Latin square.
+def arm_order(arms: Sequence[_Arm], seed: int, row: int, trial: int) -> tuple[_Arm, ...]:
+    """Return the order of the arms for one row of instances and one trial (from 1): a row of a seeded Latin square.
 
-    A later run may profit from an earlier one, by a warm cache or a provider's quiet hour. In a Latin square every arm
-    has every position equally often, so that no arm profits more than another.
-    Of as many rows as there are arms, from a multiple of that number on, each arm has each position once; so it has in
-    as many trials of one row.
+    A later run may profit from an earlier one, such as by a warm cache. In a Latin square every arm has every position
+    equally often, so that no arm profits more than another: once in each block of as many rows as there are arms, and
+    once in as many trials of one row.
     """
     number = len(arms)
     symbols = random.Random(f"arms {seed}").sample(arms, number)
@@ -188,7 +188,7 @@ def rotated(arms: Sequence[_Arm], seed: int, row: int, trial: int) -> tuple[_Arm
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """Tasks for one process of the agent."""
+    """Some tasks of one arm and trial, for one process of the agent's runner."""
 
     plan: Plan
     """The plan."""
@@ -201,7 +201,7 @@ class Job(Struct, frozen=True, kw_only=True):
     arm: ArmName
     """The arm."""
     trial: int
-    """Which trial."""
+    """Number of the trial, from 1."""
     instances: tuple[str, ...]
     """The tasks."""
     salted: Salted | None = None
@@ -209,21 +209,21 @@ class Job(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its name within its arm and trial."""
+        """Name of the job within its arm and trial."""
         return self.instances[0]
 
     @property
     def place(self) -> Trial:
-        """The folder of its arm and trial."""
+        """Folder of the arm and trial."""
         return Study(self.root).trial(self.arm, self.trial)
 
     @property
     def work(self) -> Path:
-        """The folder that it works in."""
+        """Work folder of the job."""
         return self.place.work(self.name)
 
     def batch(self) -> Batch:
-        """What the agent's runner is given."""
+        """Return the input of the agent's runner."""
         study, plan = Study(self.root), self.plan
         tasks = {task.instance_id: task for task in read_instances(study.dataset / f"{plan.split}.jsonl")}
         salted = self.salted
@@ -243,7 +243,7 @@ class Job(Struct, frozen=True, kw_only=True):
         )
 
     def _ledger(self) -> tuple[str, ...]:
-        """The command that starts the agent with Ledger in this arm; empty in the arm base."""
+        """Return the command that starts the agent with Ledger in this arm; empty in the arm base."""
         switches = SWITCHES[self.arm]
         if switches is None:
             return ()
@@ -252,15 +252,15 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Salted(Struct, frozen=True, kw_only=True):
-    """What the system prompts of the runs of an evaluation begin with."""
+    """Salts at the start of system prompts, which keep runs apart in the provider's prompt cache."""
 
     study: str
-    """What was drawn when the evaluation began."""
+    """Random identifier of the evaluation."""
     template: str
     """The agent's system template, as it is configured."""
 
     def salt(self, arm: str, instance: str, trial: int) -> str:
-        """The salt of one run: a number of ``DIGITS`` digits, different in every run."""
+        """Return the salt of one run: a number of ``DIGITS`` digits, different in every run."""
         named = json.dumps([self.study, arm, instance, trial]).encode()
         return f"{int(hashlib.sha256(named).hexdigest(), 16) % 10**DIGITS:0{DIGITS}}"
 
@@ -280,13 +280,13 @@ def work(job: Job) -> Outcome:
 
 
 def runner_of(plan: Plan) -> Runner:
-    """The batch runner of the plan's agent."""
+    """Return the batch runner of the plan's agent."""
     runner: Runner = plan.record.part("batch")
     return runner
 
 
 def setup_of(plan: Plan, program: str, cwd: Path) -> Setup:
-    """The part of a plan that is about the agent, for a plan that is carried out from ``cwd``."""
+    """Return the part of a plan that is about the agent, for an evaluation that was started in ``cwd``."""
     return Setup(
         program=program,
         cwd=cwd,
@@ -299,7 +299,7 @@ def setup_of(plan: Plan, program: str, cwd: Path) -> Setup:
 
 
 def program_of(plan: Plan) -> str:
-    """The program of the plan's agent."""
+    """Return the path of the program of the plan's agent."""
     name = plan.record.batch_program
     program = find_program(plan.program or name, plan.record.how_to_install())
     if Path(program).name != name:
@@ -308,26 +308,26 @@ def program_of(plan: Plan) -> str:
 
 
 def versions(plan: Plan, cwd: Path) -> dict[str, str]:
-    """The versions that matter to a plan that is carried out from ``cwd``; of the user's files, a digest."""
+    """Return the versions of everything that may change a result, and digests of the user's configuration files."""
     return {"execledger": __version__, **runner_of(plan).versions(setup_of(plan, program_of(plan), cwd))}
 
 
 class Engine(Protocol):
-    """Carries jobs out."""
+    """Runs jobs in parallel: pulls them one by one, so that it can be stopped between two."""
 
     def map(self, work: Callable[[_Job], _Result], jobs: Iterable[_Job]) -> Iterator[_Result]:
-        """The result of ``work`` for each job, as they finish."""
+        """Yield the result of ``work`` for each job, in the order in which they finish."""
         ...
 
 
-class Local:
-    """Workers on this machine: threads, since all that they do is wait for processes of the agent."""
+class LocalEngine:
+    """Runs jobs on this machine, in threads that wait for the agent's processes."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
 
     def map(self, work: Callable[[_Job], _Result], jobs: Iterable[_Job]) -> Iterator[_Result]:
-        """The result of ``work`` for each job, as they finish."""
+        """Yield the result of ``work`` for each job, in the order in which they finish."""
         waiting = iter(jobs)
         with ThreadPoolExecutor(self._workers) as pool:
             running: set[Future[_Result]] = {pool.submit(work, job) for job in islice(waiting, self._workers)}
@@ -338,16 +338,16 @@ class Local:
                 running |= {pool.submit(work, job) for job in islice(waiting, len(done))}
 
 
-class Ray:
-    """Workers of a Ray cluster; its machines share the output folder, and have the agent and its keys."""
+class RayEngine:
+    """Runs jobs on a Ray cluster; its machines share the output folder, and have the agent and its API keys."""
 
     def __init__(self, workers: int, address: str = "") -> None:
         self._workers, self._address = workers, address
 
     def map(self, work: Callable[[_Job], _Result], jobs: Iterable[_Job]) -> Iterator[_Result]:
-        """The result of ``work`` for each job, as they finish; a job whose worker died is run again by another one."""
+        """Yield the result of ``work`` for each job, as they finish; a job whose worker died is run by another one."""
         ray = _ray()
-        # A cluster of our own has as many places as we have workers; agents mostly wait, so a place is no processor.
+        # A new cluster gets one slot per worker; agents mostly wait, so a slot is not a processor.
         own: dict[str, Any] = {"num_cpus": self._workers, "include_dashboard": False}
         ray.init(**({"address": self._address} if self._address else own), log_to_driver=False, logging_level="ERROR")
         try:
@@ -364,8 +364,8 @@ class Ray:
 
 
 def engine_of(plan: Plan) -> Engine:
-    """The engine that a plan asks for."""
-    return Ray(plan.workers, plan.address) if plan.engine is EngineName.RAY else Local(plan.workers)
+    """Return the engine that a plan names."""
+    return RayEngine(plan.workers, plan.address) if plan.engine is EngineName.RAY else LocalEngine(plan.workers)
 
 
 def _ray() -> Any:
@@ -374,18 +374,18 @@ def _ray() -> Any:
     return ray
 
 
-class Bar:
-    """The bar, and what it counts."""
+class ProgressBar:
+    """Progress bar with the number of finished runs, their cost and the time left; shown on a terminal only."""
 
     def __init__(self, total: int, done: Iterable[Result], console: Console | None = None) -> None:
         self.total = total
-        """How many tasks there are, in all arms and trials."""
+        """Number of runs."""
         self.done = 0
-        """How many of them are finished."""
+        """Number of finished runs."""
         self.cost = 0.0
-        """What these cost, where it is known."""
+        """Cost of finished runs, as far as it is known."""
         self.priced = False
-        """Something is known about it."""
+        """True if the cost of any finished run is known."""
         console = console or Console(stderr=True)
         columns = (
             TextColumn("evaluating"),
@@ -394,17 +394,17 @@ class Bar:
             TextColumn("{task.fields[spent]}"),
             TimeElapsedColumn(),
             TextColumn("left:"),
-            # Tasks take minutes: the speed is that of a long stretch.
+            # Tasks take minutes, so the speed is estimated over an hour.
             TimeRemainingColumn(),
         )
-        self._progress = Progress(
+        self._progress = RichProgress(
             *columns, console=console, disable=not console.is_terminal, speed_estimate_period=3600
         )
         self._bar = self._progress.add_task("", total=total, spent="")
         self.add(done)
 
     def add(self, results: Iterable[Result]) -> None:
-        """Count results."""
+        """Count finished runs."""
         for result in results:
             self.done += 1
             if result.cost is not None:
@@ -413,16 +413,16 @@ class Bar:
 
     @property
     def spent(self) -> str:
-        """The cost so far, in words."""
+        """Cost so far, in words."""
         return f"${self.cost:,.2f}" if self.priced else "cost unknown"
 
-    def __enter__(self) -> Bar:
-        """Show it."""
+    def __enter__(self) -> ProgressBar:
+        """Show the bar."""
         self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave it as it stands."""
+        """Stop updating the bar."""
         self._progress.stop()

@@ -1,6 +1,6 @@
-"""Recorded runs as two Parquet files: one row per run, and one per tool call with what Ledger would have made of it.
+"""Exports recorded runs as two Parquet files: one row per run, and one per tool call with the decision of a replay.
 
-Rows are written as they come, as lines of JSON; duckdb turns these into Parquet, with bounded memory.
+Rows are first written as JSON lines, which duckdb converts to Parquet with bounded memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _MEMORY = "512MB"
 _LONGEST_TEXT = 100_000
-"""Characters of a text that are kept: a command may carry a whole file, and a row has to fit into memory."""
+"""Maximum number of characters of a text: a command may contain a whole file, and a row has to fit into memory."""
 _COLUMN_TYPES = {
     str: "VARCHAR",
     bool: "BOOLEAN",
@@ -49,7 +49,7 @@ _COLUMN_TYPES = {
 
 
 class CallRow(Struct, frozen=True, kw_only=True):
-    """One tool call of a recorded run, and what Ledger would have made of it."""
+    """One tool call of a recorded run, with the decision of a replay."""
 
     run: str
     """The run."""
@@ -89,13 +89,13 @@ class CallRow(Struct, frozen=True, kw_only=True):
     """Tokens of its output that were redundant, estimated."""
 
 
-class Exported(Struct):
-    """What an export came to."""
+class ExportSummary(Struct):
+    """Summary of an export."""
 
     runs: int = 0
-    """Runs that were written."""
+    """Number of runs written."""
     calls: int = 0
-    """Calls that were written."""
+    """Number of calls written."""
     unreadable: list[str] = msgspec.field(default_factory=list)
     """Files that could not be read, with the reason."""
 
@@ -106,16 +106,16 @@ def export(
     prices: Prices | None = None,
     policy: Policy | None = None,
     read: Read = read_run,
-) -> Exported:
+) -> ExportSummary:
     """Write ``runs.parquet`` and ``calls.parquet`` for all runs under ``paths`` into ``folder``."""
     with needing("eval"):
         import duckdb
-    exported = Exported()
+    exported = ExportSummary()
     found = collect(paths, prices or load_prices(), exported.unreadable, read)
     try:
         make_folder(folder)
-        # Beside the result, so that there is room for it, and the result is put in its place in one step. The folder
-        # may lie among the runs that are being read: no file in it is named like one.
+        # In the target folder, so that a result is moved into place by one rename. That folder may be among those that
+        # are being read, so no temporary file is named like a recorded run.
         with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:
             scratch = Path(name)
             with (scratch / "runs.rows").open("wb") as runs, (scratch / "calls.rows").open("wb") as calls:
@@ -134,7 +134,7 @@ def export(
 
 
 def _write_calls(out: BinaryIO, run: Run, policy: Policy | None) -> int:
-    """Write the calls of one run; how many there were."""
+    """Write the calls of one run, and return their number."""
     ledger = new_ledger(run, policy)
     redundancies = Redundancies(run, ledger)
     count = 0
@@ -169,7 +169,7 @@ def _call_row(run: Run, call: Replayed, redundancies: Redundancies) -> CallRow:
 
 
 def _columns(row: type[Struct]) -> dict[str, str]:
-    """The columns of a kind of row, with their types in SQL; tokens are a column each."""
+    """Return the columns of a kind of row with their SQL types; each kind of tokens is a column."""
     columns: dict[str, str] = {}
     for name, kind in get_type_hints(row).items():
         if kind == Tokens | None:
@@ -184,14 +184,14 @@ def _token_columns() -> list[str]:
 
 
 def _flat(row: RunRow) -> dict[str, Any]:
-    """A run's row with a column for each kind of tokens."""
+    """Return a run's row with a column for each kind of tokens."""
     fields: dict[str, Any] = msgspec.to_builtins(row)
     tokens = fields.pop("tokens") or {}
     return fields | {f"{name}_tokens": tokens.get(name) for name in Tokens.__struct_fields__}
 
 
 def _write(out: BinaryIO, fields: dict[str, Any]) -> None:
-    """Write one row, without keys and without characters that no file can hold."""
+    """Write one row, redacted and without invalid characters."""
     cleaned = {
         name: clean(value)[:_LONGEST_TEXT] if isinstance(value, str) else value for name, value in fields.items()
     }
@@ -199,7 +199,7 @@ def _write(out: BinaryIO, fields: dict[str, Any]) -> None:
 
 
 def _convert(database: duckdb.DuckDBPyConnection, rows: Path, columns: dict[str, str]) -> None:
-    """Turn lines of JSON into Parquet."""
+    """Convert JSON lines to Parquet."""
     types = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
     source = f"read_json($source, format='newline_delimited', columns={{{types}}})"
     database.execute(f"SET memory_limit = '{_MEMORY}'; SET threads = 1")

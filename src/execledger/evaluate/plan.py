@@ -1,7 +1,7 @@
-"""What an evaluation is: an agent with a model, the same tasks in every arm, and nothing but Ledger's switches between.
+"""The plan of an evaluation: an agent with a model, tasks, and arms that differ only in Ledger's switches.
 
-A plan is a TOML file or options of ``execledger eval run``. Its digest covers whatever may change a result, and leaves
-out how the work is spread over processes and machines.
+A plan is a TOML file or options of ``execledger eval run``. Its digest covers every key that may change a result, and
+not those that say how the work is distributed over processes and machines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SWITCHES: dict[str, tuple[str, ...] | None] = {
     "both": (),
     "shadow": ("--shadow",),
 }
-"""What each arm adds to ``execledger run``; the arm base is the agent without Ledger at all."""
+"""Options of ``execledger run`` in each arm; None in the arm base, which runs the agent without Ledger."""
 PROMPT = f"""The working directory is the repository of a project. Below is an issue that was reported for it.
 Repair the project's code so that the issue is resolved, in a way that fits the rest of the code. Leave the existing
 tests and the set-up of the project as they are. You work alone: nobody answers questions. Commit nothing.
@@ -37,12 +37,12 @@ tests and the set-up of the project as they are. You work alone: nobody answers 
 <pr_description>
 {PLACE}
 </pr_description>"""
-"""What Codex is asked, unless the plan says otherwise."""
+"""Default prompt for Codex."""
 _SECRET = re.compile(r"(?:api_?key|secret|password|authorization|bearer_token)$", re.IGNORECASE)
 
 
 class EngineName(StrEnum):
-    """What the work is spread over."""
+    """Where the jobs of an evaluation run."""
 
     LOCAL = "local"
     """Processes on this machine."""
@@ -51,17 +51,17 @@ class EngineName(StrEnum):
 
 
 class Cache(StrEnum):
-    """Whether a run may find in the provider's prompt cache what another run has sent."""
+    """Whether runs may share entries of the provider's prompt cache."""
 
     ISOLATED = "isolated"
-    """It can't: every run of every arm begins in another way. With Codex each has a cache key of its own instead, and
-    it can't if the provider follows that key."""
+    """They do not: the prompt of every run begins with another salt. Codex sends a cache key per session instead, which
+    isolates runs if the provider follows it."""
     SHARED = "shared"
-    """It can, so that the order of runs is a part of the result."""
+    """They may, so tokens and cost depend on the order of runs."""
 
 
 class ArmName(StrEnum):
-    """The arms of the paper, and one that observes."""
+    """The arms of the paper, and a control arm."""
 
     BASE = "base"
     """The agent without Ledger."""
@@ -72,7 +72,7 @@ class ArmName(StrEnum):
     BOTH = "both"
     """Both paths: the full system."""
     SHADOW = "shadow"
-    """Ledger observes and changes nothing: what differs from base is chance, or a fault of the evaluation."""
+    """Ledger records and changes nothing: a difference from base is chance, or an error of the evaluation."""
 
 
 PAPER = (ArmName.BASE, ArmName.INFORM, ArmName.GOVERN, ArmName.BOTH)
@@ -80,22 +80,22 @@ PAPER = (ArmName.BASE, ArmName.INFORM, ArmName.GOVERN, ArmName.BOTH)
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An evaluation."""
+    """The plan of an evaluation."""
 
     agent: str = "mini"
     """The agent, by the name of its program."""
     model: str = ""
-    """The model, as the agent names it; empty is what its own configuration says."""
+    """The model, as the agent names it; "" for that of the agent's own configuration."""
     reasoning_effort: str = ""
-    """How long the model thinks, in the provider's word; empty leaves it to the provider."""
+    """Reasoning effort, in the provider's terms; "" for the provider's default."""
     settings: dict[str, Any] = {}
     """Further settings of the agent, by its own dotted names or as tables."""
     config: tuple[str, ...] = ("swebench.yaml",)
     """mini: its configuration files, in order."""
     prompt: str = PROMPT
-    """codex: what it is asked."""
+    """codex: the prompt; ``{problem_statement}`` is replaced by the task."""
     direct_tools: bool = False
-    """codex: every arm gets the same catalog of models, in which tools are called directly."""
+    """codex: use, in every arm, the same model catalog in which tools are called directly."""
     step_limit: int | None = None
     """mini: model calls per task; None is the agent's own limit."""
     cost_limit: float | None = None
@@ -103,45 +103,45 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     time_limit: int | None = None
     """Seconds per task; None is the agent's own limit."""
     subset: str = "verified"
-    """The dataset: a name that SWE-bench knows, one of the hub, or a folder with a file for each split."""
+    """The dataset: a short name of SWE-bench, a name on the hub, or a folder with one file per split."""
     split: str = "test"
     """The split."""
     instances: tuple[str, ...] = ()
-    """The tasks by name; none named means all."""
+    """Names of the tasks; empty for all."""
     slice: str = ""
-    """Which of them, as in ``0:50``."""
+    """Slice of the tasks, as in ``0:50``."""
     arms: tuple[ArmName, ...] = PAPER
     """The arms."""
     cache: Cache = Cache.ISOLATED
-    """Whether runs share the provider's prompt cache."""
+    """Whether runs may share the provider's prompt cache."""
     seed: int | None = None
-    """What the order of the arms is drawn from; None draws one when the evaluation begins."""
+    """Seed of the order of the arms; None for a random one."""
     preset: Preset = Preset.VERIFIED
-    """The proof that a reuse needs, in every arm with Ledger."""
+    """Preset of every arm with Ledger."""
     trials: int = 1
-    """How often each arm runs each task."""
+    """Number of runs per arm and task."""
     program: str = ""
-    """The agent's program; empty looks for it on the path."""
+    """The agent's program; "" to find it on the path."""
     repos: str = ""
-    """codex: a folder with a prepared repository for each task; empty takes the tasks' images."""
+    """codex: a folder with a prepared repository per task; "" to use the tasks' container images."""
     docker: str = "docker"
-    """codex: the program that starts containers."""
+    """codex: the container program."""
     variables: tuple[str, ...] = ("OPENAI_API_KEY", "CODEX_API_KEY")
-    """codex: environment variables that a container gets, by name."""
+    """codex: names of environment variables that are passed to containers."""
     workers: int = 2
-    """How many processes of the agent run at one time."""
+    """Number of parallel processes of the agent."""
     threads: int = 1
-    """mini: tasks that one process runs side by side."""
+    """mini: number of parallel tasks in one process."""
     batch: int = 1
-    """Tasks that one process is given."""
+    """Number of tasks per process."""
     engine: EngineName = EngineName.LOCAL
-    """What the work is spread over."""
+    """Where jobs run."""
     address: str = ""
-    """ray: the cluster; empty starts one on this machine."""
+    """ray: address of the cluster; "" to start one on this machine."""
 
     @classmethod
     def from_toml(cls, text: str, where: str = "plan") -> Plan:
-        """The plan that a TOML text describes; ``where`` names it in errors."""
+        """Return the plan that a TOML text describes; ``where`` names it in errors."""
         try:
             values = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -150,7 +150,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], where: str = "plan") -> Plan:
-        """The plan with these values."""
+        """Return the plan with these values; raises ``LedgerError`` if one is unknown or wrong."""
         unknown = [key for key in values if key not in cls.__struct_fields__]
         if unknown:
             allowed = ", ".join(cls.__struct_fields__)
@@ -162,7 +162,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return plan.checked(where)
 
     def checked(self, where: str = "plan") -> Plan:
-        """The plan itself, if it can be carried out."""
+        """Return the plan itself; raises ``LedgerError`` if it can't be run."""
         for fault in self._faults():
             raise LedgerError(f"{where}: {fault}", hint="every key is explained in docs/evaluate.md")
         return self
@@ -188,11 +188,11 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 yield f"`{name}` means nothing to {self.agent}"
         for name in self.dotted():
             if _SECRET.search(name):
-                # Whatever a plan says is recorded.
+                # Plans are stored in plan.json.
                 yield f"`settings` holds {name}, expected keys in the environment alone"
 
     def dotted(self) -> dict[str, Any]:
-        """The further settings by their dotted names."""
+        """Return the agent's settings by their dotted names."""
         return dict(_dotted(self.settings, ""))
 
     @property
@@ -208,18 +208,18 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return found
 
     def matters(self) -> dict[str, Any]:
-        """The values that may change a result, as plain data."""
+        """Return the values that may change a result, as plain data."""
         values: dict[str, Any] = msgspec.to_builtins(self)
         return {name: value for name, value in values.items() if name not in (*HOW, *self._meaningless)}
 
     def digest(self) -> str:
-        """A short name for whatever may change a result."""
+        """Return a short digest of the values that may change a result."""
         spelled = msgspec.json.encode(self.matters(), order="deterministic")
         return hashlib.sha256(spelled).hexdigest()[:16]
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """What is not the same in two tables, in words; empty if nothing is."""
+    """Describe the differences between two tables; "" if there are none."""
     names = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
     return "; ".join(f"`{name}` was {before.get(name)!r} and is {after.get(name)!r}" for name in names)
 
@@ -234,4 +234,4 @@ def _dotted(table: Mapping[str, Any], lead: str) -> Iterator[tuple[str, Any]]:
 
 _DEFAULT = Plan()
 HOW = ("program", "repos", "docker", "variables", "workers", "threads", "batch", "engine", "address")
-"""Keys that say how the work is done, and may change while it is under way."""
+"""Keys that say how the work is distributed, and may change from one call to the next."""

@@ -1,4 +1,4 @@
-"""Which journal belongs to which recorded run: the two tell of one run, and must not be counted as two."""
+"""Finds the journal that belongs to a recorded run, so that the two are counted as one run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.find import Source
 
 JOURNALS = "journals"
-"""The folder for journals beside the runs of an evaluation."""
+"""Name of the folder for journals beside the runs of an evaluation."""
 _ROLLOUT = "rollout-"
 _SESSION = 36
-"""Characters of the name of one of Codex's sessions."""
+"""Length of the identifier of a Codex session."""
 
 
 class _Ledger(Struct, frozen=True):
@@ -32,21 +32,21 @@ class _Trajectory(Struct, frozen=True):
 
 
 class Journals:
-    """Finds the journals of runs by name, so that folders may be moved, and keeps which belong to a run."""
+    """Finds journals by name, so that folders may be moved, and remembers those that belong to a run."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Start without any."""
         self._taken: set[str] = set()
 
     def of(self, name: str, data: bytes) -> JournalRun | None:
-        """What Ledger recorded of the run in file ``name``; None if nothing is found. Then nothing else counts it."""
+        """Read the journal of the run in file ``name``, and mark it as belonging to a run; None if there is none."""
         found = self.claim(name, data)
         return read_journal(str(found), found.read_bytes()) if found is not None else None
 
     def claim(self, name: str, data: bytes) -> Path | None:
-        """The journal of the run in file ``name``; None if nothing is found."""
+        """Return the path of the journal of the run in file ``name``, and mark it; None if there is none."""
         file = Path(name)
-        # Where an instance has a folder of its own, the journals are beside that.
+        # If each instance has its own folder, the journals are beside that folder.
         folders = [parent / place for parent in file.parents[:2] for place in (JOURNALS, "")]
         found = next((path for path in _places(file, data, folders) if path.is_file()), None)
         if found is not None:
@@ -54,14 +54,14 @@ class Journals:
         return found
 
     def belongs(self, name: str) -> bool:
-        """Whether a file is the journal of a run that was there before it."""
+        """Return whether a file is the journal of a run that was read before."""
         return os.path.realpath(name) in self._taken
 
 
 def _places(file: Path, data: bytes, folders: list[Path]) -> Iterator[Path]:
-    """Where the journal of a run may be."""
+    """Yield the paths at which the journal of a run may be."""
     if file.suffix == ".jsonl":
-        # Codex's session is a part of either name.
+        # The names of both files contain the identifier of the Codex session.
         session = file.stem[-_SESSION:] if file.name.startswith(_ROLLOUT) else ""
         for folder in folders if session else ():
             yield from (path for path in sorted(folder.glob(f"*{session}*")) if path.name != file.name)
@@ -76,7 +76,7 @@ def _places(file: Path, data: bytes, folders: list[Path]) -> Iterator[Path]:
 
 
 def runs_first(sources: Iterable[Source]) -> Iterator[Source]:
-    """The same sources; what may be the journal of a run comes after the runs. Of an archive, all is in its order."""
+    """Yield the sources with files that may be journals after the runs; members of archives keep their order."""
     later: list[Source] = []
     for source in sources:
         file = Path(source.name)

@@ -1,15 +1,15 @@
-"""The output folder of an evaluation: what is where, which plan it belongs to, and who may write to it.
+"""The output folder of an evaluation: its layout, the plan that it belongs to, and its lock.
 
-    plan.json                      the plan, its digest, the versions of everything that matters, and the seed
+    plan.json                      the plan, its digest, the versions of everything that may change a result, the seed
     dataset/SPLIT.jsonl            the tasks
-    ARM/TRIAL/INSTANCE/            one finished task: its trajectory or rollout
+    ARM/TRIAL/INSTANCE/            a finished task: its trajectory or rollout
     ARM/TRIAL/journals/            Ledger's journals
-    ARM/TRIAL/preds.json           the repairs, as graders take them
+    ARM/TRIAL/preds.json           the repairs, in the format of SWE-bench
     ARM/TRIAL/resolved.json        the grades
     ARM/TRIAL/logs/                what the agent's program printed
-    ARM/TRIAL/.work/               what is under way
+    ARM/TRIAL/.work/               work folders of running jobs
 
-A task's folder comes into its place by one rename, when the task is finished: what is there is whole, and stays.
+The folder of a finished task is moved into place by one rename, so it is always complete.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from execledger.evaluate.run_journals import JOURNALS
 from execledger.journal.folder import make_folder
 
 PREDICTIONS = "preds.json"
-"""The file that graders read."""
+"""File with the repairs, in the format of SWE-bench."""
 
 
 def finished(folder: Path) -> Result | None:
-    """The result of a task, stored or in the agent's own files; None if the task is not finished."""
+    """Return the result of a task, stored or from the agent's own files; None if the task is not finished."""
     found = (one.part("batch").finished(folder) for one in evaluated())
     return stored(folder) or next((result for result in found if result is not None), None)
 
 
 def write_predictions(folder: Path, results: Iterable[Result]) -> None:
-    """Write the predictions of these results, in the form that SWE-bench reads."""
+    """Write the repairs of these results in the format of SWE-bench."""
     predictions = {
         one.instance_id: {
             "model_name_or_path": one.model_name_or_path,
@@ -57,26 +57,26 @@ def write_predictions(folder: Path, results: Iterable[Result]) -> None:
 
 
 PLAN = "plan.json"
-"""The file that makes a folder the output of an evaluation."""
+"""File that marks a folder as the output of an evaluation."""
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
-    """What ``plan.json`` holds."""
+class StudyRecord(Struct, frozen=True, kw_only=True):
+    """Content of ``plan.json``."""
 
     plan: Plan
-    """The plan, as it was given when the work began."""
+    """The plan, as it was given when the evaluation began."""
     digest: str
-    """Its digest."""
+    """Digest of the plan."""
     versions: tuple[dict[str, str], ...]
-    """The versions that results came about with; more than one set only where the user asked for that."""
+    """Versions that results were made with; several sets only after ``--mixed``."""
     seed: int | None = None
-    """What the order of the arms is drawn from; None in evaluations from before arms were rotated."""
+    """Seed of the order of the arms; None in evaluations from before arms were rotated."""
     salt: str = ""
-    """Drawn once: what tells the prompts of this evaluation from those of any other."""
+    """Random identifier of the evaluation, for the salts of prompts."""
 
     @property
     def isolated(self) -> bool:
-        """No run finds in the provider's cache what another one has sent."""
+        """Whether runs are isolated from each other in the provider's prompt cache."""
         return self.plan.cache is Cache.ISOLATED and self.seed is not None
 
 
@@ -84,40 +84,43 @@ class Trial(NamedTuple):
     """The folder of one arm and trial."""
 
     folder: Path
-    """Where it is."""
+    """Path of the folder."""
     arm: ArmName
     """The arm."""
     number: int
-    """Which trial, from 1."""
+    """Number of the trial, from 1."""
 
     @property
     def journals(self) -> Path:
-        """Where Ledger's journals go."""
+        """Folder for Ledger's journals."""
         return self.folder / JOURNALS
 
     @property
     def name(self) -> str:
-        """The arm and the trial in one word."""
+        """Name of the arm and trial, such as ``base-1``."""
         return f"{self.arm}-{self.number}"
 
     def work(self, job: str) -> Path:
-        """Where a job works."""
+        """Return the work folder of a job."""
         return self.folder / ".work" / job
 
     def log(self, job: str) -> Path:
-        """Where what a job's program prints is kept."""
+        """Return the file for the output of a job's program; its folder is created."""
         path = self.folder / "logs" / f"{job}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def results(self) -> dict[str, Result]:
-        """The finished tasks."""
+        """Return the results of finished tasks by name."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         found = (finished(folder) for folder in folders if not folder.name.startswith("."))
         return {result.instance_id: result for result in found if result is not None}
 
     def adopt(self, work: Path) -> list[Result]:
-        """Move what a job has finished to its place, and remove the rest; the job must have ended."""
+        """Move the finished tasks of a job into place, remove its work folder, and return the results.
+
+        The job must have ended.
+        """
         adopted = []
         for folder in sorted(work.iterdir()) if work.is_dir() else []:
             if folder.is_dir() and (result := finished(folder)) is not None:
@@ -130,7 +133,7 @@ class Trial(NamedTuple):
         return adopted
 
     def take_back(self, ended: str) -> int:
-        """Put the tasks that ended in this way aside, so that they are run again; how many there were."""
+        """Move tasks that ended with this status aside, so that they are run again, and return their number."""
         back = [result for result in self.results().values() if result.ended == ended]
         for result in back:
             aside = self.folder / ".replaced"
@@ -142,26 +145,26 @@ class Trial(NamedTuple):
 
 
 class Study(NamedTuple):
-    """An evaluation's output folder."""
+    """The output folder of an evaluation."""
 
     root: Path
-    """Where it is."""
+    """Path of the folder."""
 
     @property
     def dataset(self) -> Path:
-        """Where the tasks are kept."""
+        """Folder of the frozen dataset."""
         return self.root / "dataset"
 
     @property
     def scratch(self) -> Path:
-        """For what lives as long as one run of a task; its names say nothing of the arm, since agents see them."""
+        """Folder for the temporary files of running tasks; its path does not name the arm, since agents see it."""
         return self.root / ".scratch"
 
-    def recorded(self) -> Recorded | None:
-        """The plan that this folder belongs to; None if it belongs to none yet."""
+    def recorded(self) -> StudyRecord | None:
+        """Return the record of the plan that this folder belongs to; None if it belongs to none yet."""
         path = self.root / PLAN
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Recorded)
+            return msgspec.json.decode(path.read_bytes(), type=StudyRecord)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError) as error:
@@ -169,17 +172,19 @@ class Study(NamedTuple):
             raise LedgerError(f"{place}: expected the plan of an evaluation: {reason(error)}") from error
 
     def claim(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> None:
-        """Make this the folder of a plan; another plan, or other versions unless ``mixed``, are refused."""
+        """Write the record of a plan; another plan, or other versions unless ``mixed``, are refused."""
         record = self.admit(plan, versions, mixed=mixed)
         make_folder(self.root)
         write_whole(self.root / PLAN, msgspec.json.format(msgspec.json.encode(record)))
 
-    def admit(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> Recorded:
-        """What ``plan.json`` is to hold; refuses what ``claim`` does, and writes nothing."""
+    def admit(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> StudyRecord:
+        """Return the record that ``claim`` would write; refuses what it refuses, and writes nothing."""
         before = self.recorded()
         if before is None:
             seed = secrets.randbits(32) if plan.seed is None else plan.seed
-            return Recorded(plan=plan, digest=plan.digest(), versions=(versions,), seed=seed, salt=secrets.token_hex(8))
+            return StudyRecord(
+                plan=plan, digest=plan.digest(), versions=(versions,), seed=seed, salt=secrets.token_hex(8)
+            )
         self._refuse_other(before, plan)
         if versions in before.versions:
             return before
@@ -188,30 +193,30 @@ class Study(NamedTuple):
             raise LedgerError(f"{self.root}: other versions: {difference(before.versions[-1], versions)}", hint=hint)
         return msgspec.structs.replace(before, versions=(*before.versions, versions))
 
-    def _refuse_other(self, before: Recorded, plan: Plan) -> None:
+    def _refuse_other(self, before: StudyRecord, plan: Plan) -> None:
         if before.seed is None:
             hint = "it can still be graded and reported; give another folder to run it anew"
             raise LedgerError(f"{self.root}: was begun when arms shared the provider's cache in one order", hint=hint)
         if before.digest == plan.digest():
             return
-        # A digest of another version of ours may differ although the values do not.
+        # The digest may differ although the values are equal, if another version of Ledger made it.
         told = difference(before.plan.matters(), plan.matters()) or "the digest is another"
         hint = "go on with the same plan, or give another folder"
         raise LedgerError(f"{self.root}: belongs to another plan: {told}", hint=hint)
 
     def trial(self, arm: ArmName, number: int) -> Trial:
-        """The folder of an arm and trial."""
+        """Return the folder of an arm and trial."""
         return Trial(self.root / arm / str(number), arm, number)
 
     def trials(self, plan: Plan) -> Iterator[Trial]:
-        """Every arm and trial of a plan, trial by trial."""
+        """Yield every arm and trial of a plan, trial by trial."""
         for number in range(1, plan.trials + 1):
             for arm in plan.arms:
                 yield self.trial(arm, number)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Be the only one that carries the evaluation out."""
+        """Hold the lock of the evaluation; raises ``LedgerError`` if another process holds it."""
         make_folder(self.root)
         with (self.root / ".lock").open("a+") as file:
             try:
