@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from execledger.viewer.counting import run_id
-from execledger.viewer.server import Settings, Viewer
+from execledger.viewer.server import Viewer, ViewerSettings
 from tests.support.chromium import browser
 from tests.support.long_journal import BYTES, STEPS, write_long_run
 
@@ -89,7 +89,7 @@ def stepping(page: Page, step: int) -> tuple[float, float]:
 def cost(opened: Browser, path: Path, steps: int) -> Cost:
     """Open a run in a new tab of a new server, and step through its beginning and its end."""
     page = opened.new_page(viewport={"width": 1366, "height": 768})
-    with Viewer(Settings(paths=(str(path),))) as viewer:
+    with Viewer(ViewerSettings(paths=(str(path),))) as viewer:
         page.goto(viewer.url)
         counted = page.locator(".runs-view [role=status]", has_text="1 run").filter(has_not_text="counted")
         counted.wait_for(timeout=120_000)

@@ -188,6 +188,17 @@ def test_importing_is_silent_and_has_no_effects() -> None:
     assert heavy <= {"tree_sitter_bash"}
 
 
+def test_a_class_name_means_one_thing() -> None:
+    """No two public classes of the package have the same name."""
+    modules: dict[str, list[str]] = {}
+    for path in python_files("src"):
+        for node in parse(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, []).append(place(path, node.lineno))
+    offenders = [f"{name}: {', '.join(places)}" for name, places in sorted(modules.items()) if len(places) > 1]
+    none_of(offenders, "a class name is used once")
+
+
 def base_names(node: ast.ClassDef) -> set[str]:
     """The last words of a class's bases."""
     return {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}

@@ -17,7 +17,7 @@ from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.runs.account import Account
 from tests.support.agents.codex import CodexHome, CodexRun, run_codex
 from tests.support.servers.responses import Answer, Request, ResponsesServer, Script, call
@@ -76,7 +76,9 @@ class Stage:
         """Put a new proxy, which knows no more than the stored edits, in the place of the last one."""
         self._running.close()
         edits = self._folder / "edits.sqlite3"
-        self._proxies.append(Proxy(Settings(adapter=codex, upstream=self.server.url, rules=self._rules, edits=edits)))
+        self._proxies.append(
+            Proxy(ProxySettings(adapter=codex, upstream=self.server.url, rules=self._rules, edits=edits))
+        )
         self._running.enter_context(self._proxies[-1])
 
     @property

@@ -12,7 +12,7 @@ import pytest
 
 from execledger.demo.mini import SUBMIT
 from execledger.demo.repository import TASK, make_repository
-from execledger.testing.scripted_model import BLOCK, BYTES_PER_TOKEN, Item, ModelServer, Request, Script
+from execledger.testing.scripted_model import BLOCK, BYTES_PER_TOKEN, ModelServer, PromptItem, Request, Script
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.mini import MiniRun, installed, run_mini, run_swebench
 from tests.support.agents.swebench import make_instances
@@ -45,7 +45,7 @@ def proposed(trajectory: Any) -> list[str]:
     return [action["command"] for step in actions for action in step]
 
 
-def said(request: Request) -> list[Item]:
+def said(request: Request) -> list[PromptItem]:
     """A request without its cache markers, which move from one request to the next."""
     return [item._replace(marked=False) for item in request.items]
 

@@ -15,7 +15,15 @@ import pytest
 from execledger.demo.mini import SUBMIT
 from execledger.demo.repository import TASK, make_repository
 from execledger.journal.reader import read_journal, rebuild
-from execledger.testing.scripted_model import BLOCK, BYTES_PER_TOKEN, Item, ModelServer, Request, Script, prompt_parts
+from execledger.testing.scripted_model import (
+    BLOCK,
+    BYTES_PER_TOKEN,
+    ModelServer,
+    PromptItem,
+    Request,
+    Script,
+    prompt_parts,
+)
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.mini import FORMATS, MiniRun, installed, run_mini, run_swebench
 from tests.support.agents.swebench import make_instances
@@ -49,7 +57,7 @@ def proposed(messages: list[Any]) -> list[str]:
     return [action["command"] for message in messages for action in message.get("extra", {}).get("actions", [])]
 
 
-def without_view(request: Request) -> list[Item]:
+def without_view(request: Request) -> list[PromptItem]:
     """What a request says, without its view, and without its cache markers, which move from one to the next."""
     view = view_of(request)
     items = [item._replace(marked=False) for item in request.items]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
-from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun, Found
+from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun, RedundancyClass
 from execledger.evaluate.redundancy import Kind
 from execledger.runs.caching import text_bytes
 from execledger.runs.prices import Price, Prices, shipped
@@ -41,7 +41,7 @@ def test_a_reference_saves_its_output_at_every_later_call() -> None:
     recorded = run(READ, READ, LIST)
     whole, short = tokens_in(len(READ[1])), tokens_in(len(calls_of(recorded)[1].shown.text))
     there, saved = Tokens(uncached=whole, cached=whole), Tokens(uncached=whole - short, cached=whole - short)
-    assert account(recorded).classes[Kind.REPEAT] == Found(
+    assert account(recorded).classes[Kind.REPEAT] == RedundancyClass(
         1, Amount(there, 1.25 * whole), 1, Amount(saved, 1.25 * (whole - short))
     )
 
@@ -51,7 +51,7 @@ def test_what_is_there_and_not_ours_is_counted_and_not_saved() -> None:
     recorded = run(("sed -n '1,10p' a.py", text(10)), ("sed -n '6,15p' a.py", text(10, 6)), LIST)
     half = tokens_in(len(text(5, 6)))
     found = account(recorded).classes[Kind.OVERLAPPING]
-    assert found == Found(1, Amount(Tokens(uncached=half, cached=half), 1.25 * half))
+    assert found == RedundancyClass(1, Amount(Tokens(uncached=half, cached=half), 1.25 * half))
 
 
 def test_views_are_uncached_at_every_call_and_keep_what_was_written_out_of_the_cache() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from execledger.agents.evaluation import Result
+from execledger.agents.evaluation import TaskResult
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import DIGITS, LocalEngine, ProgressBar, RayEngine, Salted, arm_order, engine_of
 from execledger.evaluate.plan import EngineName, Plan
@@ -95,8 +95,8 @@ def test_the_seed_decides() -> None:
     assert orders[2] != orders[1] != orders[3]
 
 
-def result(cost: float | None) -> Result:
-    return Result(instance_id="a", model_name_or_path="m", model_patch="", ended="Submitted", cost=cost)
+def result(cost: float | None) -> TaskResult:
+    return TaskResult(instance_id="a", model_name_or_path="m", model_patch="", ended="Submitted", cost=cost)
 
 
 def shown(bar: ProgressBar, out: io.StringIO) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.evaluation import Result, held
+from execledger.agents.evaluation import TaskResult, held
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import remaining_jobs
 from execledger.evaluate.plan import ArmName, Plan
@@ -36,7 +36,9 @@ def test_what_is_whole_is_adopted_and_the_rest_is_removed(study: Study) -> None:
     leave(work, "c", json.dumps({"info": {}, "messages": []}))
     leave(work, "d", trajectory("e"))
     (work / "preds.json").write_text('{"a": {"model_pa')
-    result = Result(instance_id="a", model_name_or_path="scripted", model_patch="repair", ended="Submitted", cost=0.25)
+    result = TaskResult(
+        instance_id="a", model_name_or_path="scripted", model_patch="repair", ended="Submitted", cost=0.25
+    )
     assert trial.adopt(work) == [result]
     assert (trial.results(), work.exists()) == ({"a": result}, False)
     predictions = {"a": {"model_name_or_path": "scripted", "instance_id": "a", "model_patch": "repair"}}

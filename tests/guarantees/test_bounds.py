@@ -21,7 +21,7 @@ from execledger.proxy.content_encoding import decoder, portions
 from execledger.proxy.dialects.responses import Responses, ResponsesStream
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import History
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.proxy.sse import Events, Piece
 from tests.proxy.talk import Json, Talk, new_passage, opening
 from tests.support.measuring import Counted
@@ -220,7 +220,7 @@ def test_a_body_that_is_too_large_is_streamed_on(told: bool, monkeypatch: pytest
     async def run() -> tuple[int, str]:
         runner, upstream = await served(answer)
         try:
-            with Proxy(Settings(adapter=codex, upstream=upstream)) as proxy:
+            with Proxy(ProxySettings(adapter=codex, upstream=upstream)) as proxy:
                 async with ClientSession() as client:
                     data = io.BytesIO(body) if told else pieces()
                     async with client.post(f"{proxy.url}/responses", data=data) as response:

@@ -19,7 +19,7 @@ from execledger.demo.mini import SUBMIT
 from execledger.demo.repository import TASK, make_repository
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from tests.guarantees.wire import Client, acting, check_growth, claims, command_of, printed, views
 from tests.proxy.talk import message
 from tests.support.agents.mini import installed
@@ -56,7 +56,7 @@ def test_a_proxy_behind_a_proxy_says_nothing_twice(tmp_path: Path, preset: str, 
         url = server.url
         for name in ("inner", "outer"):
             edits = tmp_path / ("edits" if shared else f"edits of {name}")
-            settings = Settings(adapter=codex, upstream=url, rules=rules(tmp_path / name, preset), edits=edits)
+            settings = ProxySettings(adapter=codex, upstream=url, rules=rules(tmp_path / name, preset), edits=edits)
             url = stack.enter_context(Proxy(settings)).url
         client = Client(url, tmp_path / "repository")
         while client.turn():
@@ -80,7 +80,7 @@ def test_two_proxies_that_only_govern_agree(tmp_path: Path) -> None:
         server = stack.enter_context(ResponsesServer(acting(told, len(STORY))))
         url = server.url
         for name in ("inner", "outer"):
-            settings = Settings(adapter=codex, upstream=url, rules=rules(tmp_path / name, "paper", inform=False))
+            settings = ProxySettings(adapter=codex, upstream=url, rules=rules(tmp_path / name, "paper", inform=False))
             url = stack.enter_context(Proxy(settings)).url
         client = Client(url, tmp_path / "repository")
         while client.turn():
@@ -186,7 +186,7 @@ def twice(place: Path, proxies: int, preset: str, length: int, chance: random.Ra
     with ExitStack() as stack:
         server = stack.enter_context(ResponsesServer(acting(planned, START + length)))
         # Two proxies do not have the machine to themselves.
-        kept = Settings(
+        kept = ProxySettings(
             adapter=codex,
             upstream=server.url,
             rules=rules(place / "journals", preset, sealed=proxies == 1),

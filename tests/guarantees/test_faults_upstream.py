@@ -11,7 +11,7 @@ import pytest
 from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.proxy.book import Rules
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from tests.proxy.talk import opening
 from tests.support.servers.unruly import EVENT, HANGS_UP, MANNERS, PATIENCE, Seen, UnrulyServer, ask
 
@@ -37,7 +37,7 @@ def server() -> Iterator[UnrulyServer]:
 def proxy(server: UnrulyServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """A proxy before it that governs."""
     rules = Rules(policy=Policy(preset=Preset.PAPER), journals=tmp_path_factory.mktemp("journals"))
-    with Proxy(Settings(adapter=codex, upstream=f"http://127.0.0.1:{server.port}/v1", rules=rules)) as running:
+    with Proxy(ProxySettings(adapter=codex, upstream=f"http://127.0.0.1:{server.port}/v1", rules=rules)) as running:
         yield running
 
 
@@ -95,7 +95,7 @@ def test_a_hanging_answer_is_neither_kept_back_nor_kept_open(server: UnrulyServe
 def test_an_upstream_that_is_not_there_is_told(tmp_path: Path) -> None:
     """The client gets an answer at once, and the next server at the same place is found."""
     unruly = UnrulyServer()
-    with Proxy(Settings(adapter=codex, upstream=f"http://127.0.0.1:{unruly.port}/v1")) as proxy:
+    with Proxy(ProxySettings(adapter=codex, upstream=f"http://127.0.0.1:{unruly.port}/v1")) as proxy:
         with unruly.running():
             unruly.manner = MANNERS["whole"]
             assert both(unruly, proxy, "/v1/responses")[1].status == 200

@@ -17,7 +17,7 @@ from execledger.agents.codex import tools as codex
 from execledger.demo.mini import SUBMIT, environment, run_client
 from execledger.journal import Ended
 from execledger.journal.events import Counts
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.testing.scripted_model import ModelServer
 from tests.guarantees.test_security import BODY, asked
 from tests.journal.runs import plain_step, start, written
@@ -171,7 +171,7 @@ def test_a_redirect_of_the_upstream_is_not_followed() -> None:
         thread = threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
-            with Proxy(Settings(adapter=codex, upstream=f"http://127.0.0.1:{upstream.server_port}/v1")) as proxy:
+            with Proxy(ProxySettings(adapter=codex, upstream=f"http://127.0.0.1:{upstream.server_port}/v1")) as proxy:
                 status, _ = asked(proxy.port, "GET /v1/models")
         finally:
             upstream.shutdown()

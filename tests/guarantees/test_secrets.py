@@ -20,7 +20,7 @@ from execledger.demo.mini import SUBMIT, environment
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
 from execledger.proxy.edits import EditStore
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.redact import redact
 from execledger.testing.scripted_model import ModelServer, Turn
 from tests.proxy.talk import Talk, message, new_passage, opening
@@ -179,7 +179,9 @@ def test_no_header_of_a_request_comes_to_rest(tmp_path: Path) -> None:
     body = json.dumps({"model": "m", "stream": True, "input": opening(), "tools": [{"type": "function", "name": "x"}]})
     with (
         ResponsesServer(turns(call("exec_command", cmd="ls"))) as server,
-        Proxy(Settings(adapter=codex, upstream=server.url, rules=rules, edits=tmp_path / "edits.sqlite3")) as proxy,
+        Proxy(
+            ProxySettings(adapter=codex, upstream=server.url, rules=rules, edits=tmp_path / "edits.sqlite3")
+        ) as proxy,
     ):
         asked = WebRequest(f"{proxy.url}/responses", body.encode(), {**headers, "content-type": "application/json"})
         with urlopen(asked, timeout=60) as answer:
@@ -197,8 +199,8 @@ os.umask(0)
 from pathlib import Path
 from execledger.journal import Journal
 from execledger.journal.folder import edits_file, journal_folder
-from execledger.proxy.serve import Settings, _opened
-_opened(Settings(adapter=None, upstream="", edits=edits_file())).close()
+from execledger.proxy.edits import open_edits
+open_edits(edits_file(), print).close()
 Journal.create(journal_folder(), "one").close()
 """
 

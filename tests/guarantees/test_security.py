@@ -18,10 +18,9 @@ import pytest
 from execledger.agents.codex import tools as codex
 from execledger.demo.mini import environment
 from execledger.proxy.book import Rules
-from execledger.proxy.serve import Proxy
-from execledger.proxy.serve import Settings as ProxySettings
+from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.viewer.counting import run_id
-from execledger.viewer.server import Settings, Viewer
+from execledger.viewer.server import Viewer, ViewerSettings
 from tests.journal.runs import plain_step, start, written
 from tests.proxy.talk import opening
 from tests.support.servers.responses import ResponsesServer, call, turns
@@ -80,7 +79,7 @@ def shelf(tmp_path: Path) -> Iterator[tuple[Viewer, Path]]:
     """A viewer that was given one of two folders; the other holds a secret."""
     written(tmp_path / "given", [start(), plain_step(0, "ls", "a.py\n")], "given")
     hidden = written(tmp_path / "hidden", [start(), plain_step(0, "ls", SECRET)], "hidden")
-    with Viewer(Settings(paths=(str(tmp_path / "given"),))) as viewer:
+    with Viewer(ViewerSettings(paths=(str(tmp_path / "given"),))) as viewer:
         yield viewer, hidden
 
 
@@ -152,7 +151,7 @@ def test_the_proxy_leads_nowhere_but_to_its_upstream(tmp_path: Path, line: str) 
 )
 def test_what_is_no_request_is_turned_away(tmp_path: Path, request_text: str) -> None:
     """By the proxy and by the viewer; both go on."""
-    with proxied(tmp_path) as (proxy, server), Viewer(Settings(paths=(str(tmp_path),))) as viewer:
+    with proxied(tmp_path) as (proxy, server), Viewer(ViewerSettings(paths=(str(tmp_path),))) as viewer:
         for port, path in ((proxy.port, "/healthz"), (viewer.port, "/")):
             status, body = sent(port, request_text)
             assert status in (0, 400, 403, 405), body

@@ -20,7 +20,7 @@ from execledger.journal.codec import _ENCODER
 from execledger.journal.events import Counts
 from execledger.journal.locks import LOCK_FILE
 from execledger.journal.open_files import MAX_OPEN
-from execledger.journal.purge import Chosen, Found, Left, delete, find_journals
+from execledger.journal.purge import Chosen, FoundJournal, Left, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import redacted_line, rewritten
 from execledger.proxy.edits import EditStore, ResultEdit
@@ -32,7 +32,7 @@ END = Ended(reason="Submitted", counts=Counts(proposed=1))
 KEY = "ghp" + "_" + "a1B2" * 9
 
 
-def found_in(*paths: Path, now: float | None = None) -> tuple[list[Found], list[Left]]:
+def found_in(*paths: Path, now: float | None = None) -> tuple[list[FoundJournal], list[Left]]:
     left: list[Left] = []
     return list(find_journals(paths, left, now)), left
 
@@ -242,7 +242,7 @@ def test_the_beginning_of_a_name_must_mean_one_run(tmp_path: Path) -> None:
     with pytest.raises(LedgerError) as caught:
         Chosen(runs=("mini",)).among(found, 0.0)
     assert str(caught.value) == "--run mini: 3 runs begin like this\nhint: name one of: mini-1, mini-10, mini-2"
-    many = [Found(tmp_path / f"{n:02}", f"x{n}", 0, 0.0, (0, n)) for n in range(13)]
+    many = [FoundJournal(tmp_path / f"{n:02}", f"x{n}", 0, 0.0, (0, n)) for n in range(13)]
     with pytest.raises(LedgerError, match=r"13 runs begin like this\nhint: name one of: 00, .*, 09 and 3 more"):
         Chosen(runs=("x",)).among(many, 0.0)
 

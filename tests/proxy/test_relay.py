@@ -20,7 +20,7 @@ from execledger.agents.codex import tools as codex
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.proxy.book import Rules
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from tests.proxy.talk import opening
 from tests.support.servers.responses import ResponsesServer, answer, call, refuse, say, tries, turns
 
@@ -87,7 +87,7 @@ def through(upstream: Echo, work: Callable[[str, ClientSession], Awaitable[T]], 
         await site.start()
         try:
             address = f"http://127.0.0.1:{runner.addresses[0][1]}/base"
-            with Proxy(Settings(adapter=codex, upstream=address, **settings)) as proxy:
+            with Proxy(ProxySettings(adapter=codex, upstream=address, **settings)) as proxy:
                 async with ClientSession(auto_decompress=False) as client:
                     return await work(proxy.url, client)
         finally:
@@ -189,7 +189,7 @@ def test_failures_of_the_upstream_are_passed_on_as_they_are() -> None:
 
 def test_an_upstream_that_is_not_there_is_named() -> None:
     """The client is told in the shape that it reads."""
-    with Proxy(Settings(adapter=codex, upstream="http://127.0.0.1:1/v1")) as proxy:
+    with Proxy(ProxySettings(adapter=codex, upstream="http://127.0.0.1:1/v1")) as proxy:
         status, _, data = post(proxy.url, body())
     assert status == 502
     assert json.loads(data)["error"]["message"].startswith("execledger proxy: http://127.0.0.1:1/v1: ")
@@ -231,16 +231,16 @@ def test_a_foreign_page_is_turned_away() -> None:
 
 def test_only_this_machine_can_reach_it() -> None:
     """The proxy listens on loopback, and a port that is taken is named."""
-    with Proxy(Settings(adapter=codex, upstream="http://127.0.0.1:1")) as proxy:
+    with Proxy(ProxySettings(adapter=codex, upstream="http://127.0.0.1:1")) as proxy:
         assert proxy.url == f"http://127.0.0.1:{proxy.port}/v1"
         with pytest.raises(LedgerError, match=f"port {proxy.port} can't be listened on"):
-            Proxy(Settings(adapter=codex, upstream="http://127.0.0.1:1", port=proxy.port))
+            Proxy(ProxySettings(adapter=codex, upstream="http://127.0.0.1:1", port=proxy.port))
 
 
 def test_the_settings_of_the_process_come_back() -> None:
     """A program that has a proxy for a while keeps its own intervals between threads and garbage collections."""
     before = sys.getswitchinterval(), gc.get_threshold()
-    with Proxy(Settings(adapter=codex, upstream="http://127.0.0.1:1")):
+    with Proxy(ProxySettings(adapter=codex, upstream="http://127.0.0.1:1")):
         assert (sys.getswitchinterval(), gc.get_threshold()) != before
     assert (sys.getswitchinterval(), gc.get_threshold()) == before
 
@@ -256,7 +256,7 @@ def test_a_stream_that_is_cut_is_cut_for_the_client(paper: Rules) -> None:
     broken = pytest.raises((ClientPayloadError, ClientConnectionError))
     with (
         ResponsesServer(script) as server,
-        Proxy(Settings(adapter=codex, upstream=server.url, rules=paper)) as proxy,
+        Proxy(ProxySettings(adapter=codex, upstream=server.url, rules=paper)) as proxy,
         broken,
     ):
         post(proxy.url, body())
@@ -265,7 +265,10 @@ def test_a_stream_that_is_cut_is_cut_for_the_client(paper: Rules) -> None:
 def test_a_packed_stream_is_unpacked_for_judging(paper: Rules) -> None:
     """An upstream that compresses its answer is read all the same."""
     script = turns(answer(call("exec_command", cmd="ls"), gzip=True, strange=True))
-    with ResponsesServer(script) as server, Proxy(Settings(adapter=codex, upstream=server.url, rules=paper)) as proxy:
+    with (
+        ResponsesServer(script) as server,
+        Proxy(ProxySettings(adapter=codex, upstream=server.url, rules=paper)) as proxy,
+    ):
         status, headers, data = post(proxy.url, body())
     assert status == 200
     assert "content-encoding" not in headers
@@ -275,7 +278,10 @@ def test_a_packed_stream_is_unpacked_for_judging(paper: Rules) -> None:
 def test_a_retry_after_a_failure_is_the_same_request(paper: Rules) -> None:
     """A client that tries again sends the same, and so do we."""
     script = turns(tries(refuse(500), say("Hello.")))
-    with ResponsesServer(script) as server, Proxy(Settings(adapter=codex, upstream=server.url, rules=paper)) as proxy:
+    with (
+        ResponsesServer(script) as server,
+        Proxy(ProxySettings(adapter=codex, upstream=server.url, rules=paper)) as proxy,
+    ):
         assert [post(proxy.url, body())[0] for _ in range(2)] == [500, 200]
     first, second = (request.raw for request in server.requests)
     assert first == second
@@ -284,10 +290,10 @@ def test_a_retry_after_a_failure_is_the_same_request(paper: Rules) -> None:
 def test_keys_are_kept_nowhere(tmp_path: Path, paper: Rules) -> None:
     """Neither the journal nor the edits hold the key that passed."""
     script = turns(call("exec_command", cmd="ls"))
-    settings = Settings(adapter=codex, upstream="", rules=paper, edits=tmp_path / "edits.sqlite3")
+    settings = ProxySettings(adapter=codex, upstream="", rules=paper, edits=tmp_path / "edits.sqlite3")
     with (
         ResponsesServer(script) as server,
-        Proxy(Settings(adapter=codex, upstream=server.url, rules=paper, edits=settings.edits)) as proxy,
+        Proxy(ProxySettings(adapter=codex, upstream=server.url, rules=paper, edits=settings.edits)) as proxy,
     ):
         post(proxy.url, body())
     files = [file for file in tmp_path.rglob("*") if file.is_file()]

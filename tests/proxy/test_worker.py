@@ -18,7 +18,7 @@ from execledger.proxy.conversation import Conversation
 from execledger.proxy.edits import EditStore
 from execledger.proxy.history import AnsweredCall, RecordedCall
 from execledger.proxy.passage import Passage
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.proxy.worker import PORTION, Work, Worker, WorkerClosed, run_to_end
 from tests.guarantees.test_load import call_and_result
 from tests.proxy.talk import opening
@@ -262,7 +262,10 @@ def test_others_are_served_while_a_long_history_is_taken_in(tmp_path: Path, paus
             pause.free.set()
             return [*statuses, await long], waited
 
-    with ResponsesServer(script) as server, Proxy(Settings(adapter=codex, upstream=server.url, rules=rules)) as proxy:
+    with (
+        ResponsesServer(script) as server,
+        Proxy(ProxySettings(adapter=codex, upstream=server.url, rules=rules)) as proxy,
+    ):
         assert asyncio.run(talk(proxy.url)) == ([200, 200, 200], True)
     steps = {path.name[-21:]: path.read_text().count('"event":"step"') for path in (tmp_path / "journals").iterdir()}
     assert sorted(steps.values()) == [1, 40]
@@ -297,7 +300,7 @@ def test_others_are_served_while_a_long_call_is_judged(monkeypatch: pytest.Monke
             paused.free.set()
             return status, waited, await long
 
-    with ResponsesServer(script) as server, Proxy(Settings(adapter=codex, upstream=server.url)) as proxy:
+    with ResponsesServer(script) as server, Proxy(ProxySettings(adapter=codex, upstream=server.url)) as proxy:
         status, waited, received = asyncio.run(talk(proxy.url))
     assert (status, waited) == (200, True)
     assert received.count(b"true;true") >= 2_000

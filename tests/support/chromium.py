@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from execledger import demo
 from execledger.errors import LedgerError
 from execledger.viewer.counting import run_id
-from execledger.viewer.server import Settings, Viewer
+from execledger.viewer.server import Viewer, ViewerSettings
 from tests.support.agents.codex import NotInstalled
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ VIEWS = {"run.png": "body", "filemap.png": ".map-panel"}
 def take_pictures(opened: Browser, folder: Path) -> list[Path]:
     """Take every picture; where they are."""
     folder.mkdir(parents=True, exist_ok=True)
-    with Viewer(Settings(paths=(str(DEMO),))) as viewer:
+    with Viewer(ViewerSettings(paths=(str(DEMO),))) as viewer:
         page = opened.new_page(viewport={"width": 1366, "height": 860}, device_scale_factor=1.5)
         page.set_default_timeout(120_000)
         page.goto(f"{viewer.url}#/run/{run_id(str(DEMO))}/{STEP}")

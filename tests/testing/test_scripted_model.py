@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from execledger.testing.scripted_model import Item, ModelServer, Usage, fenced, turns_taken
+from execledger.testing.scripted_model import ModelServer, PromptItem, Usage, fenced, turns_taken
 
 TOOLS = [{"type": "function", "function": {"name": "bash"}}]
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -109,9 +109,22 @@ def test_anthropic_caches_what_a_marker_covers() -> None:
 
 def test_a_rejected_answer_counts_as_a_turn() -> None:
     """Several calls are one turn, and a message about a dropped answer counts as that answer."""
-    calls = [Item("model", "a", "1"), Item("model", "b", "2"), Item("tool", "", "1"), Item("tool", "", "2")]
+    calls = [
+        PromptItem("model", "a", "1"),
+        PromptItem("model", "b", "2"),
+        PromptItem("tool", "", "1"),
+        PromptItem("tool", "", "2"),
+    ]
     assert (
-        turns_taken([Item("user", "task"), *calls, Item("user", "Tool call error:\n\n..."), Item("user", "view")]) == 2
+        turns_taken(
+            [
+                PromptItem("user", "task"),
+                *calls,
+                PromptItem("user", "Tool call error:\n\n..."),
+                PromptItem("user", "view"),
+            ]
+        )
+        == 2
     )
 
 

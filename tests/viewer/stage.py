@@ -22,7 +22,7 @@ from execledger.journal.events import Event, recorded
 from execledger.viewer.counting import run_id
 from execledger.viewer.live import Pace
 from execledger.viewer.reading import JournalReading
-from execledger.viewer.server import Settings, Viewer
+from execledger.viewer.server import Viewer, ViewerSettings
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Shown, Step
 from tests.journal.runs import TASK, events_of, start
@@ -106,7 +106,7 @@ QUICK = Pace(poll=0.02, heartbeat=0.1)
 @contextmanager
 def served(*paths: Path, **settings: Any) -> Iterator[Page]:
     """A viewer on these paths, and somebody who asks."""
-    with Viewer(Settings(paths=tuple(map(str, paths)), **{"pace": QUICK, **settings})) as viewer:
+    with Viewer(ViewerSettings(paths=tuple(map(str, paths)), **{"pace": QUICK, **settings})) as viewer:
         yield Page(viewer.port)
 
 

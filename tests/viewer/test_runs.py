@@ -17,8 +17,20 @@ from execledger.journal.events import Counts, Ended, Event, FaultCaught
 from execledger.journal.reader import LIVE_SECONDS
 from execledger.viewer.counting import RunLine, run_id
 from execledger.viewer.runs import MAX_OPEN, Filter, NoSuchRun, OpenRuns, Shelf
-from execledger.viewer.scan import Begun, Counted, Counting, Done, Errand, Found, Listed, Note, Seeker, Unread, stamp_of
-from execledger.viewer.worker import Search
+from execledger.viewer.scan import (
+    Begun,
+    Counted,
+    Counting,
+    Done,
+    Errand,
+    FoundRun,
+    Listed,
+    Note,
+    Seeker,
+    Unread,
+    stamp_of,
+)
+from execledger.viewer.worker import RunSearch
 from tests.journal.runs import plain_step, start
 from tests.viewer.stage import DEMO, PATIENCE, journal_bytes, shown, told
 
@@ -193,10 +205,10 @@ def test_only_files_of_a_run_that_began_are_looked_at(tmp_path: Path) -> None:
 def test_a_search_counts_nothing_twice(tmp_path: Path) -> None:
     """The second look names what is there, and that is all."""
     path = journal(tmp_path / "one.ledger.jsonl")
-    search, errand = Search(), Errand(paths=(str(tmp_path),))
-    found = Found(str(path), str(path), stamp_of(str(path)))
+    search, errand = RunSearch(), Errand(paths=(str(tmp_path),))
+    found = FoundRun(str(path), str(path), stamp_of(str(path)))
     first = list(search.notes(errand))
-    assert [type(note) for note in first] == [Begun, Found, Listed, Counting, Counted, Done]
+    assert [type(note) for note in first] == [Begun, FoundRun, Listed, Counting, Counted, Done]
     assert list(search.notes(errand)) == [Begun(), found, Listed(), Done()]
 
 
@@ -204,7 +216,7 @@ def test_counting_much_hides_nothing_new(tmp_path: Path) -> None:
     """When the time of a look is over, the next one finds what has come and counts it before the rest."""
     for number in range(3):
         os.utime(journal(tmp_path / f"{number}.ledger.jsonl"), (1000 + number, 1000 + number))
-    search, errand = Search(budget=0.0), Errand(paths=(str(tmp_path),))
+    search, errand = RunSearch(budget=0.0), Errand(paths=(str(tmp_path),))
 
     def looked_at() -> tuple[list[str], Note]:
         *notes, done = search.notes(errand)
@@ -221,8 +233,8 @@ def test_an_archive_is_read_once(tmp_path: Path) -> None:
     with tarfile.open(archive, "w") as file:
         file.add(inner, "one.jsonl")
     inner.unlink()
-    search, errand = Search(), Errand(paths=(str(tmp_path),))
-    first = {note.name for note in search.notes(errand) if isinstance(note, Found)}
+    search, errand = RunSearch(), Errand(paths=(str(tmp_path),))
+    first = {note.name for note in search.notes(errand) if isinstance(note, FoundRun)}
     state = archive.stat()
     with archive.open("r+b") as broken:
         broken.write(bytes(state.st_size))
@@ -232,14 +244,14 @@ def test_an_archive_is_read_once(tmp_path: Path) -> None:
         notes = list(search.notes(errand))
         assert not any(isinstance(note, Unread) for note in notes)
         first.add(str(new))
-        assert {note.name for note in notes if isinstance(note, Found)} == first
+        assert {note.name for note in notes if isinstance(note, FoundRun)} == first
     os.utime(archive)
-    assert f"{archive}!one.jsonl" not in {note.name for note in search.notes(errand) if isinstance(note, Found)}
+    assert f"{archive}!one.jsonl" not in {note.name for note in search.notes(errand) if isinstance(note, FoundRun)}
 
 
 def test_a_path_that_is_gone_is_named(tmp_path: Path) -> None:
     """It may have been there when the viewer was started."""
-    notes = list(Search().notes(Errand(paths=(str(tmp_path / "gone"),))))
+    notes = list(RunSearch().notes(Errand(paths=(str(tmp_path / "gone"),))))
     assert [type(note) for note in notes] == [Begun, Unread, Listed, Done]
 
 
@@ -325,7 +337,7 @@ def test_an_unknown_id_opens_nothing(tmp_path: Path) -> None:
 def test_a_run_that_is_not_counted_yet_is_listed(tmp_path: Path) -> None:
     """With its name, and the word that it is pending."""
     shelf = Shelf(Errand(paths=(str(tmp_path),)))
-    shelf._take(Found("one", "one", (1, 2, 3)))
+    shelf._take(FoundRun("one", "one", (1, 2, 3)))
     line = RunLine(id=run_id("one"), name="one", pending=True)
     assert (shelf.listing().runs, shelf.listing().pending) == ([line], 1)
     shelf.close()

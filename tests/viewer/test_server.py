@@ -24,7 +24,7 @@ from execledger.viewer.live import Pace
 from execledger.viewer.reading import JournalReading
 from execledger.viewer.responses import POLICY
 from execledger.viewer.runs import reading_of
-from execledger.viewer.server import Presence, Settings, Viewer
+from execledger.viewer.server import Presence, Viewer, ViewerSettings
 from execledger.vocabulary.decisions import Shown
 from tests.journal.runs import plain_step, start
 from tests.support.long_journal import write_long_run
@@ -313,10 +313,10 @@ def test_a_journal_that_breaks_the_ledger_ends_there(tmp_path: Path) -> None:
 
 def test_only_this_machine_can_reach_it(tmp_path: Path) -> None:
     """The viewer listens on loopback, and a port that is taken is named."""
-    with Viewer(Settings(paths=(str(tmp_path),))) as viewer:
+    with Viewer(ViewerSettings(paths=(str(tmp_path),))) as viewer:
         assert viewer.url == f"http://127.0.0.1:{viewer.port}/"
         with pytest.raises(LedgerError, match=f"port {viewer.port} can't be listened on"):
-            Viewer(Settings(paths=(str(tmp_path),), port=viewer.port))
+            Viewer(ViewerSettings(paths=(str(tmp_path),), port=viewer.port))
 
 
 def test_steps_are_aligned_by_their_commands() -> None:

@@ -1,7 +1,7 @@
 """The port of evaluations: what an evaluation gives to the batch runner of an agent, and what it gets back.
 
 A runner is a module with the functions of ``Runner``; ``agents/mini/batch.py`` is one. It works in a folder of its own,
-in which every task has a folder by its name. What a finished task left is stored there as a ``Result``.
+in which every task has a folder by its name. What a finished task left is stored there as a ``TaskResult``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Instance(Struct, frozen=True, kw_only=True):
         return self.image_name or self.docker_image or f"docker.io/swebench/sweb.eval.x86_64.{usual}:latest"
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class TaskResult(Struct, frozen=True, kw_only=True):
     """A finished task."""
 
     instance_id: str
@@ -138,7 +138,7 @@ class Runner(Protocol):
         """Run the tasks that the batch's folder does not hold yet; why some are not finished, "" if all are."""
         ...
 
-    def finished(self, folder: Path) -> Result | None:
+    def finished(self, folder: Path) -> TaskResult | None:
         """The result of a task whose folder has no stored result, from the agent's own files; None if there is none."""
         ...
 
@@ -155,12 +155,12 @@ class Runner(Protocol):
         ...
 
 
-def stored(folder: Path) -> Result | None:
+def stored(folder: Path) -> TaskResult | None:
     """The stored result of a task; None if there is none, or it is torn."""
-    return decoded(folder / STORED, Result)
+    return decoded(folder / STORED, TaskResult)
 
 
-def store(folder: Path, result: Result) -> None:
+def store(folder: Path, result: TaskResult) -> None:
     """Store a task's result: from then on the task is finished."""
     write_whole(folder / STORED, msgspec.json.encode(result))
 

@@ -24,12 +24,12 @@ def command(upstream: str, port: int, sealed: bool, pass_through: bool, switches
     """Stand between agents that speak the Responses API and their model, until stopped."""
     rules = proxy_rules(switches, sealed)
     from execledger.agents.registry import proxy_adapter
-    from execledger.proxy.serve import Proxy, Settings
+    from execledger.proxy.serve import Proxy, ProxySettings
 
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    settings = Settings(
+    settings = ProxySettings(
         adapter=proxy_adapter(),
         upstream=upstream,
         rules=rules,

@@ -11,7 +11,7 @@ import msgspec
 
 from execledger.errors import LedgerError
 from execledger.journal.folder import edits_file, journal_folder, require_readable
-from execledger.journal.purge import Chosen, Found, Left, Purged, delete, find_journals
+from execledger.journal.purge import Chosen, FoundJournal, Left, Purged, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import rewritten
 from execledger.runs.find import absent
@@ -82,7 +82,7 @@ def seconds(age: str) -> float:
     return int(found[1]) * UNITS[found[2]]
 
 
-def _delete(meant: list[Found], edits: Path | None, totals: Purged, *, dry_run: bool, yes: bool) -> None:
+def _delete(meant: list[FoundJournal], edits: Path | None, totals: Purged, *, dry_run: bool, yes: bool) -> None:
     """Delete the chosen journals, and the stored edits if given, after confirmation."""
     held = count_edits(edits, []) if edits is not None else None
     going = [found for found in meant if not found.busy]
@@ -102,7 +102,7 @@ def _delete(meant: list[Found], edits: Path | None, totals: Purged, *, dry_run: 
         totals.edits = (count_edits if dry_run else delete_edits)(edits, totals.left) or 0
 
 
-def _redact(meant: list[Found], totals: Purged, dry_run: bool) -> None:
+def _redact(meant: list[FoundJournal], totals: Purged, dry_run: bool) -> None:
     """Rewrite the chosen journals without secrets."""
     for found in meant:
         reason = found.busy

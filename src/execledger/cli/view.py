@@ -73,12 +73,12 @@ def write(paths: tuple[str, ...], target: str, policy: Policy | None) -> None:
 def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: bool) -> None:
     """Serve the page until SIGINT or SIGTERM."""
     require_server()
-    from execledger.viewer.server import Settings, Viewer, open_browser
+    from execledger.viewer.server import Viewer, ViewerSettings, open_browser
 
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    with Viewer(Settings(paths=paths, policy=policy, port=port, resolver=shim_resolver)) as viewer:
+    with Viewer(ViewerSettings(paths=paths, policy=policy, port=port, resolver=shim_resolver)) as viewer:
         click.echo(viewer.url)
         sys.stdout.flush()
         if browser:

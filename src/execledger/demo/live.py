@@ -29,7 +29,7 @@ ARMS: dict[str, tuple[str, ...] | None] = {
 """The arms: None for the agent alone, else the options of ``execledger run``."""
 
 
-class Arm(Struct, frozen=True):
+class DemoArm(Struct, frozen=True):
     """The result of one arm."""
 
     name: str
@@ -52,7 +52,7 @@ class Arm(Struct, frozen=True):
     """The path of the journal."""
 
 
-def run_arm(name: str, folder: Path) -> Arm:
+def run_arm(name: str, folder: Path) -> DemoArm:
     """Run one arm in a folder of its own."""
     options = ARMS[name]
     repository, home = folder / "repository", folder / "home"
@@ -68,7 +68,7 @@ def run_arm(name: str, folder: Path) -> Arm:
     saved = json.loads(trajectory.read_text(encoding="utf-8"))
     ledger = saved["info"].get("ledger") or {}
     counts = ledger.get("counts") or {}
-    return Arm(
+    return DemoArm(
         name=name,
         proposed=len(script),
         executed=len(script) - counts.get("suppressed", 0),

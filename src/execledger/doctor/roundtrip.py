@@ -38,11 +38,11 @@ def proxy() -> Iterator[Finding]:
         return
     from execledger.agents.registry import proxy_adapter
     from execledger.local_server.server import LocalServer
-    from execledger.proxy.serve import Proxy, Settings
+    from execledger.proxy.serve import Proxy, ProxySettings
 
     with (
         LocalServer(0, _upstream) as upstream,
-        Proxy(Settings(adapter=proxy_adapter(), upstream=upstream.url.rstrip("/") + "/v1")) as relay,
+        Proxy(ProxySettings(adapter=proxy_adapter(), upstream=upstream.url.rstrip("/") + "/v1")) as relay,
     ):
         status, body = _asked(relay.port, "POST", "/v1/responses", REQUEST)
     if (status, body) == (200, b"".join(EVENTS)):
@@ -57,9 +57,12 @@ def viewer() -> Iterator[Finding]:
     if missing("view"):
         yield Finding("viewer", "note", "not installed", install_command("view"))
         return
-    from execledger.viewer.server import Settings, Viewer
+    from execledger.viewer.server import Viewer, ViewerSettings
 
-    with tempfile.TemporaryDirectory(prefix="execledger-doctor-") as empty, Viewer(Settings(paths=(empty,))) as page:
+    with (
+        tempfile.TemporaryDirectory(prefix="execledger-doctor-") as empty,
+        Viewer(ViewerSettings(paths=(empty,))) as page,
+    ):
         status, body = _asked(page.port, "GET", "/", "")
     good = status == 200 and b"<html" in body
     fix = "" if good else "see whether something on this machine answers in its place"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from execledger.agents.evaluation import Result
+from execledger.agents.evaluation import TaskResult
 from execledger.agents.formats import read_run
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
@@ -191,7 +191,7 @@ def _grades(trial: Trial, unreadable: list[str]) -> dict[str, Grade]:
         return {}
 
 
-def _placed(row: RunRow, trial: Trial, plan: Plan, result: Result, passed: bool | None) -> RunRow:
+def _placed(row: RunRow, trial: Trial, plan: Plan, result: TaskResult, passed: bool | None) -> RunRow:
     """Return a row with its instance, arm, trial and grade."""
     return replace(
         row,

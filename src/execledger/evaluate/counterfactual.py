@@ -42,7 +42,7 @@ class Amount(Struct):
         return Amount(-self.tokens, 0.0 - self.dollars)
 
 
-class Found(Struct):
+class RedundancyClass(Struct):
     """One class of redundancy."""
 
     calls: int = 0
@@ -54,7 +54,7 @@ class Found(Struct):
     saved: Amount = field(default_factory=Amount)
     """What that would have saved, less the references."""
 
-    def add(self, other: Found) -> None:
+    def add(self, other: RedundancyClass) -> None:
         """Add what was found elsewhere."""
         self.calls += other.calls
         self.there.add(other.there)
@@ -73,7 +73,7 @@ class Counterfactual(Struct):
     """How many of them were given the price of which model."""
     own: Amount = field(default_factory=Amount)
     """What the runs took as they were."""
-    classes: dict[Kind, Found] = field(default_factory=lambda: {kind: Found() for kind in Kind})
+    classes: dict[Kind, RedundancyClass] = field(default_factory=lambda: {kind: RedundancyClass() for kind in Kind})
     """What was redundant, and what references would have saved of it."""
     blind_edits: int = 0
     """Edits of a file that was read and then changed, and not read again, whether they failed or not."""

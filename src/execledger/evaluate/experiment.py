@@ -27,7 +27,7 @@ from rich.progress import Progress as RichProgress
 
 from execledger import __version__
 from execledger.agents import processes
-from execledger.agents.evaluation import Batch, Result, Runner, Setup, held
+from execledger.agents.evaluation import Batch, Runner, Setup, TaskResult, held
 from execledger.agents.programs import find_program
 from execledger.errors import LedgerError
 from execledger.evaluate.dataset import read_instances
@@ -377,7 +377,7 @@ def _ray() -> Any:
 class ProgressBar:
     """Progress bar with the number of finished runs, their cost and the time left; shown on a terminal only."""
 
-    def __init__(self, total: int, done: Iterable[Result], console: Console | None = None) -> None:
+    def __init__(self, total: int, done: Iterable[TaskResult], console: Console | None = None) -> None:
         self.total = total
         """Number of runs."""
         self.done = 0
@@ -403,7 +403,7 @@ class ProgressBar:
         self._bar = self._progress.add_task("", total=total, spent="")
         self.add(done)
 
-    def add(self, results: Iterable[Result]) -> None:
+    def add(self, results: Iterable[TaskResult]) -> None:
         """Count finished runs."""
         for result in results:
             self.done += 1

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from execledger.agents.evaluation import Result, unanswered, write_whole
+from execledger.agents.evaluation import TaskResult, unanswered, write_whole
 from execledger.errors import LedgerError
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import PREDICTIONS, Trial
@@ -110,7 +110,7 @@ def keep(trial: Trial, verdicts: Verdicts, source: str) -> int:
     return len(named)
 
 
-def resolved(result: Result, grades: Mapping[str, Grade]) -> bool | None:
+def resolved(result: TaskResult, grades: Mapping[str, Grade]) -> bool | None:
     """Whether a repair passes the tests; None where nobody has graded it."""
     grade = grades.get(result.instance_id)
     return grade.resolved if grade is not None and grade.patch == result.mark else None

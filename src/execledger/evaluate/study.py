@@ -26,7 +26,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from execledger.agents.evaluation import Result, store, stored, write_whole
+from execledger.agents.evaluation import TaskResult, store, stored, write_whole
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, reason
 from execledger.evaluate.plan import ArmName, Cache, Plan, difference
@@ -37,13 +37,13 @@ PREDICTIONS = "preds.json"
 """File with the repairs, in the format of SWE-bench."""
 
 
-def finished(folder: Path) -> Result | None:
+def finished(folder: Path) -> TaskResult | None:
     """Return the result of a task, stored or from the agent's own files; None if the task is not finished."""
     found = (one.part("batch").finished(folder) for one in evaluated())
     return stored(folder) or next((result for result in found if result is not None), None)
 
 
-def write_predictions(folder: Path, results: Iterable[Result]) -> None:
+def write_predictions(folder: Path, results: Iterable[TaskResult]) -> None:
     """Write the repairs of these results in the format of SWE-bench."""
     predictions = {
         one.instance_id: {
@@ -110,13 +110,13 @@ class Trial(NamedTuple):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def results(self) -> dict[str, Result]:
+    def results(self) -> dict[str, TaskResult]:
         """Return the results of finished tasks by name."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         found = (finished(folder) for folder in folders if not folder.name.startswith("."))
         return {result.instance_id: result for result in found if result is not None}
 
-    def adopt(self, work: Path) -> list[Result]:
+    def adopt(self, work: Path) -> list[TaskResult]:
         """Move the finished tasks of a job into place, remove its work folder, and return the results.
 
         The job must have ended.

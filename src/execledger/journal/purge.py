@@ -30,7 +30,7 @@ MAX_LISTED = 10
 _FIRST_LINE = 1_000_000
 
 
-class Found(Struct, frozen=True):
+class FoundJournal(Struct, frozen=True):
     """One journal."""
 
     path: Path
@@ -61,7 +61,7 @@ class Left(Struct, frozen=True):
     """Why."""
 
 
-def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = None) -> Iterator[Found]:
+def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = None) -> Iterator[FoundJournal]:
     """Every journal in these folders, and below them; what only looks like one is noted in ``left``."""
     now = time.time() if now is None else now
     for path in paths:
@@ -81,7 +81,7 @@ def _unread(left: list[Left], error: OSError) -> None:
         left.append(Left(str(error.filename), f"can't be read: {error.strerror or error}"))
 
 
-def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[Found]:
+def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[FoundJournal]:
     try:
         with open_plain(path) as file:
             state = os.fstat(file.fileno())
@@ -92,7 +92,7 @@ def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[Found]:
             if header is None:
                 left.append(Left(str(path), "holds no journal"))
                 return
-            found = Found(path, header.run, state.st_size, state.st_mtime, (state.st_dev, state.st_ino))
+            found = FoundJournal(path, header.run, state.st_size, state.st_mtime, (state.st_dev, state.st_ino))
             ended = has_end(file)
         yield replace(found, busy=_busy(found, ended, now))
     except OSError as error:
@@ -100,7 +100,7 @@ def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[Found]:
         left.append(Left(str(path), "is a symbolic link" if link else f"can't be read: {error.strerror or error}"))
 
 
-def _busy(found: Found, ended: bool, now: float) -> str:
+def _busy(found: FoundJournal, ended: bool, now: float) -> str:
     """Why a journal is left alone; "" if it is not."""
     if ended:
         return ""
@@ -114,7 +114,7 @@ def _busy(found: Found, ended: bool, now: float) -> str:
     return ""
 
 
-def delete(found: Found) -> str:
+def delete(found: FoundJournal) -> str:
     """Take a journal away; why it was left alone, or "" if it is gone."""
     try:
         with open_plain(found.path) as file:
@@ -144,7 +144,7 @@ class Chosen(Struct, frozen=True):
     runs: tuple[str, ...] = ()
     """Those of these runs, each by its name or path, or by how its name begins; every run if empty."""
 
-    def among(self, journals: Sequence[Found], now: float) -> list[Found]:
+    def among(self, journals: Sequence[FoundJournal], now: float) -> list[FoundJournal]:
         """The journals that are meant; raises ``LedgerError`` where a run is not found, or could be several."""
         old = [one for one in journals if self.older_than is None or now - one.changed > self.older_than]
         if not self.runs:
@@ -153,7 +153,7 @@ class Chosen(Struct, frozen=True):
         return [one for one in old if one.path in meant]
 
 
-def _named(run: str, journals: Sequence[Found]) -> list[Found]:
+def _named(run: str, journals: Sequence[FoundJournal]) -> list[FoundJournal]:
     """The journals of the run that a user calls ``run``, as lists and pages show it, with or without the suffix."""
     if os.sep in run:
         whole = [
@@ -187,7 +187,7 @@ class Purged(Struct):
     left: list[Left] = msgspec.field(default_factory=list)
     """Files that were left alone."""
 
-    def add(self, found: Found, work: Callable[[Found], str]) -> None:
+    def add(self, found: FoundJournal, work: Callable[[FoundJournal], str]) -> None:
         """Take a journal away with ``work``, which says why it was left alone."""
         reason = found.busy or work(found)
         if reason:

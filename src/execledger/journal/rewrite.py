@@ -20,12 +20,12 @@ from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
 from execledger.journal.locks import may_be_written
 from execledger.journal.migrate import VERSION
-from execledger.journal.purge import Found, open_plain
+from execledger.journal.purge import FoundJournal, open_plain
 from execledger.journal.reader import has_end, read_header
 from execledger.redact import redact, suspicious
 
 
-def rewritten(found: Found, *, dry_run: bool = False) -> bool:
+def rewritten(found: FoundJournal, *, dry_run: bool = False) -> bool:
     """Rewrite a journal if a secret stands in it; whether one did. Raises ``OSError`` if it can't be written."""
     with open_plain(found.path) as file:
         old = file.readlines()
@@ -67,7 +67,7 @@ def _withholding(event: Event) -> Event:
     return replace(event, step=step)
 
 
-def _replace(found: Found, lines: list[bytes], state: os.stat_result, ended: bool) -> None:
+def _replace(found: FoundJournal, lines: list[bytes], state: os.stat_result, ended: bool) -> None:
     beside = Path(f"{found.path}.new")
     # Whatever an earlier attempt left behind is in the way.
     beside.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from execledger.proxy.dialect import Dialect, SplitRequest
 from execledger.proxy.dialects import DIALECTS
 from execledger.proxy.history import History
 from execledger.proxy.response_editor import ResponseEditor
-from execledger.proxy.worker import LIGHTER, PORTION, InlineRunner, Runner, Work
+from execledger.proxy.worker import LIGHTER, PORTION, InlineRunner, Work, WorkRunner
 from execledger.session.session import error_text
 
 OPENING = 3
@@ -65,7 +65,7 @@ class Passage:
         dialects: Sequence[Dialect] = DIALECTS,
         pass_through: bool = False,
         tell: Callable[[str], None] = lambda _: None,
-        runner: Runner | None = None,
+        runner: WorkRunner | None = None,
     ) -> None:
         """With ``pass_through`` everything is forwarded unchanged; ``tell`` shows a message to the user.
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import StreamEditor
 from execledger.proxy.sse import Events, Piece
-from execledger.proxy.worker import LIGHTER, Runner, Work, run_to_end
+from execledger.proxy.worker import LIGHTER, Work, WorkRunner, run_to_end
 from execledger.runs.usage import ModelCall
 from execledger.session.session import Session
 
@@ -74,7 +74,7 @@ class ResponseEditor:
         except Exception as error:
             return self._recovered(chunk, error)
 
-    async def fed(self, chunk: bytes, runner: Runner) -> bytes:
+    async def fed(self, chunk: bytes, runner: WorkRunner) -> bytes:
         """The bytes to forward after the next chunk, computed by ``runner``, which moves long work to the worker."""
         self._progress = None
         try:

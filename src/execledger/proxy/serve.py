@@ -44,7 +44,7 @@ STOP_SECONDS = 2.0
 _SILENT = logging.Logger("execledger.proxy", logging.CRITICAL + 1)
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ProxySettings(Struct, frozen=True, kw_only=True):
     """How a proxy is started."""
 
     upstream: str
@@ -64,7 +64,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 class Proxy(LocalServer):
     """Serves while it is entered; its port is taken before, so that an agent can be told of it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ProxySettings) -> None:
         """A proxy that is not running yet."""
         _check(settings.upstream)
         super().__init__(

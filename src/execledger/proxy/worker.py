@@ -25,7 +25,7 @@ class WorkerClosed(Exception):
     """The proxy is closing: long work is abandoned, and so is its request."""
 
 
-class Runner(Protocol):
+class WorkRunner(Protocol):
     """Runs work to its end."""
 
     async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:

@@ -318,7 +318,7 @@ def _index(nodes: list[Leaf], kind: str) -> int:
     raise Refused("syntax")
 
 
-class Reader(SimpleReader):
+class CommandReader(SimpleReader):
     """Reads all commands of one text."""
 
     def sequence(self, nodes: list[Leaf], start: int, end: int) -> Sequence:

@@ -9,7 +9,7 @@ import tree_sitter
 import tree_sitter_bash
 from msgspec.structs import replace
 
-from execledger.shell.grammar import Reader
+from execledger.shell.grammar import CommandReader
 from execledger.shell.heredocs import MAX_DEPTH, Nesting, Refused, line_ends, scan
 from execledger.shell.tree import Item, Opaque, Sequence
 
@@ -72,7 +72,7 @@ def _read(command: str, depth: int) -> Sequence | None:
     root = _parser().parse(nesting.masked).root_node
     if root.has_error:
         raise Refused("syntax")
-    reader = Reader(text, nesting, depth, _read)
+    reader = CommandReader(text, nesting, depth, _read)
     sequence = reader.sequence(root.children, 0, len(text))
     reader.check_complete()
     if nesting.heres:

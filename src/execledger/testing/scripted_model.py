@@ -36,7 +36,7 @@ _SPEAKERS: dict[str, Speaker] = {
 }
 
 
-class Item(NamedTuple):
+class PromptItem(NamedTuple):
     """One text, call or result of a conversation, in the same shape for every wire format."""
 
     speaker: Speaker
@@ -84,7 +84,7 @@ class Usage(NamedTuple):
 class WireFormat(NamedTuple):
     """One wire format."""
 
-    items: Callable[[Json], Iterator[Item]]
+    items: Callable[[Json], Iterator[PromptItem]]
     """The items of a request body, in order."""
     answer: Callable[[Json, Reply, Usage], Json]
     """The body of the answer to a request body."""
@@ -100,18 +100,20 @@ def _texts(content: str | Iterable[Json] | None) -> Iterator[tuple[str, bool]]:
         yield part.get("text", ""), "cache_control" in part
 
 
-def _said(role: str, content: str | Iterable[Json] | None, call: str = "", marked: bool = False) -> Iterator[Item]:
+def _said(
+    role: str, content: str | Iterable[Json] | None, call: str = "", marked: bool = False
+) -> Iterator[PromptItem]:
     """The items of a message."""
     for text, own_mark in _texts(content):
-        yield Item(_SPEAKERS[role], text, call, marked or own_mark)
+        yield PromptItem(_SPEAKERS[role], text, call, marked or own_mark)
 
 
-def _chat_items(body: Json) -> Iterator[Item]:
+def _chat_items(body: Json) -> Iterator[PromptItem]:
     for message in body["messages"]:
         marked = "cache_control" in message
         yield from _said(message["role"], message.get("content"), message.get("tool_call_id", ""), marked)
         for call in message.get("tool_calls") or ():
-            yield Item("model", call["function"]["arguments"], call["id"], marked)
+            yield PromptItem("model", call["function"]["arguments"], call["id"], marked)
 
 
 def _chat_answer(body: Json, reply: Reply, usage: Usage) -> Json:
@@ -137,7 +139,7 @@ def _chat_answer(body: Json, reply: Reply, usage: Usage) -> Json:
     }
 
 
-def _responses_items(body: Json) -> Iterator[Item]:
+def _responses_items(body: Json) -> Iterator[PromptItem]:
     yield from _said("system", body.get("instructions"))
     said = body["input"]
     for item in [{"role": "user", "content": said}] if isinstance(said, str) else said:
@@ -145,7 +147,7 @@ def _responses_items(body: Json) -> Iterator[Item]:
             case "message":
                 yield from _said(item["role"], item["content"])
             case "function_call":
-                yield Item("model", item["arguments"], item["call_id"])
+                yield PromptItem("model", item["arguments"], item["call_id"])
             case "function_call_output":
                 yield from _said("tool", item["output"], item["call_id"])
 
@@ -189,7 +191,7 @@ def _responses_answer(body: Json, reply: Reply, usage: Usage) -> Json:
     }
 
 
-def _messages_items(body: Json) -> Iterator[Item]:
+def _messages_items(body: Json) -> Iterator[PromptItem]:
     yield from _said("system", body.get("system"))
     for message in body["messages"]:
         content = message["content"]
@@ -197,9 +199,9 @@ def _messages_items(body: Json) -> Iterator[Item]:
             marked = "cache_control" in block
             match block["type"]:
                 case "text":
-                    yield Item(_SPEAKERS[message["role"]], block["text"], "", marked)
+                    yield PromptItem(_SPEAKERS[message["role"]], block["text"], "", marked)
                 case "tool_use":
-                    yield Item("model", json.dumps(block["input"]), block["id"], marked)
+                    yield PromptItem("model", json.dumps(block["input"]), block["id"], marked)
                 case "tool_result":
                     yield from _said("tool", block["content"], block["tool_use_id"], marked)
 
@@ -296,7 +298,7 @@ class Request(NamedTuple):
     """Its headers by lower-case name, without ``SECRET_HEADERS``."""
     body: Json
     """Its decoded body."""
-    items: tuple[Item, ...]
+    items: tuple[PromptItem, ...]
     """The items of the body."""
     turn: int
     """The number of turns that the model had had."""
@@ -313,7 +315,7 @@ class OffScript(Exception):
     """The script has no answer for a request."""
 
 
-def turns_taken(items: Sequence[Item]) -> int:
+def turns_taken(items: Sequence[PromptItem]) -> int:
     """The number of turns of the model: runs of its own items, and messages about answers that were dropped."""
     speakers = [speaker for speaker, _ in itertools.groupby(item.speaker for item in items)]
     rejected = sum(item.speaker == "user" and item.text.lstrip().startswith(COMPLAINTS) for item in items)
@@ -333,7 +335,7 @@ def one_by_one(script: Script) -> list[Turn]:
     return [part for turn in script for part in ([turn] if isinstance(turn, str) else [[command] for command in turn])]
 
 
-def scripted_reply(script: Script, items: Sequence[Item], *, tools: bool) -> Reply:
+def scripted_reply(script: Script, items: Sequence[PromptItem], *, tools: bool) -> Reply:
     """The next turn of the script in a conversation; without tools, commands are part of the text, one per turn."""
     number = turns_taken(items)
     turns = script if tools else one_by_one(script)
@@ -349,7 +351,7 @@ def scripted_reply(script: Script, items: Sequence[Item], *, tools: bool) -> Rep
     return Reply(number, f"{thought}\n\n{fenced(turn[0], prompt)}")
 
 
-def prompt_parts(body: Json, items: Sequence[Item]) -> list[bytes]:
+def prompt_parts(body: Json, items: Sequence[PromptItem]) -> list[bytes]:
     """The parts of a prompt in the order in which they are cached: tools, then items, without cache breakpoints."""
     said = [(item.speaker, item.call, item.text) for item in items]
     return [json.dumps(part, sort_keys=True).encode() for part in (body.get("tools"), *said)]

@@ -50,7 +50,7 @@ END = "</body>"
 """What the answers stand before."""
 
 
-class Exported(NamedTuple):
+class ExportedPage(NamedTuple):
     """What was written."""
 
     runs: int
@@ -61,7 +61,7 @@ class Exported(NamedTuple):
 
 def export(
     paths: tuple[str, ...], target: Path, policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
-) -> Exported:
+) -> ExportedPage:
     """Write the runs at ``paths`` to ``target``, and return how many; ``tell`` names what can't be read."""
     _require_replaceable(target, paths)
     before, end, after = page(page_files()).rpartition(END)
@@ -100,7 +100,7 @@ def _require_replaceable(target: Path, paths: tuple[str, ...]) -> None:
 
 def _written(
     file: IO[str], paths: tuple[str, ...], policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
-) -> Exported:
+) -> ExportedPage:
     """Write the answers about every run."""
     lines: list[RunLine] = []
     few: list[Reading] = []
@@ -134,7 +134,7 @@ def _written(
         comparable=comparable,
     )
     file.write(element("/api/runs", listing))
-    return Exported(len(lines), comparable)
+    return ExportedPage(len(lines), comparable)
 
 
 def _answers(reading: Reading) -> Iterator[tuple[str, object]]:

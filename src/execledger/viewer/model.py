@@ -76,7 +76,7 @@ class RunAnswer(News, frozen=True, kw_only=True):
     """What was not as it should be in the file."""
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class StepDetail(Struct, frozen=True, kw_only=True):
     """One step in full."""
 
     step: Step
@@ -250,7 +250,9 @@ class Telling:
         news = msgspec.structs.asdict(self.news(0, live=live, more=more))
         return RunAnswer(**news, **told, task=self.origin.task, trouble=trouble)
 
-    def step_answer(self, index: int, told: Told, before: Told | None, limit: int = OUTPUT_LENGTH) -> StepAnswer:
+    def step_answer(
+        self, index: int, told: StepDetail, before: StepDetail | None, limit: int = OUTPUT_LENGTH
+    ) -> StepAnswer:
         """One step in full; ``before`` is the one before it in its conversation."""
         step, columns = told.step, self.columns
         return StepAnswer(

@@ -27,7 +27,7 @@ from execledger.runs.prices import load_prices
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED, Replayed, replay
 from execledger.viewer.counting import Origin, RunLine, run_line
-from execledger.viewer.model import OUTPUT_LENGTH, News, RunAnswer, StepAnswer, Telling, Told
+from execledger.viewer.model import OUTPUT_LENGTH, News, RunAnswer, StepAnswer, StepDetail, Telling
 from execledger.viewer.tracks import Span
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Decision, Shown, Step
@@ -184,7 +184,7 @@ class Reading(ABC):
         """Read one step more; False if there is none at hand."""
 
     @abstractmethod
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> StepDetail:
         """A step that was read, in full."""
 
 
@@ -214,9 +214,9 @@ class ReplayReading(Reading):
         self.telling.add(call.step(recorded), recorded.turn, since)
         return True
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> StepDetail:
         recorded, call = self._run.steps[index], self._decided[index]
-        return Told(step=call.step(recorded), truth=recorded.observation, turn=recorded.turn, view=call.view)
+        return StepDetail(step=call.step(recorded), truth=recorded.observation, turn=recorded.turn, view=call.view)
 
 
 class JournalReading(Reading):
@@ -284,14 +284,14 @@ class JournalReading(Reading):
             self._views[thread] = (event.turn, view)
         return view if turn in (None, event.turn) else None
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> StepDetail:
         place, view = self._lines[index]
         event = self._read(place)
         text = self._read(view) if view is not None else None
         if not isinstance(event, StepRecorded):
             name = self.telling.origin.name
             raise UnreadableRun(name, f"found another line at step {index}, expected the one that stood there")
-        return Told(
+        return StepDetail(
             step=event.step,
             truth=self._truth(event.step),
             turn=event.turn,

@@ -31,7 +31,7 @@ SMALL = 1000
 """Bytes below which packing an answer is not worth it."""
 
 
-class Refused(LedgerError):
+class RequestRefused(LedgerError):
     """A request that is not answered, with its status."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -52,7 +52,7 @@ async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         _check(request)
         return await handler(request)
-    except Refused as error:
+    except RequestRefused as error:
         return answered({"error": error.message}, error.status)
     except web.HTTPException as error:
         return answered({"error": error.reason.lower()}, error.status)
@@ -70,9 +70,9 @@ async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
 def _check(request: web.Request) -> None:
     """A foreign page is turned away, whichever way it came."""
     if reason := foreign_origin(request.host, request.headers, linked=request.path == "/"):
-        raise Refused(403, reason)
+        raise RequestRefused(403, reason)
     if request.method not in ("GET", "HEAD"):
-        raise Refused(405, "there is nothing here but to look at")
+        raise RequestRefused(405, "there is nothing here but to look at")
 
 
 def answered(answer: object, status: int = 200) -> web.Response:

@@ -31,7 +31,7 @@ from execledger.viewer.scan import (
     Counting,
     Done,
     Errand,
-    Found,
+    FoundRun,
     Listed,
     Note,
     Seeker,
@@ -99,7 +99,7 @@ SORTABLE = RunLine.__struct_fields__
 class Entry(Struct):
     """One run that was found."""
 
-    found: Found
+    found: FoundRun
     """Where."""
     line: RunLine
     """What is known of it."""
@@ -189,7 +189,7 @@ class Shelf:
             choices=choices(one.line for one in readable),
         )
 
-    def find(self, identity: str) -> Found | None:
+    def find(self, identity: str) -> FoundRun | None:
         """Where the run with this id is; None if none has it."""
         with self._changed:
             entry = self._entries.get(identity)
@@ -205,13 +205,13 @@ class Shelf:
                 case Begun():
                     for entry in self._entries.values():
                         entry.there = False
-                case Found():
+                case FoundRun():
                     self._entry(note)
                 case Counted():
                     entry = self._entries[run_id(note.name)]
                     entry.line, entry.over, entry.reason = note.line, note.over, ""
                 case Unread():
-                    self._entry(Found(note.name, note.name, stamp_of(note.name))).reason = note.reason
+                    self._entry(FoundRun(note.name, note.name, stamp_of(note.name))).reason = note.reason
                 case Listed():
                     self._entries = {key: entry for key, entry in self._entries.items() if entry.there}
                     self._listed = True
@@ -223,7 +223,7 @@ class Shelf:
                     return
             self._changed.notify_all()
 
-    def _entry(self, found: Found) -> Entry:
+    def _entry(self, found: FoundRun) -> Entry:
         """The entry of a run, made if it is new."""
         identity = run_id(found.name)
         entry = self._entries.get(identity)
@@ -254,7 +254,7 @@ class Gone(NoSuchRun):
 class Opened(Struct):
     """A run that is kept open."""
 
-    found: Found
+    found: FoundRun
     """Where it is."""
     reading: Reading
     """What was read of it."""
@@ -326,13 +326,13 @@ class OpenRuns:
     def _too_much(self) -> bool:
         return len(self._open) > MAX_OPEN or sum(one.stamp[1] for one in self._open.values()) > MAX_BYTES
 
-    def _opened(self, found: Found) -> Opened:
+    def _opened(self, found: FoundRun) -> Opened:
         stamp = stamp_of(found.file)
         if stamp == NO_FILE:
             raise Gone("the file of this run is not there any more")
         return Opened(found, self._reading(found), stamp)
 
-    def _reading(self, found: Found) -> Reading:
+    def _reading(self, found: FoundRun) -> Reading:
         if found.file == found.name and self._policy is None and is_journal_file(found.file):
             return JournalReading(found.name, lambda: open(found.file, "rb"))
         for source in find_runs([found.file]):

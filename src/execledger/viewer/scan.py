@@ -46,7 +46,7 @@ class Begun(Struct, frozen=True):
     """A new look begins."""
 
 
-class Found(Struct, frozen=True):
+class FoundRun(Struct, frozen=True):
     """A run may be there."""
 
     name: str
@@ -95,7 +95,7 @@ class Done(Struct, frozen=True):
     """Runs that are still to be counted: so many that it is better to look for new ones first."""
 
 
-Note: TypeAlias = Begun | Found | Counting | Counted | Unread | Listed | Done
+Note: TypeAlias = Begun | FoundRun | Counting | Counted | Unread | Listed | Done
 
 
 def stamp_of(file: str) -> Stamp:

@@ -25,7 +25,7 @@ from execledger.session.adapter import Resolve
 from execledger.viewer.assets import INDEX, kind_of, page_files
 from execledger.viewer.compare import compare
 from execledger.viewer.live import Pace, stream
-from execledger.viewer.responses import Refused, add_headers, answered, guarded, packed
+from execledger.viewer.responses import RequestRefused, add_headers, answered, guarded, packed
 from execledger.viewer.runs import CHOICES, SORTABLE, Filter, NoSuchRun, Opened, OpenRuns, Shelf
 from execledger.viewer.scan import Errand
 
@@ -68,7 +68,7 @@ THREADS = 16
 """Threads that read runs, while the server answers: a few slow runs must not keep others waiting."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ViewerSettings(Struct, frozen=True, kw_only=True):
     """What is served, and how."""
 
     paths: tuple[str, ...]
@@ -94,7 +94,7 @@ STOP_SECONDS = 0.2
 class Viewer(LocalServer):
     """Serves runs while it is entered."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ViewerSettings) -> None:
         """A viewer whose port is taken, and that is not running yet."""
         routes = Routes(settings)
         super().__init__(settings.port, routes.application, settings.taken, shutdown_timeout=STOP_SECONDS)
@@ -105,7 +105,7 @@ class Viewer(LocalServer):
 class Routes:
     """What the page asks for."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ViewerSettings) -> None:
         """Nothing was looked for yet."""
         self._settings = settings
         self.presence = Presence()
@@ -163,7 +163,7 @@ class Routes:
     async def _runs(self, request: web.Request) -> web.Response:
         sort = request.query.get("sort", "")
         if sort and sort not in SORTABLE:
-            raise Refused(400, f"`sort` is none of {', '.join(SORTABLE)}")
+            raise RequestRefused(400, f"`sort` is none of {', '.join(SORTABLE)}")
         self._shelf.look()
         await self._listed(LIST_SECONDS)
         chosen = Filter(
@@ -186,7 +186,7 @@ class Routes:
         try:
             return await self._aside(partial(self._open.get, identity))
         except NoSuchRun as error:
-            raise Refused(404, error.message) from None
+            raise RequestRefused(404, error.message) from None
 
     async def _reached(self, identity: str, step: int | None) -> Opened:
         """The run, read up to a step, or to its end if that is None."""
@@ -197,7 +197,7 @@ class Routes:
             if reading.waits:
                 break
         if step is not None and len(reading.telling) <= step:
-            raise Refused(404, f"there is no step {step} in this run, which has {len(reading.telling)}")
+            raise RequestRefused(404, f"there is no step {step} in this run, which has {len(reading.telling)}")
         return opened
 
     async def _run(self, request: web.Request) -> web.Response:
@@ -255,7 +255,7 @@ def number(request: web.Request, name: str, otherwise: int | None = None) -> int
     """A number in the query of a request, at least 0."""
     text = request.query.get(name, "" if otherwise is None else str(otherwise))
     if not (text.isascii() and text.isdigit() and len(text) < 12):
-        raise Refused(400, f"`{name}` is not a number, expected one from 0 on")
+        raise RequestRefused(400, f"`{name}` is not a number, expected one from 0 on")
     return int(text)
 
 

@@ -58,9 +58,9 @@ def stays(quiet: float | None, since: float) -> bool:
 
 def main(parent: int, descriptor: int, folder: str, newer: float, browser: bool) -> None:
     """Serve until the parent is gone, and then while somebody looks."""
-    from execledger.viewer.server import Settings, Viewer, open_browser
+    from execledger.viewer.server import Viewer, ViewerSettings, open_browser
 
-    with Viewer(Settings(paths=(folder,), newer=newer, taken=socket.socket(fileno=descriptor))) as viewer:
+    with Viewer(ViewerSettings(paths=(folder,), newer=newer, taken=socket.socket(fileno=descriptor))) as viewer:
         if browser:
             open_browser(viewer.url + COMING)
         while os.getppid() == parent:

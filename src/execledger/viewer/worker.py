@@ -31,7 +31,7 @@ from execledger.viewer.scan import (
     Counting,
     Done,
     Errand,
-    Found,
+    FoundRun,
     Listed,
     Note,
     Stamp,
@@ -46,19 +46,19 @@ MAX_GROWING = 64
 """Journals without an end that can be counted on; what is kept of one grows with its steps, a few bytes for each."""
 
 
-class Search:
+class RunSearch:
     """Looks again and again at the same places; what has not changed is not counted twice."""
 
     def __init__(self, resolve: Resolve | None = None, budget: float = LOOK_SECONDS) -> None:
         """``resolve`` knows the calls that shims in a rollout stand for; ``budget`` is the time for a look."""
         self._resolve = resolve
         self._budget = budget
-        self._later: dict[str, list[tuple[Found, Source]]] = {}
+        self._later: dict[str, list[tuple[FoundRun, Source]]] = {}
         self._journals: OrderedDict[str, tuple[int, JournalTally]] = OrderedDict()
         self._counted: dict[str, Stamp] = {}
         self._trees: dict[str, int] = {}
-        self._found: dict[str, list[Found]] = {}
-        self._archives: dict[str, tuple[Stamp, list[Found]]] = {}
+        self._found: dict[str, list[FoundRun]] = {}
+        self._archives: dict[str, tuple[Stamp, list[FoundRun]]] = {}
 
     def notes(self, errand: Errand) -> Iterator[Note]:
         """What is there now; if counting takes long, the rest is counted in the next look, behind what is new then."""
@@ -86,13 +86,13 @@ class Search:
         if self._trees.get(path) == tree:
             yield from self._found[path]
             return
-        found: list[Found] = []
+        found: list[FoundRun] = []
         later = self._later[path] = []
-        known: list[Found] = []
+        known: list[FoundRun] = []
         try:
             for source in find_runs([path], partial(self._is_unread, known)):
                 file = _file_of(source.name)
-                note = Found(source.name, file, stamp_of(file))
+                note = FoundRun(source.name, file, stamp_of(file))
                 if errand.newer and not _newer(note, errand.newer):
                     continue
                 found.append(note)
@@ -111,7 +111,7 @@ class Search:
             held = list(notes)
             self._archives[file] = (held[0].stamp, held)
 
-    def _is_unread(self, known: list[Found], archive: str) -> bool:
+    def _is_unread(self, known: list[FoundRun], archive: str) -> bool:
         """An archive is to be read; if it is as it was, which costs much less, ``known`` gets what is in it."""
         stamp, held = self._archives.get(archive, (NO_FILE, []))
         if stamp != stamp_of(archive):
@@ -120,11 +120,11 @@ class Search:
         known += held
         return False
 
-    def _is_new(self, found: Found, errand: Errand) -> bool:
+    def _is_new(self, found: FoundRun, errand: Errand) -> bool:
         """A run is still to be counted, or to be counted again."""
         return self._counted.get(found.name) != found.stamp and found.name not in errand.without
 
-    def _count(self, found: Found, source: Source, errand: Errand) -> Iterator[Note]:
+    def _count(self, found: FoundRun, source: Source, errand: Errand) -> Iterator[Note]:
         if not self._is_new(found, errand):
             return
         yield Counting(found.name)
@@ -139,7 +139,7 @@ class Search:
             yield Unread(found.name, f"it can't be counted: {type(error).__name__}: {error}")
         self._counted[found.name] = found.stamp
 
-    def _line(self, found: Found, source: Source, errand: Errand) -> tuple[RunLine, bool]:
+    def _line(self, found: FoundRun, source: Source, errand: Errand) -> tuple[RunLine, bool]:
         """The line of a run, and whether it is over; a journal that has grown is counted on from where it was left."""
         if errand.policy is not None or found.file != found.name or not is_journal_file(found.file):
             return tallied(found.name, source.read(), errand.policy, self._resolve)
@@ -156,7 +156,7 @@ class Search:
         return tally.line(), tally.over
 
 
-def _newer(found: Found, moment: float) -> bool:
+def _newer(found: FoundRun, moment: float) -> bool:
     """A run began after that moment, as its journal says or, without one, the time of its file."""
     if found.stamp[0] < moment * 1e9:
         return False
@@ -188,7 +188,7 @@ def _file_of(name: str) -> str:
 
 def main() -> None:
     """Run errands until the input ends."""
-    search = Search(shim_resolver())
+    search = RunSearch(shim_resolver())
     for errand in _errands():
         for note in search.notes(errand):
             # Pickled, since a name need not be text that any other encoding takes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.shell.facts import Selection
-from execledger.shell.programs.sed import Command, read_script
+from execledger.shell.programs.sed import SedCommand, read_script
 from execledger.vocabulary.records import CHANGED, WHOLE, Category, Effects, Lines, View
 from tests.shell.asking import outcome, view
 from tests.shell.programs.calling import SHOW, changes, kind, understand, writing
@@ -168,12 +168,12 @@ def test_spelling() -> None:
 def test_scripts_are_read_command_by_command() -> None:
     """Each with its lines."""
     assert read_script("5,9p; $d\n/x/!s/a/b/g") == [
-        Command("p", Lines(5, 9)),
-        Command("d", Lines(-1)),
-        Command("s", None, negated=True, exact=False),
+        SedCommand("p", Lines(5, 9)),
+        SedCommand("d", Lines(-1)),
+        SedCommand("s", None, negated=True, exact=False),
     ]
-    assert read_script("a\\\none\\\np\np") == [Command("a", None), Command("p", None)]
-    assert read_script("w out") == [Command("w", None, target="out")]
+    assert read_script("a\\\none\\\np\np") == [SedCommand("a", None), SedCommand("p", None)]
+    assert read_script("w out") == [SedCommand("w", None, target="out")]
     assert read_script("?") is None
 
 

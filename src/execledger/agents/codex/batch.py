@@ -27,8 +27,8 @@ from execledger.agents.evaluation import (
     PLACE,
     Batch,
     Instance,
-    Result,
     Setup,
+    TaskResult,
     answer_of,
     complaint,
     held,
@@ -76,11 +76,13 @@ def run(batch: Batch, task: Instance, lock: int) -> None:
         _keep_sessions(place, folder)
     model = setup.model or "codex"
     cost = load_prices().cost(_tokens(_events(folder)), model)
-    result = Result(instance_id=task.instance_id, model_name_or_path=model, model_patch=patch, ended=ended, cost=cost)
+    result = TaskResult(
+        instance_id=task.instance_id, model_name_or_path=model, model_patch=patch, ended=ended, cost=cost
+    )
     store(folder, result)
 
 
-def command(batch: Batch, task: Instance, place: Place) -> list[str]:
+def command(batch: Batch, task: Instance, place: WorkFolder) -> list[str]:
     """The command line for a task."""
     setup = batch.setup
     own: dict[str, Any] = {} if place.sealed else {"sandbox_mode": "workspace-write"}
@@ -98,7 +100,7 @@ def command(batch: Batch, task: Instance, place: Place) -> list[str]:
     ]
 
 
-def finished(folder: Path) -> Result | None:
+def finished(folder: Path) -> TaskResult | None:
     """Codex leaves no result of its own."""
     return None
 
@@ -123,7 +125,7 @@ def catalog(shared: Path, program: str) -> Path:
     return folder / "models.json"
 
 
-def _exec(batch: Batch, task: Instance, place: Place, lock: int) -> int | None:
+def _exec(batch: Batch, task: Instance, place: WorkFolder, lock: int) -> int | None:
     """Run Codex; its exit status, None if it took too long."""
     words, limit = command(batch, task, place), batch.setup.time_limit
     with (batch.folder / task.instance_id / EVENTS).open("wb") as events, batch.log.open("ab") as errors:
@@ -159,7 +161,7 @@ def _tokens(events: Iterable[dict[str, Any]]) -> Tokens | None:
     return sum(found, Tokens()) if found else None
 
 
-def _keep_sessions(place: Place, folder: Path) -> None:
+def _keep_sessions(place: WorkFolder, folder: Path) -> None:
     """Copy the sessions that Codex recorded."""
     for event in _events(folder):
         if event.get("type") == "thread.started":
@@ -196,7 +198,7 @@ DIFF = f"""export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 """Prints what differs between two trees, whose names are put behind it."""
 
 
-class Place(NamedTuple):
+class WorkFolder(NamedTuple):
     """A place to work in."""
 
     folder: Path
@@ -234,7 +236,7 @@ class Place(NamedTuple):
 
 
 @contextmanager
-def opened(setup: Setup, instance: Instance, scratch: Path, needed: Sequence[Path] = ()) -> Iterator[Place]:
+def opened(setup: Setup, instance: Instance, scratch: Path, needed: Sequence[Path] = ()) -> Iterator[WorkFolder]:
     """A place for one run of a task, removed when the run is over; names in it say nothing of the arm.
 
     A container is also given the files that are ``needed``.
@@ -251,13 +253,13 @@ def opened(setup: Setup, instance: Instance, scratch: Path, needed: Sequence[Pat
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _copied(repos: Path, instance: Instance, own: Path, program: str) -> Place:
+def _copied(repos: Path, instance: Instance, own: Path, program: str) -> WorkFolder:
     """A copy of the task's prepared repository."""
     source, target = repos / instance.instance_id, own / "testbed"
     if not (source / ".git").exists():
         raise LedgerError(f"{source}: found no repository there")
     shutil.copytree(source, target, symlinks=True)
-    place = Place(target, program, (), target, sealed=False)
+    place = WorkFolder(target, program, (), target, sealed=False)
     if instance.base_commit.strip("0"):
         try:
             place.ask(f"git merge-base --is-ancestor {shlex.quote(instance.base_commit)} HEAD")
@@ -267,7 +269,7 @@ def _copied(repos: Path, instance: Instance, own: Path, program: str) -> Place:
 
 
 @contextmanager
-def _contained(setup: Setup, instance: Instance, own: Path, needed: Sequence[Path]) -> Iterator[Place]:
+def _contained(setup: Setup, instance: Instance, own: Path, needed: Sequence[Path]) -> Iterator[WorkFolder]:
     """A container of the task's image, with this machine's Codex and its settings in it, at the same paths as here."""
     home, name, shim = codex_home(), _name(own), own / SHIM
     docker, program = setup.keys["docker"], setup.program
@@ -280,7 +282,7 @@ def _contained(setup: Setup, instance: Instance, own: Path, needed: Sequence[Pat
         # The model, or Ledger before it, may listen on this machine alone, so the container shares its network.
         start = [docker, "run", "-d", "--rm", f"--name={name}", "--network=host", *mounts, "-w", INSIDE]
         _start([*start, instance.image, "sleep", str(LIFETIME)], instance.image)
-        yield Place(own, str(shim), (docker, "exec", "-w", INSIDE, name), None, sealed=True)
+        yield WorkFolder(own, str(shim), (docker, "exec", "-w", INSIDE, name), None, sealed=True)
     finally:
         _remove(docker, own)
 

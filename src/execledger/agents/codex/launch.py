@@ -23,7 +23,7 @@ from execledger.agents.codex.config import Route, Version, direct_tools, overrid
 from execledger.agents.registry import Launch
 from execledger.journal.folder import edits_file
 from execledger.proxy.book import Rules
-from execledger.proxy.serve import Proxy, Settings
+from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.runs.account import sentences
 
 ASIDE = frozenset(
@@ -51,7 +51,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     with ExitStack() as stack:
         # The port is taken first and served last: a process with one thread can start another safely.
         proxy = Proxy(
-            Settings(
+            ProxySettings(
                 adapter=tools,
                 upstream=chosen.upstream,
                 rules=rules,

@@ -25,8 +25,8 @@ from execledger.agents import processes
 from execledger.agents.evaluation import (
     Batch,
     Instance,
-    Result,
     Setup,
+    TaskResult,
     answer_of,
     decoded,
     held,
@@ -93,12 +93,12 @@ class _Trajectory(Struct, frozen=True):
     info: _Info
 
 
-def finished(folder: Path) -> Result | None:
+def finished(folder: Path) -> TaskResult | None:
     """The result in a task's trajectory; None if there is none, or it is torn."""
     saved = decoded(folder / f"{folder.name}.traj.json", _Trajectory)
     if saved is None or saved.instance_id != folder.name:
         return None
-    return Result(
+    return TaskResult(
         instance_id=saved.instance_id,
         model_name_or_path=saved.info.config.model.model_name,
         model_patch=saved.info.submission or "",

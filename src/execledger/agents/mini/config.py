@@ -27,7 +27,7 @@ _ALLOWED = {
 }
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True):
+class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The ``model.ledger`` block of the configuration."""
 
     inner_model_class: str = ""
@@ -56,24 +56,24 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
         return Policy(preset=self.preset, inform=self.inform, govern=self.govern, shadow=self.shadow)
 
 
-def options_of(block: object) -> Options:
+def options_of(block: object) -> LedgerOptions:
     """The options that a block of the configuration holds; raises ``LedgerError`` for what is none."""
     try:
-        return convert({} if block is None else block, Options, strict=False)
+        return convert({} if block is None else block, LedgerOptions, strict=False)
     except ValidationError:
         raise _bad_option(block) from None
 
 
 def _bad_option(block: object) -> LedgerError:
     """What is wrong with a block that holds no options: the key, its value, and what is allowed."""
-    keys = ", ".join(Options.__struct_fields__)
+    keys = ", ".join(LedgerOptions.__struct_fields__)
     if not isinstance(block, dict):
         return LedgerError(f"{BLOCK}: found {block!r}, expected a block of options", hint=f"its keys are: {keys}")
     for key, value in block.items():
-        if key not in Options.__struct_fields__:
+        if key not in LedgerOptions.__struct_fields__:
             return LedgerError(f"{BLOCK}.{key}: no such option, found with the value {value!r}", hint=f"known: {keys}")
         try:
-            convert({key: value}, Options, strict=False)
+            convert({key: value}, LedgerOptions, strict=False)
         except ValidationError:
             return LedgerError(f"{BLOCK}.{key}: found {value!r}, expected {_ALLOWED.get(key, 'a text')}")
     raise AssertionError("every option is as it should be")

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from execledger import __version__
-from execledger.agents.mini.config import Options, agent_version, options_of, sealed
+from execledger.agents.mini.config import LedgerOptions, agent_version, options_of, sealed
 from execledger.agents.mini.follower import Follower
 from execledger.agents.mini.messages import (
     NOT_EXECUTED,
@@ -110,7 +110,7 @@ class LedgerModel:
         from minisweagent.models import get_model
 
         try:
-            self._options = msgspec.convert({} if ledger is None else ledger, Options, strict=False)
+            self._options = msgspec.convert({} if ledger is None else ledger, LedgerOptions, strict=False)
         except msgspec.ValidationError:
             # In the ordinary course nothing of ours is called that could fail; here it says what is wrong.
             self._options = options_of(ledger)
@@ -122,7 +122,7 @@ class LedgerModel:
     def wrap(cls, model: Any, **ledger: Any) -> LedgerModel:
         """Wrap a model object: ``agent.model = LedgerModel.wrap(agent.model)``."""
         wrapped = cls.__new__(cls)
-        wrapped._options = msgspec.convert(ledger, Options, strict=False)
+        wrapped._options = msgspec.convert(ledger, LedgerOptions, strict=False)
         wrapped.inner = model.inner if isinstance(model, LedgerModel) else model
         return wrapped
 

@@ -33,7 +33,7 @@ class CallMetadata(Struct, frozen=True):
     """The response."""
 
 
-class ToolCall(Struct, frozen=True):
+class OpenHandsCall(Struct, frozen=True):
     """The call of a tool as the model wrote it."""
 
     arguments: Any = None
@@ -67,7 +67,7 @@ class Event(Struct, frozen=True):
     """The tool, in the SDK."""
     tool_call_id: str | None = None
     """The id of the call, in the SDK."""
-    tool_call: ToolCall | None = None
+    tool_call: OpenHandsCall | None = None
     """The call, in the SDK."""
     llm_response_id: str | None = None
     """The id of the model's response, in the SDK."""

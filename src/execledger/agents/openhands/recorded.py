@@ -20,7 +20,7 @@ from msgspec.json import Decoder
 from execledger.agents.formats import Format
 from execledger.agents.openhands.events import (
     Event,
-    ToolCall,
+    OpenHandsCall,
     decode_event_lines,
     decode_events,
     is_event_lines,
@@ -192,7 +192,7 @@ class _Reader:
         self._cwd = place_of(event) or (self._cwd if action.call is not None else None)
 
 
-def _arguments(call: ToolCall | None) -> object:
+def _arguments(call: OpenHandsCall | None) -> object:
     """The arguments of a call that was not carried out, as the model wrote them."""
     try:
         return msgspec.json.decode(call.arguments) if call is not None and isinstance(call.arguments, str) else None

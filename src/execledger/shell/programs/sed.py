@@ -27,7 +27,7 @@ QUIT = "sed q"
 """The form of what is printed before a quit: a newline that the file lacks at its end is added."""
 
 
-class Command(Struct, frozen=True):
+class SedCommand(Struct, frozen=True):
     """One command of a sed script."""
 
     name: str
@@ -64,13 +64,13 @@ ENDED = re.compile(r"[ \t]*(?:[;}\n#]|\Z)")
 INSERTION = re.compile(r"[aic]\s*(?:\\\n|\\)?(?:[^\n\\]|\\[\s\S])*")
 
 
-def read_script(script: str) -> list[Command] | None:
+def read_script(script: str) -> list[SedCommand] | None:
     """The commands of a script; None if one of them is not recognised or may run something."""
-    commands: list[Command] = []
+    commands: list[SedCommand] = []
     at = 0
     if script.startswith("#n"):
         # At the very beginning this is no remark: it keeps lines from being printed.
-        commands.append(Command("#", None, False, exact=False))
+        commands.append(SedCommand("#", None, False, exact=False))
     while at < len(script):
         if script[at] in " \t\n;}":
             at += 1
@@ -81,14 +81,14 @@ def read_script(script: str) -> list[Command] | None:
         lines, negated, exact, at = _address(script, at)
         if at < len(script) and script[at] == "{":
             # A block's commands apply to the block's lines only: the script stays known, its lines do not.
-            commands.append(Command("{", lines, negated, exact=False))
+            commands.append(SedCommand("{", lines, negated, exact=False))
             at += 1
             continue
         kinds = (SUBSTITUTION, TRANSLATION, INSERTION, OUTPUT, PLAIN)
         match = next((match for match in (kind.match(script, at) for kind in kinds) if match), None)
         if not match or (script[at] == "s" and "e" in match["flags"]):
             return None
-        commands.append(Command(script[at], lines, negated, exact, match.groupdict().get("target") or ""))
+        commands.append(SedCommand(script[at], lines, negated, exact, match.groupdict().get("target") or ""))
         at = match.end()
         if not ENDED.match(script, at):
             return None
@@ -115,7 +115,7 @@ def _address(script: str, at: int) -> tuple[Lines | None, bool, bool, int]:
     return None, False, True, at
 
 
-def printed(commands: list[Command], quiet: bool) -> Selection | None:
+def printed(commands: list[SedCommand], quiet: bool) -> Selection | None:
     """What the script lets through: a selection if it is line numbers alone, else None."""
     if any(not command.exact for command in commands):
         return None
@@ -133,7 +133,7 @@ def printed(commands: list[Command], quiet: bool) -> Selection | None:
     return Selection() if not quiet and not commands else None
 
 
-def _quiet_print(commands: list[Command]) -> Selection | None:
+def _quiet_print(commands: list[SedCommand]) -> Selection | None:
     """``sed -n`` with prints, perhaps ended early by a quit after the last printed line."""
     prints = [command.lines for command in commands if command.name == "p" and not command.negated]
     quits = [command.lines for command in commands if command.name == "q" and not command.negated]
