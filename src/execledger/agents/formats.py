@@ -15,7 +15,6 @@ from typing import Literal, NoReturn
 from msgspec import Raw, Struct
 
 from execledger.agents import registry
-from execledger.agents.openhands import AGENT as OPENHANDS
 from execledger.errors import UnreadableRun
 from execledger.journal.folder import edits_file
 from execledger.journal.migrate import NewerVersion
@@ -137,10 +136,12 @@ def _unknown(name: str, fields: dict[str, Raw], what: str = "") -> NoReturn:
 
 
 def action_of(agent: str, tool: str, arguments: object) -> Action:
-    """The action that a call proposes, by the tools of the agent that made it; others are taken for OpenHands'."""
-    known = (one for one in registry.agents() if one.actions and one.key in agent)
-    found: Action = next(known, OPENHANDS).part("actions")(tool, arguments, None)
-    return found
+    """The action that a call proposes, by the tools of the agent that made it; unknown agents are read as OpenHands."""
+    known = [one for one in registry.agents() if one.actions]
+    found = next((one for one in known if one.key in agent), None) or registry.agent_of("openhands")
+    assert found is not None, "OpenHands is registered"
+    action: Action = found.part("actions")(tool, arguments, None)
+    return action
 
 
 def shim_resolver() -> Resolve | None:
