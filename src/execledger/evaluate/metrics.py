@@ -100,9 +100,9 @@ def account_of(run: Run, journal: JournalRun | None) -> Account:
 
 
 def _counted(row: RunRow, account: Account) -> RunRow:
-    """The row with the counts of an account."""
+    """The row with the counts of an account: all that it has fields for, by their names."""
     counts = account.counts
-    same = {name: getattr(counts, name) for name in ("proposed", "suppressed", "elided", "nudged", "faults", *COUNTS)}
+    same = {name: getattr(counts, name) for name in counts.__struct_fields__ if name in row.__struct_fields__}
     return replace(row, **same, executed=counts.ran, false_reuses=account.false_reuses)
 
 

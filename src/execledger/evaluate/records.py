@@ -46,21 +46,21 @@ class RunRow(Struct, frozen=True, kw_only=True):
     rereads: int | None = 0
     """Redundant snippet re-reads."""
     covered_rereads: int | None = 0
-    """Those that are reads of one file all of whose lines were returned by earlier reads."""
+    """As ``RereadCounts.covered_rereads``."""
     exact_rereads: int | None = 0
-    """Those of these that returned the exact same range again."""
+    """As ``RereadCounts.exact_rereads``."""
     partial_rereads: int | None = 0
-    """Those that are reads of one file of which a part was returned by earlier reads."""
+    """As ``RereadCounts.partial_rereads``."""
     edited_rereads: int | None = 0
-    """Those that are reads of one file that was edited, elsewhere, since these lines were returned."""
+    """As ``RereadCounts.edited_rereads``."""
     found_rereads: int | None = 0
-    """Those that are reads of one file, of lines that only a search had returned."""
+    """As ``RereadCounts.found_rereads``."""
     printed_rereads: int | None = 0
-    """Those that are edits which also print lines of a file."""
+    """As ``RereadCounts.printed_rereads``."""
     files_rereads: int | None = 0
-    """Those that are reads of several files."""
+    """As ``RereadCounts.files_rereads``."""
     search_rereads: int | None = 0
-    """Those that are searches, or compounds of several commands."""
+    """As ``RereadCounts.search_rereads``."""
     false_reuses: int | None = 0
     """Reuses that the true output contradicts, where it is known."""
     tokens: Tokens | None = None
