@@ -290,7 +290,8 @@ class _Walk:
         self.found.literal = self.found.literal and self.cwd is not None
         files = named_files(words[1:])
         self.found.volatile = self.found.volatile or unstable(self.cwd or "") or any(map(unstable, files))
-        self.found.upward = self.found.upward or (name != "cd" and any(map(PARENT.search, files)))
+        if name != "cd" and any(".." in file and PARENT.search(file) for file in files):
+            self.found.upward = True
         call = Invocation(
             known_name(name, self.programs), words[1:], self.programs, body, fed, self.cwd, self.knowledge
         )

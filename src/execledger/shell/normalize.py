@@ -61,6 +61,8 @@ class Normal:
         return " ".join(words) + self._redirects(node, piped)
 
     def _redirects(self, node: Simple | Compound, piped: bool) -> str:
+        if not node.redirects:
+            return ""
         stays = not piped and not any(redirects_output(one) for one in node.redirects)
         quiet = id(node) in self._quiet
         kept = [

@@ -93,9 +93,11 @@ class Found(Struct):
             self.categories.append(Category.SUBMIT if showing else part.category)
         self.effects.append(part.effects)
         self.tests += part.effects is Effects.UNKNOWN and part.category is Category.TEST
-        self.writes += part.writes
-        self.files += (path for path in part.writes if path not in part.folders)
-        self._create(part.creates)
+        if part.writes:
+            self.writes += part.writes
+            self.files += (path for path in part.writes if path not in part.folders)
+        if part.creates:
+            self._create(part.creates)
         self.scope = max(self.scope, part.scope)
         self.comparable = self.comparable and part.comparable
         self.volatile = self.volatile or part.volatile
