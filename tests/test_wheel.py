@@ -40,12 +40,19 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, (node.module or "").partition(".")[0]
 
 
+def tests_in(path: Path) -> list[str]:
+    """The functions of a file that pytest would run, by name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+
+
 def test_the_wheel_is_the_package_alone() -> None:
     """The wheel holds the folder of the package and nothing else, and in that folder there are no tests."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert settings["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["src/execledger"]}
     names = {part for path in PACKAGE.rglob("*") for part in path.relative_to(PACKAGE).parts}
-    assert sorted(name for name in names if name in ("tests", "conftest.py") or name.startswith("test_")) == []
+    assert names.isdisjoint({"tests", "conftest.py"})
+    assert [path for path in sorted(PACKAGE.rglob("*.py")) if tests_in(path)] == []
 
 
 def test_no_module_imports_what_only_tests_need() -> None:
