@@ -1,18 +1,18 @@
-"""Every error that Ledger raises on purpose.
+"""The exceptions that Ledger raises for its users.
 
-- LedgerError: the world is not as it should be; the message is for the user
+- LedgerError: the environment or an input is not as required; the message is for the user
   - BadPolicy: a setting can't be understood or is out of range
   - JournalError: a journal can't be written any more; raised once, and the run goes on without it
   - UnreadableRun: one recorded run is broken or of an unknown format; the others can still be read
 
-A message says what was found, where, and what was expected; a hint, if there is one, stands on a second line.
+A message says what was found, where, and what was expected; a hint, if there is one, follows on a second line.
 """
 
 from __future__ import annotations
 
 
 class LedgerError(Exception):
-    """Something outside Ledger stands in the way; shown to the user without a traceback."""
+    """A problem outside of Ledger; shown to the user without a traceback."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -26,12 +26,12 @@ class LedgerError(Exception):
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, for a message that names the path: without the number and the path of an ``OSError``."""
+    """The message of an error without the number and the path of an ``OSError``, for messages that name the path."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 class BadPolicy(LedgerError):
-    """A policy that the user wrote can't be followed."""
+    """A policy of the user is invalid."""
 
 
 class UnreadableRun(LedgerError):

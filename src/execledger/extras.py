@@ -1,4 +1,4 @@
-"""Optional extras: the modules that each of them brings, and how to install one from where this package came.
+"""Optional extras: the modules of each, and the command that installs one from the source of this copy.
 
 The package is on no index, so a hint names the source that this copy was installed from.
 """
@@ -24,11 +24,11 @@ EXTRAS = {
     "symbols": ("tree_sitter_javascript", "tree_sitter_go", "tree_sitter_rust", "tree_sitter_java"),
     "view": ("aiohttp",),
 }
-"""The modules by which each extra is known."""
+"""The modules that each extra installs."""
 
 
 def missing(extra: str) -> list[str]:
-    """The modules of an extra that can't be found; they are looked for, not imported."""
+    """The modules of an extra that are not installed; nothing is imported."""
     return [module for module in EXTRAS[extra] if not _present(module)]
 
 
@@ -41,7 +41,7 @@ def _present(module: str) -> bool:
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Import modules of an extra inside this; where one is not installed, the error says how to install it."""
+    """A context for imports of an extra's modules; the error for a missing one says how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -59,19 +59,19 @@ def install_command(*extras: str) -> str:
     wanted = f"[{','.join(extras)}]"
     if source is None:
         return f"in a clone of the repository: pip install -e '.{wanted}'"
-    # Quoted in any case, since a shell may take the brackets for a pattern.
+    # Always quoted, since a shell may take the brackets for a pattern.
     quoted = shlex.quote(f"{source}{wanted}")
     return f"pip install -e {quoted}" if editable else f"pip install {quoted}"
 
 
 def requirement() -> str:
-    """What an installer is given to install this package into another environment."""
+    """The requirement with which an installer installs this package into another environment."""
     source, _ = _source()
     return "PATH-OF-A-CLONE" if source is None else shlex.quote(source)
 
 
 def _source() -> tuple[str | None, bool]:
-    """The folder or file that this copy was installed from, if it is still there, and whether it is run in place."""
+    """The folder or file that this copy was installed from, if it still exists, and whether it is editable."""
     clone = Path(__file__).resolve().parents[2]
     if (clone / "src" / NAME / Path(__file__).name).is_file() and (clone / "pyproject.toml").is_file():
         return str(clone), True

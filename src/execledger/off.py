@@ -1,4 +1,4 @@
-"""The switch that turns Ledger off from outside, for every entry point alike: the variable ``EXECLEDGER``."""
+"""The environment variable ``EXECLEDGER``, which switches Ledger off for every entry point."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ OFF = ("off", "0", "false", "no")
 
 
 def is_off() -> bool:
-    """Ledger is switched off from outside.
+    """Whether the environment switches Ledger off.
 
-    An unknown word means off: who sets the variable most likely wants that, and nothing is changed that should not be.
-    It is reported once, on standard error.
+    An unknown value means off, which is the safe reading; it is reported once, on standard error.
     """
     word = _word()
     if unknown := unknown_word():
@@ -25,7 +24,7 @@ def is_off() -> bool:
 
 
 def unknown_word() -> str:
-    """What the variable says, if it is neither a word for on nor one for off; "" otherwise."""
+    """The value of the variable if it means neither on nor off; "" otherwise."""
     word = _word()
     return "" if word in ("", *ON, *OFF) else word
 
@@ -36,11 +35,11 @@ def _word() -> str:
 
 @functools.cache
 def _warn(word: str) -> None:
-    """Report an unknown word; an agent whose standard error is closed runs all the same."""
+    """Report an unknown value; a closed standard error is ignored."""
     with suppress(OSError, ValueError):
         print(f"execledger: {explained(word)}", file=sys.stderr)
 
 
 def explained(word: str) -> str:
-    """What an unknown word is taken for."""
+    """The message about an unknown value."""
     return f"{VARIABLE}={word[:40]!r} is taken as off, expected {', '.join(ON)}, or {', '.join(OFF)}"

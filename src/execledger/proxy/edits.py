@@ -61,7 +61,7 @@ class ResultEdit(Struct, frozen=True, tag="result"):
     decision: Decision
     """What was decided before it ran."""
     shown: Shown
-    """How it is shown, with the words of the reference or remark; what it refers to stands in ``targets``."""
+    """How it is shown, with the words of the reference or remark; its targets are in ``targets``."""
     targets: tuple[str, ...] = ()
     """The chains of the results that it refers to."""
 
@@ -181,5 +181,5 @@ class EditStore:
             row = self._file.execute("SELECT edit FROM edits WHERE key = ?", (key,)).fetchone()
             return None if row is None else _DECODER.decode(row[0])
         except (sqlite3.Error, msgspec.MsgspecError):
-            # The file was damaged or taken away: of what only stands there nothing is known any more.
+            # The file was damaged or removed: edits that are only in it are lost.
             return None

@@ -67,7 +67,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _PLAIN = re.compile(r"[A-Za-z_$]+")
 _SNAKE = re.compile(r"_?[a-z]++\d*+(?:_[a-z0-9]++)++|[a-z]++(?:[A-Z][a-z]++)++\d?|[a-z]\d?")
 _RANDOM = re.compile(r"(?=.{0,40}[a-z])(?=.{0,40}[A-Z])(?=.{0,40}\d)[A-Za-z0-9]{16,}+")
-"""An identifier that nobody has chosen."""
+"""An identifier that looks random."""
 _NEXT_ARGUMENT = re.compile(r",?[ \t]{0,4}\)|,(?=[ \r\n]|\Z)")
 _COMPUTED = re.compile(r"[A-Za-z_$]++\Z|.{0,400}\w\(")
 _SENTENCE = re.compile(r"(?:[ \t][a-z]{1,20}){2}")
