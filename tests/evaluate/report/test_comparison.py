@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.evaluate.arms import Arm, settings
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.arms import Arm, settings
 from execledger.evaluate.report.comparison import (
     CACHE_HITS,
     COST,

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from execledger.evaluate.arms import settings
+from execledger.evaluate.report.arms import settings
 from execledger.evaluate.report.figures import (
     FIGURES,
     cost_and_tokens,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.arms import settings
 from execledger.evaluate.report.comparison import COST, compare, gain
 from execledger.evaluate.report.table import Table
 from execledger.evaluate.report.tables import ablation, efficiency, main, scaffold

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.arms import settings
 from execledger.evaluate.report.footnotes import ESTIMATED
 from execledger.evaluate.report.table import Cell, Table, Unit, change_cell, figure_cell, format_figure, p_value_cell
 from execledger.evaluate.report.tables import full_tables

@@ -13,8 +13,8 @@ from statistics import fmean
 from msgspec import Struct
 
 from execledger.core.rereads import TITLES
-from execledger.evaluate.arms import Arm
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.arms import Arm
 from execledger.evaluate.report.table import Unit
 from execledger.evaluate.statistics import (
     Floats,

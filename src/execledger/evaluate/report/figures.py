@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from execledger.evaluate.arms import Arm, Setting
+from execledger.evaluate.report.arms import Arm, Setting
 from execledger.evaluate.report.comparison import COST, gain, sole
 from execledger.evaluate.report.table import Unit, format_figure
 from execledger.evaluate.statistics import Floats, Paired

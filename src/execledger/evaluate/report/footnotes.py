@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from execledger.evaluate.arms import Arm, Setting
+from execledger.evaluate.report.arms import Arm, Setting
 from execledger.evaluate.report.comparison import COST, INPUT, column
 from execledger.evaluate.statistics import LEVEL, RESAMPLES
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.evaluate.arms import TITLES, Arm, Setting, settings
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.arms import TITLES, Arm, Setting, settings
 from execledger.evaluate.report.comparison import (
     CACHE_HITS,
     COST,

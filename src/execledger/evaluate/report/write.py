@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from execledger.errors import LedgerError
-from execledger.evaluate.arms import settings
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.arms import settings
 from execledger.evaluate.report.rendering import WIDTH, latex_document, to_json, to_latex, to_markdown, to_terminal
 from execledger.evaluate.report.table import Table
 from execledger.evaluate.report.tables import full_tables, paper_tables

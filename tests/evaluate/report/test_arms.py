@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execledger.evaluate.arms import Setting, settings
+from execledger.evaluate.report.arms import Setting, settings
 from tests.evaluate.rows import AGENT, MODEL, experiment, row
 
 
