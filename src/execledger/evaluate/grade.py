@@ -1,6 +1,7 @@
-"""Grades the repairs of an evaluation: by the official harness, or by reports that were made elsewhere.
+"""Grades the repairs of an evaluation with the official SWE-bench harness, or from reports that were made elsewhere.
 
-Without either, nobody can say whether a repair passes the tests; everything else is measured all the same.
+Two formats of reports are read. The summary of the harness, which the hosted service returns too, lists instances by
+outcome; the report of a single instance says whether it is resolved. An instance that no report names is ungraded.
 """
 
 from __future__ import annotations
@@ -24,37 +25,38 @@ from execledger.evaluate.study import PREDICTIONS, Trial
 from execledger.extras import install_command
 
 GRADES = "resolved.json"
-"""The file in the folder of an arm and trial that keeps the grades."""
+"""File with the grades in the folder of an arm and trial."""
 ERRORS = ("error_ids", "failed_ids")
-"""Lists of tasks that could not be tested, often since the repair does not apply: unresolved, for the benchmark."""
+"""Lists of tasks that could not be tested, often because the repair does not apply; the benchmark counts them as
+unresolved."""
 UNRESOLVED = ("unresolved_ids", "empty_patch_ids", *ERRORS)
-"""Lists of tasks that are not resolved."""
+"""Lists of unresolved tasks."""
 
 
 class Verdicts(Struct, frozen=True, kw_only=True):
-    """What one or more reports say."""
+    """Grades in a report."""
 
     resolved: Mapping[str, bool]
-    """By task, for those that were graded."""
+    """Whether each graded task is resolved."""
     errors: tuple[str, ...] = ()
-    """Those that count as unresolved since they could not be tested."""
+    """Tasks that count as unresolved because they could not be tested."""
 
 
 class Grade(Struct, frozen=True, kw_only=True):
-    """What is kept of a task's grade."""
+    """Stored grade of a task."""
 
     resolved: bool
     """Whether the repair passes the tests."""
     patch: str
-    """The repair that was graded, by its mark: of another repair of the same task nothing is known."""
+    """Digest of the graded repair; the grade is not valid for another repair of the same task."""
     source: str
-    """The report that says so."""
+    """File name of the report."""
     error: bool = False
-    """It could not be tested, and so counts as unresolved."""
+    """True if it could not be tested, and so counts as unresolved."""
 
 
 def read_report(path: Path) -> Verdicts:
-    """What a report says."""
+    """Read a report; raises ``LedgerError`` if the file is none."""
     try:
         report = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError) as error:
@@ -67,7 +69,7 @@ def read_report(path: Path) -> Verdicts:
 
 
 def _of_summary(report: Mapping[str, Any]) -> Verdicts | None:
-    """A summary; an older one of the service has no list of the unresolved, but one of all that were tested."""
+    """Read a summary; older ones of the service have no list of unresolved tasks, but one of all completed."""
     lists = {name: ids for name, ids in report.items() if name.endswith("_ids") and isinstance(ids, list)}
     if "resolved_ids" not in lists:
         return None
@@ -80,14 +82,14 @@ def _of_summary(report: Mapping[str, Any]) -> Verdicts | None:
 
 
 def _of_tasks(report: Mapping[str, Any]) -> Verdicts | None:
-    """A report by task."""
+    """Read a report by task; None if the file is none."""
     told = {name: value.get("resolved") for name, value in report.items() if isinstance(value, dict)}
     resolved = {name: value for name, value in told.items() if isinstance(value, bool)}
     return Verdicts(resolved=resolved) if resolved and len(resolved) == len(report) else None
 
 
 def read_grades(trial: Trial) -> dict[str, Grade]:
-    """The grades that are kept for an arm and trial."""
+    """Read the stored grades of an arm and trial."""
     path = trial.folder / GRADES
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Grade])
@@ -98,7 +100,7 @@ def read_grades(trial: Trial) -> dict[str, Grade]:
 
 
 def keep(trial: Trial, verdicts: Verdicts, source: str) -> int:
-    """Keep what a report says about the tasks of an arm and trial; how many of them it names."""
+    """Store the grades of a report for the tasks of an arm and trial, and return how many of them it names."""
     grades, results = read_grades(trial), trial.results()
     named = {name: results[name] for name in verdicts.resolved if name in results}
     for name, result in named.items():
@@ -111,13 +113,13 @@ def keep(trial: Trial, verdicts: Verdicts, source: str) -> int:
 
 
 def resolved(result: TaskResult, grades: Mapping[str, Grade]) -> bool | None:
-    """Whether a repair passes the tests; None where nobody has graded it."""
+    """Return whether a repair passes the tests; None if it was not graded."""
     grade = grades.get(result.instance_id)
     return grade.resolved if grade is not None and grade.patch == result.mark else None
 
 
 HARNESS = "swebench.harness.run_evaluation"
-"""The official harness."""
+"""Module of the official harness."""
 DATASETS = {
     "full": "SWE-bench/SWE-bench",
     "lite": "SWE-bench/SWE-bench_Lite",
@@ -125,14 +127,14 @@ DATASETS = {
     "multimodal": "SWE-bench/SWE-bench_Multimodal",
     "verified": "SWE-bench/SWE-bench_Verified",
 }
-"""What the harness calls the datasets; newer versions of it read the tests from fields that only these have."""
+"""Names of the datasets for the harness; newer versions read the tests from fields that only these have."""
 _NAMED = re.compile(rf"(?:^|[._-])((?:{'|'.join(ArmName)})-\d+)$")
-"""The end of a name that is that of an arm and trial, and not merely something that looks like it."""
+"""An arm and trial, such as ``base-1``, at the end of a file name."""
 _ELSEWHERE = "or grade elsewhere (sb-cli submit, the harness on another machine) and give --reports PATH"
 
 
 def harness_missing(docker: str = "docker", package: str = "swebench") -> str:
-    """What stands in the way of the harness, in words; empty if nothing does."""
+    """Return why the harness can't run here; "" if it can."""
     if importlib.util.find_spec(package) is None:
         return f"the package {package} is not installed"
     program = shutil.which(docker)
@@ -142,7 +144,7 @@ def harness_missing(docker: str = "docker", package: str = "swebench") -> str:
 
 
 def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
-    """Grade an arm and trial here; how many tasks were graded. What was graded before is not tested again."""
+    """Run the harness for an arm and trial, and return the number of graded tasks; it skips those it has graded."""
     folder = trial.folder / "grading"
     folder.mkdir(exist_ok=True)
     command = [
@@ -161,18 +163,18 @@ def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
 
 
 def need_harness(docker: str = "docker", package: str = "swebench") -> None:
-    """Say so where nothing here can grade."""
+    """Raise ``LedgerError`` if the harness can't run here."""
     if missing := harness_missing(docker, package):
         hint = f"{install_command('swebench')} where Docker runs, {_ELSEWHERE}"
         raise LedgerError(f"{missing}: which instances are resolved stays unknown", hint=hint)
 
 
 def import_reports(path: Path, trials: Sequence[Trial], unused: list[str]) -> dict[str, int]:
-    """Keep what the reports at ``path`` say; how many tasks were graded by arm and trial.
+    """Store the grades of the reports at ``path``, and return the number of graded tasks by arm and trial.
 
-    Which arm and trial a report is about stands in its path: ``ARM/TRIAL`` as folders, or ``ARM-TRIAL`` in its name.
-    Where one arm and trial alone is graded, a report whose path names none is about that. What was of no use is noted,
-    with the reason: of two reports that contradict each other, both.
+    The path of a report names its arm and trial: ``ARM/TRIAL`` as folders, or ``ARM-TRIAL`` at the end of a name. If
+    only one arm and trial is graded, a report that names none is about that one. Reports that are not used are noted in
+    ``unused`` with the reason; of contradicting reports, both are.
     """
     found: dict[str, dict[Path, Verdicts]] = {trial.name: {} for trial in trials}
     reasons: list[str] = []
@@ -189,7 +191,7 @@ def import_reports(path: Path, trials: Sequence[Trial], unused: list[str]) -> di
 
 
 def _keep_all(trial: Trial, reports: Mapping[Path, Verdicts], unused: list[str]) -> int:
-    """Keep what reports on an arm and trial say, unless they contradict each other; how many tasks they name."""
+    """Store the grades of reports that do not contradict each other, and return how many tasks they name."""
     contradicted = _contradictions(reports)
     unused += [f"{file}: {reason}" for file, reason in contradicted.items()]
     count = 0
@@ -202,7 +204,7 @@ def _keep_all(trial: Trial, reports: Mapping[Path, Verdicts], unused: list[str])
 
 
 def _contradictions(reports: Mapping[Path, Verdicts]) -> dict[Path, str]:
-    """The reports of which another one says otherwise, and what."""
+    """Return the reports that contradict another one, with the reason."""
     first: dict[str, Path] = {}
     found: dict[Path, str] = {}
     for file, verdicts in reports.items():
@@ -215,7 +217,7 @@ def _contradictions(reports: Mapping[Path, Verdicts]) -> dict[Path, str]:
 
 
 def _reports(path: Path, unused: list[str]) -> Iterator[tuple[Path, Verdicts]]:
-    """The reports at a path; in a folder, files that are none are noted, and those that belong to a report are not."""
+    """Yield the reports at a path; other files in a folder are noted, except those that accompany a report."""
     if not path.exists():
         raise LedgerError(f"{path}: found nothing there, expected reports of a grader")
     files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
@@ -229,7 +231,7 @@ def _reports(path: Path, unused: list[str]) -> Iterator[tuple[Path, Verdicts]]:
 
 
 def _about(file: Path) -> str:
-    """The arm and trial that a report's path names; the last part that names one counts, and "" if none does."""
+    """Return the arm and trial in a report's path, from the last part that names one; "" if none does."""
     parts = file.parts
     for at in range(len(parts) - 1, -1, -1):
         if at and parts[at - 1] in list(ArmName) and parts[at].isdecimal():

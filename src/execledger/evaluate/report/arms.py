@@ -1,4 +1,4 @@
-"""Rows put in order: settings (an agent with a model), their arms, and each arm's runs by instance."""
+"""Groups rows by setting (an agent with a model), arm and instance."""
 
 from __future__ import annotations
 
@@ -25,69 +25,69 @@ class Arm(Struct, frozen=True, kw_only=True):
     """The runs of one arm, under one preset."""
 
     name: str
-    """base, inform, govern, both or shadow."""
+    """Name of the arm: base, inform, govern, both or shadow."""
     preset: str = ""
     """Ledger's preset; empty in the arm base."""
     title: str
-    """What the tables call it; with the preset where the setting has several."""
+    """Title in tables; has the preset if the setting has several."""
     runs: Mapping[str, tuple[RunRow, ...]]
-    """Its runs by instance, in the order of their trials; nothing for an arm that was not run."""
+    """Runs by instance, in the order of their trials; empty for an arm that was not run."""
 
     @property
     def rows(self) -> tuple[RunRow, ...]:
-        """All its runs."""
+        """All runs of the arm."""
         return tuple(row for runs in self.runs.values() for row in runs)
 
     @property
     def trials(self) -> tuple[int, ...]:
-        """The numbers of its trials."""
+        """Numbers of its trials."""
         return tuple(sorted({row.trial for row in self.rows}))
 
     @property
     def estimated(self) -> bool:
-        """Whether tokens of some run are estimated."""
+        """Whether the tokens of any run are estimated."""
         return any(row.estimated for row in self.rows)
 
     @property
     def graded(self) -> frozenset[str]:
-        """The instances of which at least one run was graded."""
+        """Instances with at least one graded run."""
         return frozenset(name for name, runs in self.runs.items() if any(row.resolved is not None for row in runs))
 
     def trial(self, number: int) -> Arm:
-        """The arm with the runs of one trial alone."""
+        """Return the arm with the runs of one trial only."""
         picked = ((name, tuple(row for row in runs if row.trial == number)) for name, runs in self.runs.items())
         return replace(self, runs={name: runs for name, runs in picked if runs})
 
     def outcomes(self, trial: int) -> dict[str, bool]:
-        """Whether each graded instance of a trial was resolved."""
+        """Return, for each graded instance of a trial, whether it was resolved."""
         runs = self.trial(trial).runs.items()
         return {instance: row.resolved for instance, (row,) in runs if row.resolved is not None}
 
     def over(self, instances: Collection[str]) -> Arm:
-        """The arm with these instances alone."""
+        """Return the arm with these instances only."""
         return replace(self, runs={name: runs for name, runs in self.runs.items() if name in instances})
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """What arms are compared within: one agent with one model."""
+    """One agent with one model; arms are compared within a setting."""
 
     agent: str
     """The agent, with its version."""
     model: str
     """The model."""
     arms: tuple[Arm, ...]
-    """Its arms, base first."""
+    """Arms, base first."""
     renumbered: int = 0
-    """Runs that bore the number of a trial that the same instance already had, and count as further trials."""
+    """Number of runs whose trial number was taken by another run of the instance; they count as further trials."""
 
     @property
     def title(self) -> str:
-        """The agent and the model in words."""
+        """Title in tables: the agent and the model."""
         return f"{self.agent or 'unknown agent'}, {self.model or 'unknown model'}"
 
     @property
     def base(self) -> Arm:
-        """The arm without Ledger; without runs where there is none."""
+        """The arm without Ledger; an arm without runs if there is none."""
         return next((arm for arm in self.arms if arm.name == "base"), Arm(name="base", title="base", runs={}))
 
     @property
@@ -97,7 +97,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> tuple[Arm, ...]:
-        """What the base is compared with: the full system, or else whatever arms with Ledger there are; and shadow."""
+        """Arms that the base is compared with: the full system and shadow; without the full system, all with Ledger."""
         full = tuple(arm for arm in self.ledger if arm.name in ("both", "shadow"))
         return full if any(arm.name == "both" for arm in full) else self.ledger
 
@@ -108,7 +108,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def settings(rows: Iterable[RunRow]) -> tuple[Setting, ...]:
-    """The settings in these rows, the paper's first scaffold before others; a row that stands twice counts once."""
+    """Group rows by setting, the paper's first scaffold before others; duplicate rows count once."""
 
     def setting(row: RunRow) -> tuple[bool, str, str]:
         return not row.agent.startswith(FIRST_SCAFFOLD), row.agent, row.model
@@ -140,7 +140,7 @@ def _place(name: str) -> int:
 
 
 def _by_instance(rows: Iterable[RunRow]) -> tuple[dict[str, tuple[RunRow, ...]], int]:
-    """Runs by instance, each with a trial of its own; and how many had to get another number for that."""
+    """Group runs by instance with distinct trial numbers, and return how many runs were renumbered for that."""
     runs: dict[str, dict[int, RunRow]] = {}
     surplus = []
     for row in sorted(rows, key=lambda row: (row.instance or row.run, row.trial, row.run)):
