@@ -1,19 +1,18 @@
 """Ledger: an execution ledger around an unmodified coding agent.
 
-    ledger = Ledger(task)                            # the execution state of one task
-    view = ledger.inform(visible, sealed)            # what the model should know
-    decision = ledger.govern(action, visible, sealed)  # Allow, Reuse or Nudge
-    shown = ledger.compare(action, decision, observation, visible)
-    ledger.record(step)                              # the only way that state changes
+    ledger = Ledger(task)                                # the execution state of one task
+    view = ledger.inform(visible, sealed)                # the state view for the end of the model's input
+    proposal = propose(ledger, action, visible, sealed)  # its decision: Allow, Reuse or Nudge
+    step = settle(ledger, proposal, observation)         # compared, completed, and recorded in the ledger
 
-``take`` does these steps in order for one action. Importing this package has no side effects.
+``take`` is both halves for callers that can run the action in between. Importing this package has no side effects.
 """
 
 from execledger.core.classify import classify
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
-from execledger.core.step import complete, take
+from execledger.core.step import Proposal, complete, propose, settle, take
 from execledger.errors import LedgerError
 from execledger.vocabulary.actions import (
     Action,
@@ -53,6 +52,7 @@ __all__ = [
     "Patch",
     "Policy",
     "Preset",
+    "Proposal",
     "Read",
     "Reuse",
     "Run",
@@ -63,5 +63,7 @@ __all__ = [
     "Write",
     "classify",
     "complete",
+    "propose",
+    "settle",
     "take",
 ]
