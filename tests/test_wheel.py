@@ -40,7 +40,7 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, (node.module or "").partition(".")[0]
 
 
-def tests_in(path: Path) -> list[str]:
+def collected(path: Path) -> list[str]:
     """The functions of a file that pytest would run, by name."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
@@ -52,7 +52,7 @@ def test_the_wheel_is_the_package_alone() -> None:
     assert settings["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["src/execledger"]}
     names = {part for path in PACKAGE.rglob("*") for part in path.relative_to(PACKAGE).parts}
     assert names.isdisjoint({"tests", "conftest.py"})
-    assert [path for path in sorted(PACKAGE.rglob("*.py")) if tests_in(path)] == []
+    assert [path for path in sorted(PACKAGE.rglob("*.py")) if collected(path)] == []
 
 
 def test_no_module_imports_what_only_tests_need() -> None:
