@@ -20,7 +20,7 @@ from execledger.journal.codec import _ENCODER
 from execledger.journal.events import Counts
 from execledger.journal.locks import LOCK_FILE
 from execledger.journal.open_files import MAX_OPEN
-from execledger.journal.purge import Chosen, FoundJournal, Left, delete, find_journals
+from execledger.journal.purge import FoundJournal, JournalSelection, Skipped, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import redacted_line, rewritten
 from execledger.proxy.edits import EditStore, ResultEdit
@@ -32,8 +32,8 @@ END = Ended(reason="Submitted", counts=Counts(proposed=1))
 KEY = "ghp" + "_" + "a1B2" * 9
 
 
-def found_in(*paths: Path, now: float | None = None) -> tuple[list[FoundJournal], list[Left]]:
-    left: list[Left] = []
+def found_in(*paths: Path, now: float | None = None) -> tuple[list[FoundJournal], list[Skipped]]:
+    left: list[Skipped] = []
     return list(find_journals(paths, left, now)), left
 
 
@@ -70,7 +70,7 @@ def test_a_link_is_never_followed(tmp_path: Path) -> None:
     link.symlink_to(kept)
     (state / "folder").symlink_to(elsewhere, target_is_directory=True)
     found, left = found_in(state)
-    assert (found, left) == ([], [Left(str(link), "is a symbolic link")])
+    assert (found, left) == ([], [Skipped(str(link), "is a symbolic link")])
     assert found_in(link)[0] == []
 
 
@@ -205,7 +205,7 @@ def test_a_folder_that_is_closed_is_named(tmp_path: Path) -> None:
     try:
         if os.access(folder, os.R_OK):
             pytest.skip("nothing is closed to root")
-        assert found_in(tmp_path) == ([], [Left(str(folder), "can't be read: Permission denied")])
+        assert found_in(tmp_path) == ([], [Skipped(str(folder), "can't be read: Permission denied")])
     finally:
         folder.chmod(0o700)
 
@@ -215,8 +215,8 @@ def test_journals_are_chosen_by_age_and_by_run(tmp_path: Path) -> None:
     path = ended(tmp_path, "file-name", run="run-name")
     (found,), _ = found_in(tmp_path)
     now = path.stat().st_mtime + 100
-    assert Chosen().among([found], now) == [found]
-    assert (Chosen(99).among([found], now), Chosen(100).among([found], now)) == ([found], [])
+    assert JournalSelection().among([found], now) == [found]
+    assert (JournalSelection(99).among([found], now), JournalSelection(100).among([found], now)) == ([found], [])
     for name in (
         "run-name",
         "file-name",
@@ -226,10 +226,10 @@ def test_journals_are_chosen_by_age_and_by_run(tmp_path: Path) -> None:
         str(path),
         f"{tmp_path}/file-name",
     ):
-        assert Chosen(runs=(name,)).among([found], now) == [found]
+        assert JournalSelection(runs=(name,)).among([found], now) == [found]
     for name in ("name", "un-name", str(tmp_path / "other"), "file-name.ledger.jsonl.gz"):
         with pytest.raises(LedgerError, match=f"--run {name}: found no journal of this run"):
-            Chosen(runs=(name,)).among([found], now)
+            JournalSelection(runs=(name,)).among([found], now)
 
 
 def test_the_beginning_of_a_name_must_mean_one_run(tmp_path: Path) -> None:
@@ -237,25 +237,25 @@ def test_the_beginning_of_a_name_must_mean_one_run(tmp_path: Path) -> None:
     for name in ("mini-1", "mini-10", "mini-2"):
         ended(tmp_path, name, run=name)
     found, _ = found_in(tmp_path)
-    assert [one.name for one in Chosen(runs=("mini-1",)).among(found, 0.0)] == ["mini-1"]
-    assert [one.name for one in Chosen(runs=("mini-10", "mini-2")).among(found, 0.0)] == ["mini-10", "mini-2"]
+    assert [one.name for one in JournalSelection(runs=("mini-1",)).among(found, 0.0)] == ["mini-1"]
+    assert [one.name for one in JournalSelection(runs=("mini-10", "mini-2")).among(found, 0.0)] == ["mini-10", "mini-2"]
     with pytest.raises(LedgerError) as caught:
-        Chosen(runs=("mini",)).among(found, 0.0)
+        JournalSelection(runs=("mini",)).among(found, 0.0)
     assert str(caught.value) == "--run mini: 3 runs begin like this\nhint: name one of: mini-1, mini-10, mini-2"
     many = [FoundJournal(tmp_path / f"{n:02}", f"x{n}", 0, 0.0, (0, n)) for n in range(13)]
     with pytest.raises(LedgerError, match=r"13 runs begin like this\nhint: name one of: 00, .*, 09 and 3 more"):
-        Chosen(runs=("x",)).among(many, 0.0)
+        JournalSelection(runs=("x",)).among(many, 0.0)
 
 
 def test_edits_go_only_where_they_are_ours_and_unused(tmp_path: Path) -> None:
     """A store that a proxy has open is left alone; so is a database of others, and what is no database."""
-    path, left = tmp_path / "edits.sqlite3", list[Left]()
+    path, left = tmp_path / "edits.sqlite3", list[Skipped]()
     assert (delete_edits(path, left), count_edits(path, left), left) == (0, None, [])
     store = EditStore(path)
     step = plain_step(0).step
     store.add(ResultEdit("chain", step.decision, step.shown))
     assert (count_edits(path, left), delete_edits(path, left)) == (1, 0)
-    assert left.pop() == Left(str(path), "is in use by a proxy")
+    assert left.pop() == Skipped(str(path), "is in use by a proxy")
     store.close()
     assert (delete_edits(path, left), left, list(tmp_path.iterdir())) == (1, [], [])
     with sqlite3.connect(path) as other:

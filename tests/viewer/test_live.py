@@ -21,7 +21,7 @@ EVENTS = told([shown(f"cat {name}.py", f"{name}\n" * 9) for name in "abcdef"])
 END = Ended(reason="Submitted", counts=Counts())
 
 
-class Told(NamedTuple):
+class StepDetail(NamedTuple):
     """One event."""
 
     kind: str
@@ -29,7 +29,7 @@ class Told(NamedTuple):
     data: dict[str, Any]
 
 
-def heard(answer: HTTPResponse) -> Iterator[Told]:
+def heard(answer: HTTPResponse) -> Iterator[StepDetail]:
     """The events that a page hears, each when it has come."""
     fields: dict[str, str] = {}
     while line := answer.readline().decode():
@@ -38,7 +38,7 @@ def heard(answer: HTTPResponse) -> Iterator[Told]:
             fields[name] = value
             continue
         if "event" in fields:
-            yield Told(fields["event"], int(fields["id"]), json.loads(fields["data"]))
+            yield StepDetail(fields["event"], int(fields["id"]), json.loads(fields["data"]))
         fields = {}
 
 
@@ -244,4 +244,4 @@ def test_a_viewer_that_leaves_takes_nothing_with_it(journal: Path) -> None:
 def test_reading_on_costs_the_new_lines_and_no_more(journal: Path) -> None:
     """What was read is not read again: the offset is where the last whole line ends."""
     reading = read_journal(journal.read_bytes())
-    assert (reading.offset, len(reading.telling)) == (journal.stat().st_size, 2)
+    assert (reading.offset, len(reading.model)) == (journal.stat().st_size, 2)

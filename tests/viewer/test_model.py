@@ -256,11 +256,11 @@ def test_reading_stops_when_time_is_up_and_goes_on_later() -> None:
     lengths = []
     for _ in range(3):
         reading.read(seconds=0)
-        lengths.append(len(reading.telling))
+        lengths.append(len(reading.model))
     reading.read(steps=4)
-    assert ([*lengths, len(reading.telling)], reading.waits, reading.answer().more) == ([1, 2, 3, 4], False, True)
+    assert ([*lengths, len(reading.model)], reading.waits, reading.answer().more) == ([1, 2, 3, 4], False, True)
     reading.read()
-    assert (len(reading.telling), reading.waits, reading.over) == (5, True, False)
+    assert (len(reading.model), reading.waits, reading.over) == (5, True, False)
     assert [reading.answer(live=live).line.live for live in (True, False)] == [True, False]
     assert reading.news(3).steps == Columns(*[column[3:] for column in msgspec.structs.astuple(reading.answer().steps)])
 

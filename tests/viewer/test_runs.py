@@ -16,18 +16,18 @@ import pytest
 from execledger.journal.events import Counts, Ended, Event, FaultCaught
 from execledger.journal.reader import LIVE_SECONDS
 from execledger.viewer.counting import RunLine, run_id
-from execledger.viewer.runs import MAX_OPEN, Filter, NoSuchRun, OpenRuns, Shelf
+from execledger.viewer.runs import MAX_OPEN, Filter, NoSuchRun, OpenRuns, RunList
 from execledger.viewer.scan import (
-    Begun,
-    Counted,
-    Counting,
-    Done,
-    Errand,
+    CountStarted,
     FoundRun,
-    Listed,
-    Note,
-    Seeker,
-    Unread,
+    ListComplete,
+    RunCounted,
+    RunUnreadable,
+    ScanClient,
+    ScanDone,
+    ScanEvent,
+    ScanRequest,
+    ScanStarted,
     stamp_of,
 )
 from execledger.viewer.worker import RunSearch
@@ -43,9 +43,9 @@ def journal(path: Path, model: str = "some/model", steps: int = 2, *, ended: boo
 
 
 @contextmanager
-def shelf_of(*paths: Path, **errand: float) -> Iterator[Shelf]:
+def shelf_of(*paths: Path, **errand: float) -> Iterator[RunList]:
     """A shelf whose runs are counted."""
-    shelf = Shelf(Errand(paths=tuple(map(str, paths)), **errand))  # type: ignore[arg-type]
+    shelf = RunList(ScanRequest(paths=tuple(map(str, paths)), **errand))  # type: ignore[arg-type]
     try:
         assert shelf.wait(PATIENCE, counted=True)
         yield shelf
@@ -53,7 +53,7 @@ def shelf_of(*paths: Path, **errand: float) -> Iterator[Shelf]:
         shelf.close()
 
 
-def looked(shelf: Shelf) -> Shelf:
+def looked(shelf: RunList) -> RunList:
     """The shelf after another look, however short ago the last one was."""
     shelf._looked = -1e9
     shelf.look()
@@ -123,7 +123,7 @@ def test_runs_in_archives_are_listed_and_opened(tmp_path: Path) -> None:
         for name, count in steps.items():
             reading = runs.get(run_id(name)).reading
             reading.read()
-            assert (len(reading.telling), reading.over) == (count, True)
+            assert (len(reading.model), reading.over) == (count, True)
             assert reading.step(1).index == 1
 
 
@@ -205,26 +205,31 @@ def test_only_files_of_a_run_that_began_are_looked_at(tmp_path: Path) -> None:
 def test_a_search_counts_nothing_twice(tmp_path: Path) -> None:
     """The second look names what is there, and that is all."""
     path = journal(tmp_path / "one.ledger.jsonl")
-    search, errand = RunSearch(), Errand(paths=(str(tmp_path),))
+    search, errand = RunSearch(), ScanRequest(paths=(str(tmp_path),))
     found = FoundRun(str(path), str(path), stamp_of(str(path)))
     first = list(search.notes(errand))
-    assert [type(note) for note in first] == [Begun, FoundRun, Listed, Counting, Counted, Done]
-    assert list(search.notes(errand)) == [Begun(), found, Listed(), Done()]
+    assert [type(note) for note in first] == [ScanStarted, FoundRun, ListComplete, CountStarted, RunCounted, ScanDone]
+    assert list(search.notes(errand)) == [ScanStarted(), found, ListComplete(), ScanDone()]
 
 
 def test_counting_much_hides_nothing_new(tmp_path: Path) -> None:
     """When the time of a look is over, the next one finds what has come and counts it before the rest."""
     for number in range(3):
         os.utime(journal(tmp_path / f"{number}.ledger.jsonl"), (1000 + number, 1000 + number))
-    search, errand = RunSearch(budget=0.0), Errand(paths=(str(tmp_path),))
+    search, errand = RunSearch(budget=0.0), ScanRequest(paths=(str(tmp_path),))
 
-    def looked_at() -> tuple[list[str], Note]:
+    def looked_at() -> tuple[list[str], ScanEvent]:
         *notes, done = search.notes(errand)
-        return [Path(note.name).name[:1] for note in notes if isinstance(note, Counted)], done
+        return [Path(note.name).name[:1] for note in notes if isinstance(note, RunCounted)], done
 
-    assert looked_at() == (["2"], Done(2))
+    assert looked_at() == (["2"], ScanDone(2))
     journal(tmp_path / "9.ledger.jsonl")
-    assert [looked_at() for _ in range(4)] == [(["9"], Done(2)), (["1"], Done(1)), (["0"], Done()), ([], Done())]
+    assert [looked_at() for _ in range(4)] == [
+        (["9"], ScanDone(2)),
+        (["1"], ScanDone(1)),
+        (["0"], ScanDone()),
+        ([], ScanDone()),
+    ]
 
 
 def test_an_archive_is_read_once(tmp_path: Path) -> None:
@@ -233,7 +238,7 @@ def test_an_archive_is_read_once(tmp_path: Path) -> None:
     with tarfile.open(archive, "w") as file:
         file.add(inner, "one.jsonl")
     inner.unlink()
-    search, errand = RunSearch(), Errand(paths=(str(tmp_path),))
+    search, errand = RunSearch(), ScanRequest(paths=(str(tmp_path),))
     first = {note.name for note in search.notes(errand) if isinstance(note, FoundRun)}
     state = archive.stat()
     with archive.open("r+b") as broken:
@@ -242,7 +247,7 @@ def test_an_archive_is_read_once(tmp_path: Path) -> None:
     for name in ("two", "three"):
         new = journal(tmp_path / f"{name}.ledger.jsonl")
         notes = list(search.notes(errand))
-        assert not any(isinstance(note, Unread) for note in notes)
+        assert not any(isinstance(note, RunUnreadable) for note in notes)
         first.add(str(new))
         assert {note.name for note in notes if isinstance(note, FoundRun)} == first
     os.utime(archive)
@@ -251,44 +256,53 @@ def test_an_archive_is_read_once(tmp_path: Path) -> None:
 
 def test_a_path_that_is_gone_is_named(tmp_path: Path) -> None:
     """It may have been there when the viewer was started."""
-    notes = list(RunSearch().notes(Errand(paths=(str(tmp_path / "gone"),))))
-    assert [type(note) for note in notes] == [Begun, Unread, Listed, Done]
+    notes = list(RunSearch().notes(ScanRequest(paths=(str(tmp_path / "gone"),))))
+    assert [type(note) for note in notes] == [ScanStarted, RunUnreadable, ListComplete, ScanDone]
 
 
 DYING = """
 import pickle, sys
 from execledger.viewer.scan import *
 errand = pickle.load(sys.stdin.buffer)
-for note in (Begun(), Counting("evil"))[: None if "evil" not in errand.without else 1]:
+for note in (ScanStarted(), CountStarted("evil"))[: None if "evil" not in errand.without else 1]:
     pickle.dump(note, sys.stdout.buffer)
 if "evil" in errand.without:
-    pickle.dump(Done(), sys.stdout.buffer)
+    pickle.dump(ScanDone(), sys.stdout.buffer)
 """
 
 
 @pytest.mark.parametrize(
     ("script", "told_notes"),
     [
-        (DYING, [Begun(), Counting("evil"), Unread("evil", "it can't be counted: the process that read it died")]),
+        (
+            DYING,
+            [
+                ScanStarted(),
+                CountStarted("evil"),
+                RunUnreadable("evil", "it can't be counted: the process that read it died"),
+            ],
+        ),
         ("", []),
     ],
 )
-def test_a_process_that_dies_is_replaced(script: str, told_notes: list[Note]) -> None:
+def test_a_process_that_dies_is_replaced(script: str, told_notes: list[ScanEvent]) -> None:
     """It goes on without the run that it died of; if there is none to blame, that is said, and nobody waits."""
-    notes: list[Note] = []
+    notes: list[ScanEvent] = []
     done = threading.Event()
 
-    def tell(note: Note) -> None:
+    def tell(note: ScanEvent) -> None:
         notes.append(note)
-        if isinstance(note, Done):
+        if isinstance(note, ScanDone):
             done.set()
 
-    seeker = Seeker(Errand(paths=()), tell, (sys.executable, "-c", script))
+    seeker = ScanClient(ScanRequest(paths=()), tell, (sys.executable, "-c", script))
     seeker.look()
     assert done.wait(PATIENCE)
     seeker.close()
     last = (
-        [Begun(), Done()] if script else [Unread("", "runs can't be looked for: the process that does it died"), Done()]
+        [ScanStarted(), ScanDone()]
+        if script
+        else [RunUnreadable("", "runs can't be looked for: the process that does it died"), ScanDone()]
     )
     assert notes == [*told_notes, *last]
 
@@ -304,7 +318,7 @@ def test_what_is_open_is_bounded_and_stands_while_its_file_does(tmp_path: Path) 
         journal(paths[1], steps=4)
         again = runs.get(run_id(str(paths[1])))
         again.reading.read()
-        assert len(again.reading.telling) == 4
+        assert len(again.reading.model) == 4
 
 
 def test_a_growing_journal_is_read_on_and_a_replaced_one_anew(tmp_path: Path) -> None:
@@ -336,7 +350,7 @@ def test_an_unknown_id_opens_nothing(tmp_path: Path) -> None:
 
 def test_a_run_that_is_not_counted_yet_is_listed(tmp_path: Path) -> None:
     """With its name, and the word that it is pending."""
-    shelf = Shelf(Errand(paths=(str(tmp_path),)))
+    shelf = RunList(ScanRequest(paths=(str(tmp_path),)))
     shelf._take(FoundRun("one", "one", (1, 2, 3)))
     line = RunLine(id=run_id("one"), name="one", pending=True)
     assert (shelf.listing().runs, shelf.listing().pending) == ([line], 1)

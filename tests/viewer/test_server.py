@@ -24,7 +24,7 @@ from execledger.viewer.live import Pace
 from execledger.viewer.reading import JournalReading
 from execledger.viewer.responses import POLICY
 from execledger.viewer.runs import reading_of
-from execledger.viewer.server import Presence, Viewer, ViewerSettings
+from execledger.viewer.server import Activity, Viewer, ViewerSettings
 from execledger.vocabulary.decisions import Shown
 from tests.journal.runs import plain_step, start
 from tests.support.long_journal import write_long_run
@@ -60,7 +60,7 @@ def test_the_run_its_steps_and_its_map_are_the_models(page: Page) -> None:
     reading.read()
     own = msgspec.json.decode(msgspec.json.encode(reading.answer()))
     assert page.get(api(DEMO)) == own
-    for step in range(len(reading.telling)):
+    for step in range(len(reading.model)):
         assert page.get(f"{api(DEMO)}/steps/{step}") == msgspec.json.decode(msgspec.json.encode(reading.step(step)))
         files = msgspec.json.decode(msgspec.json.encode(reading.map_at(step)))
         assert page.get(f"{api(DEMO)}/map?at={step}") == {"files": files}
@@ -260,22 +260,22 @@ def test_reading_makes_way_for_questions(tmp_path: Path) -> None:
     reading = JournalReading("long", lambda: path.open("rb"))
     reading._asking.append(None)
     reading.read(seconds=3600.0)
-    assert len(reading.telling) == 1
+    assert len(reading.model) == 1
     reading._asking.clear()
     reading.read(seconds=3600.0)
-    assert len(reading.telling) == 60
+    assert len(reading.model) == 60
 
 
 def test_whether_anybody_looks_is_known() -> None:
     """Nobody at first; while somebody is answered it is not quiet, and from then on the time is counted."""
     now = [100.0]
-    presence = Presence(lambda: now[0])
-    assert presence.quiet() is None
-    with presence.answering():
+    activity = Activity(lambda: now[0])
+    assert activity.quiet() is None
+    with activity.answering():
         now[0] += 5
-        assert presence.quiet() == 0.0
+        assert activity.quiet() == 0.0
     now[0] += 7
-    assert presence.quiet() == 7.0
+    assert activity.quiet() == 7.0
 
 
 def test_a_page_that_is_open_says_so(page: Page) -> None:

@@ -190,7 +190,7 @@ def test_a_file_that_is_written_and_never_read_has_a_track() -> None:
 def test_what_is_new_can_be_asked_for() -> None:
     """From a step on, only the files to which something happened, with just that."""
     steps = [read_file(1, 2), shown("cat b.py", "b\n"), EDIT, read_file(4, 5)]
-    telling = read_journal(journal_bytes(told(steps))).telling
-    assert telling.tracks.since(3) == [FileTrack(FILE, "a.py", 5, [(3, "seen", ((4, 5),))])]
-    assert [file.name for file in telling.tracks.since(2)] == ["a.py", "b.py"]
-    assert telling.tracks.since(4) == []
+    model = read_journal(journal_bytes(told(steps))).model
+    assert model.tracks.since(3) == [FileTrack(FILE, "a.py", 5, [(3, "seen", ((4, 5),))])]
+    assert [file.name for file in model.tracks.since(2)] == ["a.py", "b.py"]
+    assert model.tracks.since(4) == []

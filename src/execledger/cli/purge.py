@@ -11,7 +11,7 @@ import msgspec
 
 from execledger.errors import LedgerError
 from execledger.journal.folder import edits_file, journal_folder, require_readable
-from execledger.journal.purge import Chosen, FoundJournal, Left, Purged, delete, find_journals
+from execledger.journal.purge import FoundJournal, JournalSelection, PurgeTotals, Skipped, delete, find_journals
 from execledger.journal.purge_edits import count_edits, delete_edits
 from execledger.journal.rewrite import rewritten
 from execledger.runs.find import absent
@@ -46,14 +46,14 @@ def command(
         raise LedgerError("purge: found nothing to say which journals", hint="--older-than 30d, --run NAME or --all")
     if everything and (age or runs):
         raise LedgerError("--all: found with --older-than or --run, expected one or the other")
-    chosen = Chosen(None if age is None else seconds(age), runs)
+    chosen = JournalSelection(None if age is None else seconds(age), runs)
     there = [Path(path) for path in paths] or [journal_folder()]
     for path in paths:
         if found := absent(path):
             raise LedgerError(f"{path}: found {found}, expected a folder with journals")
     if not paths:
         require_readable(there[0])
-    totals = Purged()
+    totals = PurgeTotals()
     now = time.time()
     journals = list(find_journals(there, totals.left, now))
     try:
@@ -82,7 +82,7 @@ def seconds(age: str) -> float:
     return int(found[1]) * UNITS[found[2]]
 
 
-def _delete(meant: list[FoundJournal], edits: Path | None, totals: Purged, *, dry_run: bool, yes: bool) -> None:
+def _delete(meant: list[FoundJournal], edits: Path | None, totals: PurgeTotals, *, dry_run: bool, yes: bool) -> None:
     """Delete the chosen journals, and the stored edits if given, after confirmation."""
     held = count_edits(edits, []) if edits is not None else None
     going = [found for found in meant if not found.busy]
@@ -102,7 +102,7 @@ def _delete(meant: list[FoundJournal], edits: Path | None, totals: Purged, *, dr
         totals.edits = (count_edits if dry_run else delete_edits)(edits, totals.left) or 0
 
 
-def _redact(meant: list[FoundJournal], totals: Purged, dry_run: bool) -> None:
+def _redact(meant: list[FoundJournal], totals: PurgeTotals, dry_run: bool) -> None:
     """Rewrite the chosen journals without secrets."""
     for found in meant:
         reason = found.busy
@@ -113,10 +113,10 @@ def _redact(meant: list[FoundJournal], totals: Purged, dry_run: bool) -> None:
         totals.rewritten += changed
         totals.kept += not changed and not reason
         if reason:
-            totals.left.append(Left(str(found.path), reason))
+            totals.left.append(Skipped(str(found.path), reason))
 
 
-def _tell(totals: Purged, as_json: bool, dry_run: bool, redact: bool) -> None:
+def _tell(totals: PurgeTotals, as_json: bool, dry_run: bool, redact: bool) -> None:
     for left in totals.left:
         click.echo(f"execledger: left alone: {left.path} {left.reason}", err=True)
     if as_json:

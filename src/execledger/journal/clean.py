@@ -1,4 +1,4 @@
-"""What is taken out of a text before a journal keeps it: secrets, and characters that no file can hold."""
+"""Cleaning of texts before they are journalled: secrets are redacted, lone surrogates replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from execledger.vocabulary.records import View
 
 
 def clean(text: str) -> str:
-    """One text, redacted; a lone surrogate, which stands for a byte that is no text, becomes a replacement mark."""
+    """One text, redacted; lone surrogates, which represent bytes that are not text, become U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -32,7 +32,7 @@ def clean_texts(value: Any, cleaned: Callable[[str], str] = clean) -> Any:
 
 
 def clean_observation(observation: Observation) -> Observation:
-    """A result, redacted; where its middle was left out, its pieces are cleaned apart, so that the cut stays a cut."""
+    """A result, redacted; head and tail of a truncated one are cleaned separately, so that the cut stays in place."""
     if observation.cut is None:
         output, cut = clean(observation.output), None
     else:
@@ -44,7 +44,7 @@ def clean_observation(observation: Observation) -> Observation:
 
 
 def withheld_lines(view: View, observation: Observation, shown: Returned | None) -> tuple[tuple[int, str], ...]:
-    """Those lines of a file that ``observation`` has ``shown`` and the journal does not keep, with their digests."""
+    """Numbers and digests of the lines of a file that ``observation`` has ``shown`` and that redaction alters."""
     kept = clean_observation(observation)
     lines = returned(view, kept) if shown is not None and kept != observation else None
     return withheld_digests(shown, lines) if shown is not None and lines is not None else ()

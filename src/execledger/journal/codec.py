@@ -1,4 +1,4 @@
-"""One event, one line of JSON: cleaned of secrets on the way out, tolerant of the unknown on the way in."""
+"""Encoding of events as lines of JSON: secrets are redacted when encoding, unknown events and fields tolerated."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from execledger.redact import suspicious
 from execledger.vocabulary.actions import Observation
 
 _PIECE = 100_000
-"""Characters of a line that are searched at once."""
+"""Characters of a line that are searched for secrets at once."""
 _MARKER = 200
-"""Characters that pieces overlap by: more than any marker of a secret has."""
+"""The overlap of two pieces: longer than any marker of a secret."""
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _KINDS: dict[str, type[Event]] = {
@@ -31,29 +31,29 @@ _DECODERS: dict[str, msgspec.json.Decoder[Event]] = {tag: msgspec.json.Decoder(k
 
 
 class Decoded(Struct, frozen=True):
-    """One line, read."""
+    """A decoded line."""
 
     event: Event | None
-    """The event; None if it is of a kind that this version does not know."""
+    """The event; None if its kind is unknown to this version."""
     unknown_fields: int
-    """Fields of the event that this version does not know."""
+    """The number of its fields that are unknown to this version."""
 
 
 def encode(event: Event) -> bytes:
-    """The event as one line; every text in it is cleaned first."""
+    """The event as one line, with every text cleaned."""
     try:
         line = _ENCODER.encode(event)
     except UnicodeEncodeError:
         line = b""
-    # The line shows a marker of a secret as well as the texts would: one that ends in a quotation mark, which JSON
-    # escapes, stands among the markers with a backslash too.
+    # Markers of secrets are found in the line as in the texts: those that end in a quotation mark, which JSON escapes,
+    # are listed with a backslash too.
     if not line or _suspicious(line.decode()):
         line = _ENCODER.encode(cleaned(event))
     return line + b"\n"
 
 
 def _suspicious(line: str) -> bool:
-    """``suspicious``, asked of a long line piece by piece: a single search would stop all other threads meanwhile."""
+    """Whether a line has a marker of a secret; searched in pieces, since one long search blocks all other threads."""
     return any(suspicious(line[max(at - _MARKER, 0) : at + _PIECE]) for at in range(0, len(line), _PIECE))
 
 
@@ -75,10 +75,10 @@ def decode(line: bytes, version: int = VERSION) -> Decoded:
 
 
 def cleaned(event: Event) -> Event:
-    """The event without secrets and without characters that no file can hold."""
+    """The event without secrets and without lone surrogates."""
     bare = event
     if isinstance(event, StepRecorded):
-        # The result is cleaned in its own way.
+        # The result is cleaned separately, below.
         bare = replace(event, step=replace(event.step, observation=Observation()))
     kept: Event = msgspec.convert(clean_texts(msgspec.to_builtins(bare)), type(event))
     if isinstance(event, Started) and isinstance(kept, Started):

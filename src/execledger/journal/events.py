@@ -1,6 +1,6 @@
-"""What a journal holds: one line, one event, in the order in which they happened.
+"""The events of a journal, one per line, in the order in which they happened.
 
-Names, ids and clock times are given by the caller; nothing here looks them up, so equal events have equal bytes.
+Names, ids and clock times are arguments, never looked up here, so equal events have equal bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Counts(RereadCounts, kw_only=True):
     """What happened in a run, in numbers."""
 
     proposed: int = 0
-    """Commands that the agent proposed, but for one that ended the run: it brings no result."""
+    """Commands that the agent proposed, except for one that ended the run and so has no result."""
     ran: int = 0
     """Those that ran."""
     suppressed: int = 0
@@ -38,13 +38,13 @@ class Counts(RereadCounts, kw_only=True):
     views: int = 0
     """State views that were rendered."""
     view_bytes: int = 0
-    """What these add to the model's input, in bytes."""
+    """Bytes that these added to the model's input."""
     faults: int = 0
-    """Faults of ours that were caught."""
+    """Faults of Ledger itself that were caught."""
     shadow_reuses: int = 0
     """In shadow mode: commands that would have been reused before running."""
     shadow_right: int = 0
-    """Those of them whose real output bore the decision out."""
+    """Those of them whose real output agreed with the decision."""
     shadow_wrong: int = 0
     """Those whose real output was a different one: false reuses."""
     shadow_elided: int = 0
@@ -54,14 +54,14 @@ class Counts(RereadCounts, kw_only=True):
 
 
 class _Event(Struct, frozen=True, kw_only=True, tag_field="event"):
-    """What every event has."""
+    """Fields of every event."""
 
     at: float | None = None
-    """The wall clock time in seconds, where the caller gives one; it is no part of any state."""
+    """The wall clock time in seconds, if the caller gives one; not part of any state."""
 
 
 class Started(_Event, frozen=True, kw_only=True, tag="start"):
-    """The first line: what run this is, and under which rules."""
+    """The first line: which run this is, and its policy."""
 
     version: int = VERSION
     """The version of the journal's format."""
@@ -72,7 +72,7 @@ class Started(_Event, frozen=True, kw_only=True, tag="start"):
     agent: str = ""
     """The agent, with its version where that is known."""
     model: str = ""
-    """The model; empty where it is not known."""
+    """The model; "" if unknown."""
     task: str = ""
     """The text of the first task message."""
     policy: dict[str, str | int | float | bool]
@@ -82,7 +82,7 @@ class Started(_Event, frozen=True, kw_only=True, tag="start"):
     sealed: bool = False
     """Nothing but the agent's own commands could write when the run began."""
     altered: bool = False
-    """Set by the writer: the task as it stands here is not the task as it was given, a secret was redacted."""
+    """Set by the writer: the task is not as it was given, a secret was redacted."""
 
     def known_policy(self) -> Policy:
         """The policy, without fields that this version does not know."""
@@ -101,7 +101,7 @@ class ViewRendered(_Event, frozen=True, kw_only=True, tag="view"):
 
 
 class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
-    """A completed step was taken into the ledger."""
+    """A completed step was recorded in the ledger."""
 
     index: int
     """The step, counted from 0."""
@@ -114,18 +114,18 @@ class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
     since: int
     """The first step whose result was still visible when it was decided."""
     digest: str
-    """The digest of the ledger's state behind it."""
+    """The digest of the ledger's state after it."""
     snippet: str | None = None
     """The kind of redundant snippet re-read that it is, or ``none``; None where it was not judged."""
     reread: str | None = None
     """Not written any more, and not counted: the verdict of an older definition, by which only reads within returned
     ranges were re-reads (``within``, ``exact`` or "")."""
     altered: bool = False
-    """Set by the writer: the action as it stands here is not the one that was proposed, a secret was redacted."""
+    """Set by the writer: the action is not as it was proposed, a secret was redacted."""
 
 
 class FaultCaught(_Event, frozen=True, kw_only=True, tag="fault"):
-    """A fault of ours was caught, and the agent's run went on."""
+    """A fault of Ledger itself was caught, and the agent's run went on."""
 
     where: str
     """What was being done: ``govern``, ``compare``, ``record``, ``inform`` or the like."""
@@ -136,12 +136,12 @@ class FaultCaught(_Event, frozen=True, kw_only=True, tag="fault"):
 
 
 class Ended(_Event, frozen=True, kw_only=True, tag="end"):
-    """The last line: how the run ended, and what it came to."""
+    """The last line: how the run ended, and its totals."""
 
     reason: str = ""
     """How it ended, in the agent's own word, such as ``Submitted``."""
     counts: Counts
-    """What happened, counted while it happened: a reader can tell that lines are missing."""
+    """What was counted during the run, by which a reader notices missing lines."""
     model_calls: int | None = None
     """Calls of the model; None where that is not known."""
     input_tokens: int | None = None
@@ -158,13 +158,13 @@ Event: TypeAlias = Started | ViewRendered | StepRecorded | FaultCaught | Ended
 
 
 def policy_fields(policy: Policy) -> dict[str, str | int | float | bool]:
-    """A policy as the start of a journal holds it."""
+    """A policy as plain fields, as the start of a journal has it."""
     fields: dict[str, str | int | float | bool] = to_builtins(policy)
     return fields
 
 
 def known_policy(fields: dict[str, str | int | float | bool]) -> Policy:
-    """The policy that such fields tell, without those that this version does not know."""
+    """The policy that such fields make, without those that are unknown to this version."""
     return convert({name: value for name, value in fields.items() if name in Policy.__struct_fields__}, Policy)
 
 
@@ -180,8 +180,8 @@ def recorded(
 ) -> StepRecorded:
     """The event for ``step``, which ``ledger`` has just recorded.
 
-    The fingerprint of the true result goes with it in any case, and the digests of lines in which a secret stands:
-    where the journal redacts the text, they can't be made again from what is left.
+    It includes the fingerprint of the true result, and the digests of lines with secrets: they can't be computed again
+    from the redacted text.
     """
     index = len(ledger) - 1
     result = ledger.results[index]

@@ -1,4 +1,4 @@
-"""Where journals are kept unless the user says otherwise, and the edits beside them; both for the owner's eyes only."""
+"""The folders for journals and stored edits, and opening files in them with access for the owner alone."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def journal_folder(environment: Mapping[str, str] | None = None, platform: str =
 
 
 def edits_file(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-    """The file with every conversation's edits: always the same one, or a resumed session would not find its own."""
+    """The database of edits: one fixed file, so that a resumed session finds its own."""
     return state_folder(environment, platform) / "edits.sqlite3"
 
 
 def state_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-    """The folder for all that is kept, unless the user says otherwise."""
+    """The folder for all state of execledger: in ``XDG_STATE_HOME``, else where the platform keeps state."""
     environment = os.environ if environment is None else environment
     home = Path(environment.get("HOME") or os.path.expanduser("~"))
     # The specification tells programs to ignore a relative path here.
@@ -37,7 +37,7 @@ def state_folder(environment: Mapping[str, str] | None = None, platform: str = s
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing; an error says so if there is a file in its place."""
+    """Make a folder and its missing parents; raises ``NotADirectoryError`` if a file is in its place."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -45,7 +45,7 @@ def make_folder(folder: Path) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, each for its owner alone, whatever the umask says."""
+    """Make a folder and its missing parents with mode 0700, whatever the umask is."""
     missing = [folder]
     while not missing[-1].exists() and missing[-1].parent != missing[-1]:
         missing.append(missing[-1].parent)
@@ -57,9 +57,9 @@ def private_folder(folder: Path) -> None:
 
 
 def open_private(path: Path) -> BinaryIO:
-    """Open ``path`` for writing from its start, as a file that only its owner may read, whatever the umask says."""
+    """Create or truncate a file for writing, with mode 0600, whatever the umask is."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    # A pipe or a device keeps the permissions that it has, and so does a file of somebody else.
+    # A pipe or a device keeps its permissions, and so does a file of another user.
     with suppress(OSError):
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.fchmod(descriptor, 0o600)
@@ -67,10 +67,10 @@ def open_private(path: Path) -> BinaryIO:
 
 
 def require_readable(folder: Path) -> None:
-    """Raise ``OSError``, with the culprit's name, if a folder is there and can't be read, or if it can't ever be there.
+    """Raise ``OSError`` with the path at fault if a folder can't be read, or if something else is in its place.
 
-    A folder that is not there yet is fine. ``Path.exists`` says the same of one that is hidden from us, and of a link
-    that leads nowhere.
+    A folder that does not exist yet is fine. ``Path.exists`` is False as well for one below an unreadable folder, and
+    for a dangling symbolic link.
     """
     for one in (*reversed(folder.parents), folder):
         try:

@@ -1,4 +1,4 @@
-"""A bounded number of open files: those that were not used for longest are closed, and opened again when needed."""
+"""A bounded number of open files: the least recently used are closed, and reopened when they are needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 MAX_OPEN = 64
-"""Files that are kept open at once; a process may have as few as 256 for everything, connections included."""
+"""How many files are kept open; a process may be limited to 256 descriptors, connections included."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE)
 
 
@@ -20,15 +20,15 @@ def exhausted(error: BaseException | None) -> bool:
 
 
 class OpenFiles:
-    """Which files are open, the one used last at the end; may be called on any thread."""
+    """The open files in order of use, the latest at the end; its methods may be called on any thread."""
 
     def __init__(self, most: int = MAX_OPEN) -> None:
-        """No file yet; at most about ``most`` are kept open, more only while as many are being written to."""
+        """At most about ``most`` files are kept open, more only while as many are being written to."""
         self._most = most
         self._closers: OrderedDict[object, Callable[[], bool]] = OrderedDict()
         self._lock = threading.RLock()
-        """Protects the order; a finalizer may come in the middle of anything, so the same thread may take it again."""
-        # A forked child has its own; whoever held the lock at that moment is not there to release it.
+        """Protects the order; reentrant, since a finalizer may run in the middle of anything on the same thread."""
+        # A forked child starts anew: the thread that held the lock does not exist in it.
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def _begin_anew(self) -> None:
@@ -39,7 +39,7 @@ class OpenFiles:
         return len(self._closers)
 
     def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
-        """Open a file; where there are too many, close others first. Raises ``OSError``."""
+        """Open a file; if the process has too many, close others first. Raises ``OSError``."""
         while True:
             try:
                 return os.open(path, flags, mode)
@@ -48,7 +48,7 @@ class OpenFiles:
                     raise
 
     def used(self, owner: object, close: Callable[[], bool]) -> None:
-        """The file of ``owner`` was used; ``close`` closes it unless it is in use, and says whether it did."""
+        """Record a use of the file of ``owner``; ``close`` closes it unless it is in use, and says whether it did."""
         with self._lock:
             self._closers.pop(owner, None)
             self._closers[owner] = close
@@ -56,12 +56,12 @@ class OpenFiles:
             pass
 
     def closed(self, owner: object) -> None:
-        """The file of ``owner`` is closed."""
+        """Forget the file of ``owner``, which is closed."""
         with self._lock:
             self._closers.pop(owner, None)
 
     def close_one(self, kept: int = 0) -> bool:
-        """Close the file that was not used for longest, if more than ``kept`` are open; whether one was closed."""
+        """Close the least recently used file if more than ``kept`` are open; whether one was closed."""
         with self._lock:
             if len(self._closers) <= kept:
                 return False

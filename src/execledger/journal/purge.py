@@ -1,7 +1,7 @@
-"""Journals that are to go: which of the files in a folder are ours, which are at rest, and taking them away.
+"""Deleting journals: finding them, selecting by age and run, and skipping those that may still be written.
 
-A file is ours by what is in it, not by its name alone, and never through a symbolic link. One that a process has
-claimed, or whose run may go on for all that is known, is left alone and named.
+A file is a journal by its content, not by its name alone, and symbolic links are never followed. Skipped files are
+named with the reason.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from execledger.journal.reader import has_end, may_grow, read_header
 from execledger.journal.writer import SUFFIX
 
 FRESH_SECONDS = 3600.0
-"""A journal without an end that was written to within this time may belong to a run whose claim is not visible here."""
+"""A journal without an end that was written within this time may belong to a run whose lock is not visible here."""
 MAX_LISTED = 10
-"""Runs that are named where a name could mean several."""
+"""How many runs are listed if a name is ambiguous."""
 _FIRST_LINE = 1_000_000
 
 
@@ -36,15 +36,15 @@ class FoundJournal(Struct, frozen=True):
     path: Path
     """Its file."""
     run: str
-    """The run that it tells of."""
+    """The name of its run."""
     size: int
-    """Its bytes."""
+    """Its size in bytes."""
     changed: float
     """When it was last written to, in seconds."""
     identity: tuple[int, int]
-    """The file itself, whatever its name: device and number."""
+    """Device and inode of the file."""
     busy: str = ""
-    """Why it is left alone; "" if it is not."""
+    """Why it is skipped; "" if it is not."""
 
     @property
     def name(self) -> str:
@@ -52,8 +52,8 @@ class FoundJournal(Struct, frozen=True):
         return self.path.name.removesuffix(SUFFIX)
 
 
-class Left(Struct, frozen=True):
-    """A file that is left alone although its name is that of a journal."""
+class Skipped(Struct, frozen=True):
+    """A file that is not deleted although it is named like a journal."""
 
     path: str
     """Where it is."""
@@ -61,12 +61,12 @@ class Left(Struct, frozen=True):
     """Why."""
 
 
-def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = None) -> Iterator[FoundJournal]:
-    """Every journal in these folders, and below them; what only looks like one is noted in ``left``."""
+def find_journals(paths: Sequence[Path], left: list[Skipped], now: float | None = None) -> Iterator[FoundJournal]:
+    """Every journal in and below these folders; files that are only named like one are added to ``left``."""
     now = time.time() if now is None else now
     for path in paths:
         if path.is_symlink() and path.name.endswith(SUFFIX):
-            left.append(Left(str(path), "is a symbolic link"))
+            left.append(Skipped(str(path), "is a symbolic link"))
         elif path.exists() and not path.is_dir():
             yield from _looked_at(path, left, now)
         for folder, _, names in os.walk(path, onerror=partial(_unread, left)):
@@ -75,33 +75,33 @@ def find_journals(paths: Sequence[Path], left: list[Left], now: float | None = N
                     yield from _looked_at(Path(folder, name), left, now)
 
 
-def _unread(left: list[Left], error: OSError) -> None:
-    """Note a folder that can't be looked into; one that is not there, or is a file, is none."""
+def _unread(left: list[Skipped], error: OSError) -> None:
+    """Add an unreadable folder to ``left``; one that does not exist, or is a file, is ignored."""
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        left.append(Left(str(error.filename), f"can't be read: {error.strerror or error}"))
+        left.append(Skipped(str(error.filename), f"can't be read: {error.strerror or error}"))
 
 
-def _looked_at(path: Path, left: list[Left], now: float) -> Iterator[FoundJournal]:
+def _looked_at(path: Path, left: list[Skipped], now: float) -> Iterator[FoundJournal]:
     try:
         with open_plain(path) as file:
             state = os.fstat(file.fileno())
             if not stat.S_ISREG(state.st_mode):
-                left.append(Left(str(path), "is no plain file"))
+                left.append(Skipped(str(path), "is no plain file"))
                 return
             header = read_header(file.readline(_FIRST_LINE))
             if header is None:
-                left.append(Left(str(path), "holds no journal"))
+                left.append(Skipped(str(path), "holds no journal"))
                 return
             found = FoundJournal(path, header.run, state.st_size, state.st_mtime, (state.st_dev, state.st_ino))
             ended = has_end(file)
         yield replace(found, busy=_busy(found, ended, now))
     except OSError as error:
         link = path.is_symlink()
-        left.append(Left(str(path), "is a symbolic link" if link else f"can't be read: {error.strerror or error}"))
+        left.append(Skipped(str(path), "is a symbolic link" if link else f"can't be read: {error.strerror or error}"))
 
 
 def _busy(found: FoundJournal, ended: bool, now: float) -> str:
-    """Why a journal is left alone; "" if it is not."""
+    """Why a journal is skipped; "" if it is not."""
     if ended:
         return ""
     try:
@@ -115,7 +115,7 @@ def _busy(found: FoundJournal, ended: bool, now: float) -> str:
 
 
 def delete(found: FoundJournal) -> str:
-    """Take a journal away; why it was left alone, or "" if it is gone."""
+    """Delete a journal; why that was not done, or "" if it is gone."""
     try:
         with open_plain(found.path) as file:
             state = os.fstat(file.fileno())
@@ -136,16 +136,16 @@ def open_plain(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
-class Chosen(Struct, frozen=True):
-    """Which journals are meant."""
+class JournalSelection(Struct, frozen=True):
+    """Which journals are to be deleted."""
 
     older_than: float | None = None
-    """Those that were last written to longer ago than this many seconds."""
+    """Those last written more than this many seconds ago."""
     runs: tuple[str, ...] = ()
-    """Those of these runs, each by its name or path, or by how its name begins; every run if empty."""
+    """Those of these runs, by name, path or unambiguous beginning of the name; all if empty."""
 
     def among(self, journals: Sequence[FoundJournal], now: float) -> list[FoundJournal]:
-        """The journals that are meant; raises ``LedgerError`` where a run is not found, or could be several."""
+        """The selected journals; raises ``LedgerError`` if a run is not found or its name is ambiguous."""
         old = [one for one in journals if self.older_than is None or now - one.changed > self.older_than]
         if not self.runs:
             return old
@@ -154,7 +154,7 @@ class Chosen(Struct, frozen=True):
 
 
 def _named(run: str, journals: Sequence[FoundJournal]) -> list[FoundJournal]:
-    """The journals of the run that a user calls ``run``, as lists and pages show it, with or without the suffix."""
+    """The journals of the run named ``run``, with or without the suffix of the file name."""
     if os.sep in run:
         whole = [
             one for one in journals if one.path.absolute() in (Path(run).absolute(), Path(run + SUFFIX).absolute())
@@ -171,27 +171,27 @@ def _named(run: str, journals: Sequence[FoundJournal]) -> list[FoundJournal]:
     return found
 
 
-class Purged(Struct):
-    """What a purge came to."""
+class PurgeTotals(Struct):
+    """The totals of a purge."""
 
     deleted: int = 0
     """Journals that were deleted, or would be."""
     bytes: int = 0
-    """What they held."""
+    """Their size together."""
     kept: int = 0
-    """Journals that were not meant."""
+    """Journals that were not selected."""
     rewritten: int = 0
     """Journals in which something was redacted, or would be."""
     edits: int = 0
     """Edits that were deleted, or would be."""
-    left: list[Left] = msgspec.field(default_factory=list)
-    """Files that were left alone."""
+    left: list[Skipped] = msgspec.field(default_factory=list)
+    """Files that were skipped."""
 
     def add(self, found: FoundJournal, work: Callable[[FoundJournal], str]) -> None:
-        """Take a journal away with ``work``, which says why it was left alone."""
+        """Apply ``work`` to a journal; it returns why that was not done, or ""."""
         reason = found.busy or work(found)
         if reason:
-            self.left.append(Left(str(found.path), reason))
+            self.left.append(Skipped(str(found.path), reason))
         else:
             self.deleted += 1
             self.bytes += found.size

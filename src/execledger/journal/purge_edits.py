@@ -1,4 +1,4 @@
-"""The stored edits of conversations, taken away: only where no proxy has them open, and only if the file is ours."""
+"""Deleting the stored edits of conversations, unless a proxy has them open or the file is not ours."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import stat
 from pathlib import Path
 from urllib.parse import quote
 
-from execledger.journal.purge import Left
+from execledger.journal.purge import Skipped
 
 _TABLES = [("edits", "key"), ("edits", "edit")]
 
 
-def count_edits(path: Path, left: list[Left]) -> int | None:
-    """How many edits a store holds; None if there is none, or if the file is something else, noted in ``left``."""
+def count_edits(path: Path, left: list[Skipped]) -> int | None:
+    """How many edits a store has; None if there is none, or if it is another file, which is added to ``left``."""
     try:
         state = os.lstat(path)
     except FileNotFoundError:
         return None
     except OSError as error:
-        left.append(Left(str(path), f"can't be read: {error.strerror or error}"))
+        left.append(Skipped(str(path), f"can't be read: {error.strerror or error}"))
         return None
     if not stat.S_ISREG(state.st_mode):
-        left.append(Left(str(path), "is no plain file"))
+        left.append(Skipped(str(path), "is no plain file"))
         return None
     try:
         file = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=1)
@@ -32,28 +32,28 @@ def count_edits(path: Path, left: list[Left]) -> int | None:
         finally:
             file.close()
     except sqlite3.Error as error:
-        left.append(Left(str(path), f"holds no edits: {error}"))
+        left.append(Skipped(str(path), f"holds no edits: {error}"))
         return None
 
 
-def delete_edits(path: Path, left: list[Left]) -> int:
-    """Take the store away; how many edits it held."""
+def delete_edits(path: Path, left: list[Skipped]) -> int:
+    """Delete the store; how many edits it had."""
     held = count_edits(path, left)
     if held is None:
         return 0
     try:
         file = sqlite3.connect(path, timeout=1, isolation_level=None)
         try:
-            # This can only be done by the one connection that there is; what it leaves is one plain file.
+            # This fails unless ours is the only connection, and leaves one plain file.
             file.execute("PRAGMA journal_mode=DELETE")
         finally:
             file.close()
         os.unlink(path)
     except sqlite3.Error:
-        left.append(Left(str(path), "is in use by a proxy"))
+        left.append(Skipped(str(path), "is in use by a proxy"))
         return 0
     except OSError as error:
-        left.append(Left(str(path), f"can't be deleted: {error.strerror or error}"))
+        left.append(Skipped(str(path), f"can't be deleted: {error.strerror or error}"))
         return 0
     return held
 

@@ -32,7 +32,7 @@ _VERSION = msgspec.json.Decoder(Annotated[int, Meta(ge=0)])
 
 
 class Trouble(Struct):
-    """What was not as it should be in a journal."""
+    """Damage and unknown content in a journal."""
 
     torn: bool = False
     """The last line is not whole: the writer was killed, or had no room."""
@@ -48,7 +48,7 @@ class Trouble(Struct):
     """The end counts another number of steps than there are."""
 
     def sentences(self) -> tuple[str, ...]:
-        """The trouble in words."""
+        """The damage in sentences."""
         said = {
             "the last line is torn": self.torn,
             f"lines that are no events: {self.damaged}": self.damaged,
@@ -80,7 +80,7 @@ class JournalRun(Struct, frozen=True):
 
 
 class Mismatch(Struct, frozen=True):
-    """The first step behind which the rebuilt ledger is not the one that was recorded."""
+    """The first step after which the rebuilt ledger differs from the recorded one."""
 
     index: int
     """The step."""
@@ -89,20 +89,20 @@ class Mismatch(Struct, frozen=True):
     rebuilt: str
     """The digest of the rebuilt ledger."""
     altered: bool
-    """A secret was redacted from the task or from an action up to here, so the two may well differ."""
+    """A secret was redacted from the task or an action up to here, so a difference is expected."""
 
 
 class Rebuilt(Struct, frozen=True):
-    """The ledger that a journal's steps make."""
+    """The ledger rebuilt from a journal's steps."""
 
     ledger: Ledger
-    """The state behind the last step."""
+    """The state after the last step."""
     mismatch: Mismatch | None
-    """Where it first differs from what was recorded; None if it never does."""
+    """The first difference from what was recorded; None if there is none."""
 
     @property
     def faults(self) -> int:
-        """Faults of Ledger's own while it was rebuilt; after one, a mismatch says nothing about the journal."""
+        """Faults of Ledger itself during the rebuild; after one, a mismatch says nothing about the journal."""
         return self.ledger.faults.count
 
 
@@ -304,7 +304,7 @@ def read_journal(name: str, data: bytes) -> JournalRun:
 
 
 def rebuild(run: JournalRun) -> Rebuilt:
-    """Fold the steps into a new ledger, and compare its digest with the recorded one behind each."""
+    """Fold the steps into a new ledger, and compare its digest with the recorded one after each."""
     ledger = Ledger(run.start.task, run.start.known_policy(), edited_symbols)
     altered, mismatch = run.start.altered, None
     for event in run.steps:

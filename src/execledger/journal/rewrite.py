@@ -1,7 +1,6 @@
-"""An old journal under today's patterns: what is recognised as a secret now is taken out, and nothing else changes.
+"""Redacting old journals by today's patterns of secrets, changing nothing else.
 
-The new file takes the place of the old one in one step, with the same times; a journal in which nothing is found stays
-as it is.
+The new file replaces the old one atomically, with the same times; a journal without secrets keeps its file.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from execledger.redact import redact, suspicious
 
 
 def rewritten(found: FoundJournal, *, dry_run: bool = False) -> bool:
-    """Rewrite a journal if a secret stands in it; whether one did. Raises ``OSError`` if it can't be written."""
+    """Rewrite a journal if it has a secret; whether it has. Raises ``OSError`` if it can't be written."""
     with open_plain(found.path) as file:
         old = file.readlines()
         header = read_header(old[0]) if old else None
@@ -47,18 +46,18 @@ def redacted_line(line: bytes, version: int = VERSION) -> bytes:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         decoded = None
     if decoded is None or decoded.event is None or decoded.unknown_fields:
-        # A torn line, or one of another version: all of it is kept that is no secret.
+        # A torn line, or one of another version, is redacted as text.
         return redact(text).encode("utf-8", "surrogateescape")
     event = _withholding(decoded.event)
     return line if cleaned(event) == decoded.event else encode(event)
 
 
 def _withholding(event: Event) -> Event:
-    """The event, with the digests of the lines that are about to be withheld from it."""
+    """The event with the digests of those lines that redaction will alter."""
     if not isinstance(event, StepRecorded) or event.step.shown.kind == "reference":
         return event
     step = event.step
-    # Without the digests the text is only compared with less; taking the secret out matters more.
+    # Without the digests fewer lines can be compared later; redacting the secret matters more.
     with suppress(Exception):
         view = classify(step.action).view
         if view is not None:
@@ -69,7 +68,7 @@ def _withholding(event: Event) -> Event:
 
 def _replace(found: FoundJournal, lines: list[bytes], state: os.stat_result, ended: bool) -> None:
     beside = Path(f"{found.path}.new")
-    # Whatever an earlier attempt left behind is in the way.
+    # An earlier attempt may have left its file.
     beside.unlink(missing_ok=True)
     file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -26,19 +26,19 @@ from execledger.journal.reader import has_end
 from execledger.redact import redact
 
 SUFFIX = ".ledger.jsonl"
-"""How the name of a journal ends."""
+"""The file name suffix of journals."""
 _NAME_LENGTH = 120
 
 
 class JournalError(LedgerError):
-    """The journal can't be written; the agent's run goes on without it."""
+    """A journal can't be written; the agent's run goes on without it."""
 
 
 class Journal:
-    """One run's journal. The first failure raises ``JournalError``; what comes after it is counted, and not written.
+    """The journal of one run. The first failure raises ``JournalError``; later events are counted and not written.
 
-    It belongs to the process that opened it: a forked child writes nothing to it. It is claimed until it is closed, so
-    that nobody deletes or replaces it meanwhile, also while its file is closed for others.
+    It belongs to the process that opened it: a forked child writes nothing to it. Until it is closed, the lock of its
+    folder is held, so that ``purge`` does not delete or replace it, also while its file is closed to save descriptors.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -48,26 +48,26 @@ class Journal:
         self.dropped = 0
         """Events that were not written."""
         self._descriptor: int | None = descriptor
-        """None while the file is closed because others were used since."""
+        """None while the file is closed to save descriptors."""
         self._closed = False
         self._file = Path(os.path.abspath(path))
-        """The file, wherever this process goes."""
+        """The absolute path: the process may change its working directory."""
         self._state = os.fstat(descriptor)
         self._folder = lock_folder(path)
         self._process = os.getpid()
         self._writing = False
-        """The descriptor is in use."""
+        """The descriptor is being written to."""
         self._lock = threading.RLock()
-        """Protects the descriptor: it is not closed while it is written to, nor opened again once all is closed.
+        """Protects the descriptor: it is not closed while it is written to, nor reopened after ``close``.
 
-        A finalizer may close the journal while this thread is closing its file for others.
+        Reentrant, since a finalizer may close the journal on the thread that is closing its file.
         """
         LOCKS.hold(self._folder)
         FILES.used(self, self._rest)
 
     @classmethod
     def create(cls, folder: Path, name: str) -> Journal:
-        """A new journal for the run ``name``; a number is added to a name that is taken."""
+        """Create a journal for the run ``name``; a number is added to a name that is taken."""
         stem = re.sub(r"[^\w.+@=-]+", "_", redact(name))[:_NAME_LENGTH].lstrip(".") or "run"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
@@ -99,7 +99,7 @@ class Journal:
 
     @property
     def broken(self) -> bool:
-        """It is closed or has failed, or belongs to another process: nothing more is written."""
+        """Whether nothing more is written: it is closed, has failed, or belongs to another process."""
         return self._closed or self._process != os.getpid()
 
     def append(self, event: Event) -> None:
@@ -119,14 +119,14 @@ class Journal:
                 finally:
                     self._writing = False
                 FILES.used(self, self._rest)
-        # Whatever goes wrong here must not reach the agent as anything but the one error that is expected.
+        # The caller expects this one error, and nothing else may reach the agent.
         except Exception as error:
             self.dropped += 1
             self.close()
             raise _failure(self.path.parent if exhausted(error) else self.path, error) from error
 
     def close(self) -> None:
-        """Write no more; may be called twice."""
+        """Close the journal; may be called twice."""
         if self._process != os.getpid():
             # The lock of the folder is the parent's, and so is the thread that may have held this one at the fork.
             self._let_go()
@@ -139,7 +139,7 @@ class Journal:
                 LOCKS.release(self._folder)
 
     def _end_torn_line(self) -> None:
-        """End the last line of the file, unless it is whole."""
+        """Terminate a torn last line; raises ``OSError`` if the file was replaced or its run has ended."""
         descriptor = self._opened()
         with _locked(descriptor):
             state = os.fstat(descriptor)
@@ -155,7 +155,7 @@ class Journal:
                 os.write(descriptor, b"\n")
 
     def _opened(self) -> int:
-        """The descriptor; the file is opened again where it was closed for others, if it is still the same file."""
+        """The descriptor; a file that was closed to save descriptors is reopened, if it is still the same file."""
         if self._descriptor is None:
             descriptor = FILES.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
             if not os.path.samestat(os.fstat(descriptor), self._state):
@@ -165,7 +165,7 @@ class Journal:
         return self._descriptor
 
     def _rest(self) -> bool:
-        """Close the file until the next event, unless one is being written; whether that was done."""
+        """Close the file until the next event, unless one is being written; whether it was closed."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
@@ -179,27 +179,27 @@ class Journal:
     def _let_go(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            # Network file systems report late; what was written was written.
+            # Network file systems may report errors of earlier writes here.
             with suppress(OSError):
                 os.close(descriptor)
 
 
 def _write(descriptor: int, line: bytes) -> None:
-    """Append one line, whole or not at all."""
+    """Append one line, completely or not at all."""
     with _locked(descriptor) as held:
         if os.fstat(descriptor).st_nlink == 0:
             raise OSError(errno.ENOENT, "the file was deleted while it was written")
         written = os.write(descriptor, line)
         if written != len(line):
             if held:
-                # The lock makes sure that what stands last in the file is our own piece.
+                # Under the lock, the end of the file is our own piece.
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
             raise OSError(errno.ENOSPC, "there was no room for a whole line")
 
 
 @contextmanager
 def _locked(descriptor: int) -> Iterator[bool]:
-    """Hold the file's lock; one that can't be had soon is done without, since appends are whole even so."""
+    """Hold the file's lock, or go on without it after a while: appends are atomic even so."""
     held = lock_soon(lambda: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB))
     try:
         yield held

@@ -11,38 +11,38 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-"""The kinds of files that a page has; anything else that lies there is none of it."""
+"""Content types by file name extension; other files are not part of the page."""
 INDEX = "index.html"
 """The page itself."""
 LOCKED = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-"""What every content security policy of it ends with: no text becomes markup or a script, whatever code tries it."""
+"""The end of every content security policy of the page: trusted types keep text from becoming markup or scripts."""
 
 
 def page_files() -> dict[str, bytes]:
-    """Every file of the page, by its name. Requests choose among these, and name no path."""
+    """Every file of the page, by name; requests are matched against these names."""
     folder = resources.files("execledger.viewer").joinpath("page")
     files = folder.iterdir() if folder.is_dir() else ()
     return {file.name: file.read_bytes() for file in files if file.is_file() and kind_of(file.name)}
 
 
 def kind_of(name: str) -> str:
-    """What a browser is told that a file is; "" if it is no part of a page."""
+    """The content type of a file; "" if it is not part of the page."""
     return next((kind for ending, kind in KINDS.items() if name.endswith(ending)), "")
 
 
 ENTRY = "main.js"
-"""The module that the page begins with."""
+"""The entry module."""
 IMPORT = re.compile(
     r"""^import\s+(?:(?P<names>\{[^}]*\})\s+from\s+|\*\s+as\s+(?P<all>\w+)\s+from\s+)?["']\./(?P<file>[\w-]+\.js)["'];?$""",
     re.MULTILINE,
 )
 """An import of names, of a whole module, or for its effects."""
 DECLARED = re.compile(r"^export\s+(?=(?:async\s+function|function|class|const)\b\W*(?P<name>[\w$]+))", re.MULTILINE)
-"""The export of what is declared behind it."""
+"""An export of a declaration."""
 LISTED = re.compile(r"^export\s+\{(?P<names>[^}]*)\};?$", re.MULTILINE)
-"""The export of names."""
+"""An export of a list of names."""
 OTHER = re.compile(r"^(?:import|export)\b.*|</script|<!--", re.MULTILINE)
-"""Whatever is left and can't be part of a script in a page."""
+"""Import or export forms that are left, and text that can't be part of an inline script."""
 
 
 class BadModule(Exception):
@@ -50,14 +50,14 @@ class BadModule(Exception):
 
 
 def bundled(files: Mapping[str, bytes], entry: str = ENTRY) -> str:
-    """One script that does what the module ``entry`` does."""
+    """One script with the module ``entry`` and everything that it imports."""
     order: dict[str, str] = {}
     _collect(files, entry, order, ())
     return "\n".join(order.values())
 
 
 def _collect(files: Mapping[str, bytes], name: str, order: dict[str, str], above: tuple[str, ...]) -> None:
-    """Add a module behind those that it needs."""
+    """Add a module after those that it imports."""
     if name in order:
         return
     if name in above or name not in files:
@@ -95,5 +95,5 @@ def _listed(text: str) -> Iterator[str]:
 
 
 def _variable(name: str) -> str:
-    """What a module is called in the script; no name of the page's own begins like that."""
+    """The variable that holds a module; no name in the page begins with ``$$``."""
     return "$$" + re.sub(r"\W", "_", name.removesuffix(".js"))

@@ -1,4 +1,4 @@
-"""Two runs side by side: which steps of one are steps of the other, and what both came to."""
+"""Comparison of two runs: their steps aligned by equal commands, and their totals."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from execledger.viewer.counting import RunLine
 from execledger.viewer.reading import Reading
 
 TASK_BYTES = 100_000
-"""Bytes of a task that are compared."""
+"""How many bytes of the two tasks are compared."""
 MAX_PLACES = 32
-"""Places of one command that are considered for a step, the nearest: a bound on the work."""
+"""How many occurrences of a command are considered for one step, the nearest: bounds the work."""
 TOTALS = {
     "steps": "steps",
     "calls": "turns",
@@ -30,39 +30,39 @@ TOTALS = {
     "net_cost": "net_cost",
     "faults": "faults",
 }
-"""What is put side by side, and the fields of a line that it is."""
+"""The totals that are compared, by name, with the fields of a run's line that hold them."""
 
 
 class Comparison(Struct, frozen=True):
     """Two runs, compared."""
 
     a: RunLine
-    """The one."""
+    """The first run."""
     b: RunLine
-    """The other."""
+    """The second run."""
     pairs: list[tuple[int | None, int | None, str]]
     """Steps of both, in order: ``same``, ``changed`` (another result), ``removed`` (not in b), ``added`` (not in a)."""
     totals: dict[str, tuple[float | None, float | None]]
-    """Numbers of both."""
+    """The totals of both."""
     same_task: bool | None
-    """Both had the same task; None where one of them does not tell."""
+    """Both had the same task; None if one of them has none recorded."""
 
 
 def compare(one: Reading, other: Reading) -> Comparison:
-    """Compare two runs that were read to their ends."""
+    """Compare two runs that were read completely."""
     a, b = (reading.line() for reading in (one, other))
     totals = {name: (getattr(a, field), getattr(b, field)) for name, field in TOTALS.items()}
-    return Comparison(a, b, pairs(one.telling.marks, other.telling.marks), totals, _same_task(one, other))
+    return Comparison(a, b, pairs(one.model.marks, other.model.marks), totals, _same_task(one, other))
 
 
 def _same_task(one: Reading, other: Reading) -> bool | None:
-    """Whether the two were about the same: what stands around a task differs from agent to agent."""
-    tasks = [task_anchor(reading.telling.origin.task, TASK_BYTES) for reading in (one, other)]
+    """Whether two runs had the same task, by its anchor: the text around a task differs between agents."""
+    tasks = [task_anchor(reading.model.origin.task, TASK_BYTES) for reading in (one, other)]
     return tasks[0] == tasks[1] if all(tasks) else None
 
 
 def pairs(one: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> list[tuple[int | None, int | None, str]]:
-    """The steps of both runs in order, those of equal commands side by side."""
+    """The steps of both runs in order, those with equal commands aligned."""
     aligned: list[tuple[int | None, int | None, str]] = []
     i = j = 0
     for left, right in [*common([mark for mark, _ in one], [mark for mark, _ in other]), (len(one), len(other))]:
@@ -75,9 +75,9 @@ def pairs(one: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> l
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """A longest common subsequence, as pairs of places; of words that stand in many places, only near ones are tried.
+    """A longest common subsequence as pairs of positions; of frequent words only the nearest positions are tried.
 
-    Every pair of equal words is a point, and the longest chain of points that rises on both sides is what is asked for.
+    Every pair of equal words is a point; the result is the longest chain of points that increases in both coordinates.
     """
     places: dict[str, list[int]] = {}
     for at, word in enumerate(other):
@@ -103,6 +103,6 @@ def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _near(places: list[int], at: int) -> list[int]:
-    """The places nearest to ``at``, ascending."""
+    """The positions nearest to ``at``, ascending."""
     begin = min(max(bisect_left(places, at) - MAX_PLACES // 2, 0), max(len(places) - MAX_PLACES, 0))
     return places[begin : begin + MAX_PLACES]

@@ -1,8 +1,8 @@
-"""Runs and the page in one file that opens from a disk, without a server and without a network.
+"""Runs and the page exported to one HTML file, which needs neither a server nor a network.
 
-Every answer that the server would give stands in an element of its own, which is no script to a browser and is parsed
-when the page asks for it. The one script and the one style are allowed by their digests, and nothing else is. The texts
-of the runs are redacted, and the file is its owner's alone, as a journal is.
+Each answer of the server's API is an element of its own, of a type that browsers do not run, parsed when the page
+requests it. The content security policy allows the one script and the one style by their digests, and nothing else. The
+texts of the runs are redacted, and the file is readable for its owner alone, as a journal is.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from execledger.viewer.responses import encoded
 from execledger.viewer.runs import Listing, choices, reading_of
 
 OUTPUT_LENGTH = 20_000
-"""Characters of an output that are kept; there is no server to ask for the rest."""
+"""Characters of an output that are exported; there is no server to request the rest from."""
 MAX_COMPARED = 4
-"""Runs up to which each is compared with each."""
+"""The largest number of runs of which every pair is compared."""
 DOCTYPE = b"<!doctype html"
-"""What a page begins with."""
+"""How an HTML page begins."""
 HEAD = "<head>\n"
-"""What the policy stands behind."""
+"""The tag after which the policy is inserted."""
 STYLE = '<link rel="stylesheet" href="style.css">'
-"""What stands in the page for its style."""
+"""Placeholder for the inlined CSS."""
 SCRIPT = '<script type="module" src="main.js"></script>'
-"""What stands in the page for its script."""
+"""Placeholder for the inlined script."""
 END = "</body>"
-"""What the answers stand before."""
+"""The tag before which the answers are inserted."""
 
 
 class ExportedPage(NamedTuple):
@@ -80,7 +80,7 @@ def export(
 
 
 def _require_replaceable(target: Path, paths: tuple[str, ...]) -> None:
-    """See that nothing is lost: only a page is replaced, or a file with nothing in it, and never a run that is read."""
+    """Raise ``LedgerError`` unless ``target`` is new, empty or an HTML page, and none of the runs that are read."""
     expected = "expected a new file, or a page to replace; nothing was written"
     try:
         state = target.stat()
@@ -101,7 +101,7 @@ def _require_replaceable(target: Path, paths: tuple[str, ...]) -> None:
 def _written(
     file: IO[str], paths: tuple[str, ...], policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
 ) -> ExportedPage:
-    """Write the answers about every run."""
+    """Write the API's answers for every run."""
     lines: list[RunLine] = []
     few: list[Reading] = []
     unreadable: list[dict[str, str]] = []
@@ -116,7 +116,7 @@ def _written(
         for path, answer in _answers(reading):
             file.write(element(path, answer))
         lines.append(reading.line())
-        # More would only be kept in vain.
+        # One more than can be compared shows that there are too many.
         few = [*few, reading][: MAX_COMPARED + 1]
     if not lines:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
@@ -138,21 +138,21 @@ def _written(
 
 
 def _answers(reading: Reading) -> Iterator[tuple[str, object]]:
-    """Everything that can be asked about one run."""
+    """Every path of the API for one run, with its answer."""
     run = f"/api/runs/{reading.line().id}"
     yield run, reading.answer()
-    for index in range(len(reading.telling)):
+    for index in range(len(reading.model)):
         yield f"{run}/steps/{index}", reading.step(index, OUTPUT_LENGTH)
 
 
 def element(path: str, answer: object) -> str:
-    """An answer as an element of the page, redacted; no text in it can end the element, or begin another."""
+    """An answer as a data element of the page, redacted, and escaped so that no text can end the element."""
     data = encoded(clean_texts(msgspec.to_builtins(answer), redact)).decode().replace("<", r"\u003c")
     return f'<script type="application/json" data-path="{html.escape(path)}">{data}</script>\n'
 
 
 def page(files: Mapping[str, bytes]) -> str:
-    """The page with its style and its script in it."""
+    """The page with its style and script inlined."""
     style, script = files["style.css"].decode(), bundled(files)
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; {LOCKED}"
@@ -170,5 +170,5 @@ def page(files: Mapping[str, bytes]) -> str:
 
 
 def _digest(text: str) -> str:
-    """The digest by which a policy allows a text that stands in the page."""
+    """The digest by which a content security policy allows an inline text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,6 +1,6 @@
-"""What is new in a run, sent as it comes: server-sent events with the number of steps as their id.
+"""New steps of a run as server-sent events, whose ids are numbers of steps.
 
-A viewer that comes late gets the whole run, one that comes back the steps behind the last it has seen. A long recorded
+A page that connects late gets the whole run, one that reconnects the steps after the last that it has. A long recorded
 run is sent in the same way while it is being read. The last event says why there are no more.
 """
 
@@ -15,66 +15,66 @@ from msgspec import Struct
 
 from execledger.errors import LedgerError
 from execledger.viewer.counting import RunLine
-from execledger.viewer.model import News
+from execledger.viewer.model import NewSteps
 from execledger.viewer.reading import Reading
 from execledger.viewer.responses import encoded
-from execledger.viewer.runs import NoSuchRun, Opened
+from execledger.viewer.runs import NoSuchRun, OpenRun
 
 Aside: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Does work on another thread."""
+"""Runs work on another thread."""
 
 HEARTBEAT = b": still here\n\n"
-"""What is sent so that neither side takes the other for gone."""
+"""A comment that keeps the connection open."""
 RETRY = b"retry: 1000\n\n"
-"""How long a viewer waits before it comes back, in milliseconds."""
+"""Tells browsers to reconnect after so many milliseconds."""
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """How often things are done, in seconds."""
+    """Intervals of an event stream, in seconds."""
 
     first: float = 0.15
-    """How long a run is read before it is shown for the first time."""
+    """How long a run is read before it is first shown."""
     chunk: float = 0.2
     """How long it is read on between two events."""
     poll: float = 0.3
-    """How often a journal is looked at."""
+    """How often a journal is checked for new events."""
     heartbeat: float = 15.0
-    """How long nothing may be sent."""
+    """The longest silence before a comment is sent."""
 
 
 class End(Struct, frozen=True, kw_only=True):
-    """Why nothing more is sent."""
+    """The last event of a stream: why nothing more is sent."""
 
     reason: Literal["finished", "left", "gone", "trouble"]
-    """The run is over, nobody writes its journal any more, its file is gone, or it can't be read any further."""
+    """The run has ended, its journal is not written any more, its file is gone, or it can't be read any further."""
     words: str = ""
-    """What the trouble is."""
+    """The error in words."""
     line: RunLine | None = None
     """The run in one line; None if nothing was read."""
     trouble: tuple[str, ...] = ()
-    """What was not as it should be in the file."""
+    """Damage found in the file."""
 
 
-async def stream(reopen: Callable[[], Opened], after: int, aside: Aside, pace: Pace) -> AsyncIterator[bytes]:
-    """The events of a run behind step ``after``, until it is over; ``reopen`` gives the run as it stands."""
+async def stream(reopen: Callable[[], OpenRun], after: int, aside: Aside, pace: Pace) -> AsyncIterator[bytes]:
+    """The event stream of a run after step ``after``, until it ends; ``reopen`` gives the run as it is now."""
     yield RETRY
     sent, silence = after, 0.0
     reading: Reading | None = None
     while True:
         try:
-            opened: Opened = await aside(reopen)
+            opened: OpenRun = await aside(reopen)
             reading = opened.reading
             await aside(partial(reading.read, pace.chunk))
         except (LedgerError, OSError) as error:
             yield event("end", await aside(partial(_broken, error, reading)), sent)
             return
         at_end = reading.waits or reading.over
-        if at_end and len(reading.telling) < sent:
-            # Another run stands in the file by now.
+        if at_end and len(reading.model) < sent:
+            # Another run is in the file by now.
             sent = 0
         lives: bool = await aside(opened.lives)
-        if len(reading.telling) > sent:
-            news: News = await aside(partial(reading.news, sent, live=lives))
+        if len(reading.model) > sent:
+            news: NewSteps = await aside(partial(reading.news, sent, live=lives))
             sent = news.first + len(news.steps.category)
             yield event("steps", news, sent)
             silence = 0.0
@@ -89,8 +89,8 @@ async def stream(reopen: Callable[[], Opened], after: int, aside: Aside, pace: P
                 silence = 0.0
 
 
-def _ended(reopen: Callable[[], Opened], reading: Reading) -> End:
-    """The end of a run that was read as far as it goes, unless it does not live because its file went just now."""
+def _ended(reopen: Callable[[], OpenRun], reading: Reading) -> End:
+    """The end of a run that was read as far as it goes, or of one whose file was deleted just now."""
     try:
         reopen()
     except (LedgerError, OSError) as error:
@@ -101,12 +101,12 @@ def _ended(reopen: Callable[[], Opened], reading: Reading) -> End:
 
 
 def _broken(error: LedgerError | OSError, reading: Reading | None) -> End:
-    """The end of a run whose file does not give more."""
+    """The end of a run whose file can't be read any further."""
     gone = isinstance(error, NoSuchRun | FileNotFoundError)
     words = error.message if isinstance(error, LedgerError) else error.strerror or str(error)
     return End(reason="gone" if gone else "trouble", words=words, line=reading.line() if reading else None)
 
 
 def event(kind: str, data: object, number: int) -> bytes:
-    """One event; JSON has no line break in it, so it is one line."""
+    """One server-sent event; JSON has no line breaks, so the data is one line."""
     return b"event: %b\nid: %d\ndata: %b\n\n" % (kind.encode(), number, encoded(data))

@@ -16,13 +16,13 @@ from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Shown, Step
 
 LABEL_LENGTH = 80
-"""Characters of a command that stand on the timeline."""
+"""Characters of a command that are shown on the timeline."""
 OUTPUT_LENGTH = 200_000
-"""Characters of an output that come with a step; what lies between its head and its tail is asked for."""
+"""Characters of an output that are sent with a step; the middle of a longer one is requested separately."""
 
 
 class Columns(Struct):
-    """All steps, one column per fact: the entries at one place belong to one step."""
+    """All steps in columns: the entries at one index belong to one step."""
 
     category: list[str] = field(default_factory=list)
     """The categories."""
@@ -31,7 +31,7 @@ class Columns(Struct):
     shown: list[str] = field(default_factory=list)
     """full, reference or remark."""
     mark: list[str] = field(default_factory=list)
-    """What Ledger did: reuse, reference, remark or nudge; ``would-`` stands in front where it only would have."""
+    """What Ledger did: reuse, reference, remark or nudge; with ``would-`` in front in shadow mode."""
     effects: list[str] = field(default_factory=list)
     """none, listed or unknown."""
     turn: list[int] = field(default_factory=list)
@@ -39,20 +39,20 @@ class Columns(Struct):
     thread: list[str] = field(default_factory=list)
     """The conversations."""
     label: list[str] = field(default_factory=list)
-    """How the commands begin."""
+    """The beginnings of the commands."""
 
     def since(self, step: int) -> Columns:
         """The entries from ``step`` on."""
         return Columns(*(getattr(self, name)[step:] for name in self.__struct_fields__))
 
 
-class News(Struct, frozen=True, kw_only=True):
-    """What is new in a run."""
+class NewSteps(Struct, frozen=True, kw_only=True):
+    """The steps of a run from one on."""
 
     line: RunLine
     """The run in one line."""
     more: bool
-    """More is to come: it is still being read, or the agent may still be at work."""
+    """More steps may come: the run is still being read, or the agent may still be running."""
     first: int
     """The step that the columns begin with."""
     steps: Columns
@@ -63,17 +63,17 @@ class News(Struct, frozen=True, kw_only=True):
     """The steps, among these, before which earlier results went out of the model's context."""
 
 
-class RunAnswer(News, frozen=True, kw_only=True):
+class RunAnswer(NewSteps, frozen=True, kw_only=True):
     """A run, as far as it was read."""
 
     task: str
     """The text of the first task message."""
     policy: Policy
-    """What Ledger followed."""
+    """The policy that Ledger followed."""
     governed: bool
-    """This is what Ledger did live; otherwise it is what it would have done."""
+    """Recorded live by Ledger; otherwise replayed: what Ledger would have done."""
     trouble: tuple[str, ...]
-    """What was not as it should be in the file."""
+    """Damage found in the file, in sentences."""
 
 
 class StepDetail(Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class StepDetail(Struct, frozen=True, kw_only=True):
     step: Step
     """The action, the decision, and what was shown."""
     truth: Observation
-    """What it really returned, as far as that is known."""
+    """What it really returned, as far as is known."""
     turn: int
     """The call of the model that proposed it."""
     view: str
@@ -97,7 +97,7 @@ class DecisionAnswer(Struct, frozen=True):
     rule: str
     """The rule that decided."""
     proof: tuple[str, ...]
-    """What was found."""
+    """The facts that it rests on."""
     refers_to: tuple[int, ...]
     """The earlier steps that it refers to."""
 
@@ -117,27 +117,27 @@ class OutputAnswer(Struct, frozen=True, kw_only=True):
     """An output, or its head and tail."""
 
     text: str
-    """The text; of a long one the head and the tail, one behind the other."""
+    """The text; of a long one the head, directly followed by the tail."""
     head: int
-    """Where something is left out: the length of the head."""
+    """The length of the head, after which something is left out."""
     cut: bool
-    """Something is left out here."""
+    """Whether something is left out."""
     bytes: int
     """The size of the whole."""
     characters: int
     """The length of the whole."""
     known: bool
-    """It is what the command returned; otherwise nobody knows that any more."""
+    """Whether this is what the command returned; otherwise that is not known any more."""
     exit_status: int | None
     """The exit status."""
     stderr: str
-    """What was shown apart from the output as standard error."""
+    """Standard error, where it was shown apart from the output."""
     notice: str
-    """What the tool added to it."""
+    """Text that the agent's tool added to it."""
     timed_out: bool
     """It was stopped by a time limit."""
     elided: int | None
-    """Where the harness had left the middle out: the length of the shown head; None if it showed all."""
+    """The length of the shown head where the agent had left out the middle; None if it showed everything."""
 
 
 class StepAnswer(Struct, frozen=True, kw_only=True):
@@ -146,9 +146,9 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     index: int
     """The step."""
     command: str
-    """What was asked for."""
+    """The command."""
     cwd: str
-    """Where; "" if that is not known."""
+    """Its working directory; "" if that is not known."""
     category: str
     """Its category."""
     effects: str
@@ -166,30 +166,30 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     compared: str | None
     """How the result compares with what was visible; None if it was not eligible."""
     compared_to: tuple[int, ...]
-    """The steps that bear that out."""
+    """The steps that it was equal to or covered by."""
     shown: ShownAnswer
     """What the model was shown."""
     output: OutputAnswer
-    """What came back."""
+    """The result."""
     view: str
     """The state view that the model read before it."""
     view_before: str
     """The one before the step before."""
 
 
-class Telling:
-    """A run while it is told: every step is added once, in order."""
+class RunModel:
+    """A run in the page's shape, to which steps are added in order."""
 
     def __init__(self, origin: Origin, policy: Policy | None, *, governed: bool) -> None:
-        """No step was told yet; ``policy`` is what the ledger follows."""
+        """A run without steps; ``policy`` is what its ledger follows."""
         self.origin = origin
         """Which run it is."""
         self.governed = governed
-        """What is told is what Ledger did live."""
+        """Recorded live by Ledger, not replayed."""
         self.tracks = Tracks(origin.task, policy)
-        """The files, and the ledger that is folded on the way."""
+        """What is known of each file, and the ledger that is folded on the way."""
         self.policy = self.tracks.ledger.policy
-        """What Ledger follows."""
+        """The policy of the ledger."""
         self.columns = Columns()
         """The steps."""
         self.account = Account(shadow=self.policy.shadow, model=origin.model)
@@ -197,17 +197,17 @@ class Telling:
         self.compactions: list[int] = []
         """The steps before which earlier results went out of context."""
         self.marks: list[tuple[str, str]] = []
-        """By step: digests of the normalised command and of the result, which tell equal ones of two runs."""
+        """By step: digests of the normalised command and of the result, to compare steps of two runs by."""
         self._since: dict[str, int] = {}
         self._before: list[int] = []
         self._last: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """How many steps were told."""
+        """How many steps were added."""
         return len(self.columns.category)
 
     def add(self, step: Step, turn: int, since: int | None = None) -> None:
-        """Tell a step that the ledger has recorded; results from step ``since`` on were in its conversation's view."""
+        """Add a step that the ledger has recorded; results from step ``since`` on were visible in its conversation."""
         index, action = len(self), step.action
         result = self.tracks.ledger.results[index]
         columns = self.columns
@@ -224,7 +224,7 @@ class Telling:
         self._before.append(self._last.get(action.thread, -1))
         self._last[action.thread] = index
         if since is not None:
-            # A conversation begins where it was born, and only what it has seen can go out of its view.
+            # A forked conversation begins with its own first value: only what was visible in it can go out of view.
             if since > self._since.setdefault(action.thread, since):
                 self.compactions.append(index)
             self._since[action.thread] = since
@@ -233,9 +233,9 @@ class Telling:
         """The step before ``index`` in its conversation."""
         return self._before[index] if self._before[index] >= 0 else None
 
-    def news(self, first: int, *, live: bool, more: bool) -> News:
-        """What is there from step ``first`` on."""
-        return News(
+    def news(self, first: int, *, live: bool, more: bool) -> NewSteps:
+        """The steps from ``first`` on."""
+        return NewSteps(
             line=run_line(self.account, self.origin, live=live),
             more=more,
             first=first,
@@ -276,7 +276,7 @@ class Telling:
 
 
 def _label(action: Action) -> str:
-    """How a command begins, on one line."""
+    """The beginning of a command, on one line."""
     return printable(action.command[: 4 * LABEL_LENGTH])[:LABEL_LENGTH]
 
 
@@ -285,7 +285,7 @@ def _decision(decision: Decision) -> DecisionAnswer:
 
 
 def _output(truth: Observation, shown: Shown, limit: int) -> OutputAnswer:
-    """The output, its middle left out if it is long."""
+    """The output, without its middle if it is long."""
     text = truth.output
     cut, half = len(text) > limit, limit // 2
     unknown = truth.truncated and truth.cut is None and not text and shown.kind == "reference"

@@ -27,14 +27,14 @@ from execledger.runs.prices import load_prices
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED, Replayed, replay
 from execledger.viewer.counting import Origin, RunLine, run_line
-from execledger.viewer.model import OUTPUT_LENGTH, News, RunAnswer, StepAnswer, StepDetail, Telling
+from execledger.viewer.model import OUTPUT_LENGTH, NewSteps, RunAnswer, RunModel, StepAnswer, StepDetail
 from execledger.viewer.tracks import Span
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Decision, Shown, Step
 
 
 class Call(Struct, frozen=True):
-    """What a replay makes of one call."""
+    """The result of replaying one call."""
 
     decision: Decision
     """What is decided."""
@@ -44,12 +44,12 @@ class Call(Struct, frozen=True):
     """The state view that the model would read before it; "" if there is none."""
 
     def step(self, recorded: Recorded) -> Step:
-        """The step that it makes of a recorded call."""
+        """The step that it and the recorded call make."""
         return Step(recorded.action, self.decision, recorded.observation, self.shown, inherits=recorded.inherits)
 
 
-BORN_WITH = Call(INHERITED, Shown("full"), "")
-"""What stands for a call that a conversation was born with."""
+INHERITED_CALL = Call(INHERITED, Shown("full"), "")
+"""The result for a call that a conversation inherited."""
 
 
 def told_calls(run: Run, ledger: Ledger, account: Account) -> Iterator[Call]:
@@ -58,26 +58,26 @@ def told_calls(run: Run, ledger: Ledger, account: Account) -> Iterator[Call]:
     views: dict[str, tuple[int, str]] = {}
     told = 0
     for replayed in replay(run, ledger=ledger):
-        # Calls that a conversation was born with are taken in on the way to the next one.
-        yield from _born_with(run, told, replayed.index, account)
+        # Inherited calls are recorded on the way to the next one.
+        yield from _inherited(run, told, replayed.index, account)
         call = Call(replayed.decision, replayed.shown, _view(replayed, views))
         account.add_replayed(replayed)
         priced.add(replayed)
         told = replayed.index + 1
         yield call
-    yield from _born_with(run, told, len(run.steps), account)
+    yield from _inherited(run, told, len(run.steps), account)
     if not ledger.policy.shadow:
         account.worth = priced.close(prices).worth(prices.date)
 
 
-def _born_with(run: Run, first: int, end: int, account: Account) -> Iterator[Call]:
+def _inherited(run: Run, first: int, end: int, account: Account) -> Iterator[Call]:
     for recorded in run.steps[first:end]:
-        account.add_step(BORN_WITH.step(recorded), recorded.turn, truth=recorded.observation)
-        yield BORN_WITH
+        account.add_step(INHERITED_CALL.step(recorded), recorded.turn, truth=recorded.observation)
+        yield INHERITED_CALL
 
 
 def _view(replayed: Replayed, views: dict[str, tuple[int, str]]) -> str:
-    """The view that the model would have read: the one before its turn."""
+    """The view that the model would have read before this turn."""
     thread, turn = replayed.recorded.action.thread, replayed.recorded.turn
     if replayed.view is not None:
         views[thread] = (turn, replayed.view.text)
@@ -86,61 +86,61 @@ def _view(replayed: Replayed, views: dict[str, tuple[int, str]]) -> str:
 
 
 class Reading(ABC):
-    """A run that is read on demand. Every question may be asked on any thread."""
+    """A run that is read on demand; its methods may be called on any thread."""
 
-    def __init__(self, telling: Telling) -> None:
-        """Nothing was read yet."""
-        self.telling = telling
-        """What was read so far."""
+    def __init__(self, model: RunModel) -> None:
+        """Start with an empty model."""
+        self.model = model
+        """The run as far as it was read."""
         self.waits = False
-        """Nothing more is at hand at the moment."""
+        """There is nothing more to read at the moment."""
         self.over = False
-        """Nothing more will ever come."""
+        """The run was read to its end."""
         self._fault = ""
-        # Guards the telling: it is added to on one thread while others ask.
+        # Guards the model: one thread adds to it while others read it.
         self._lock = threading.Lock()
-        # How many threads wait for the lock to ask: reading on makes way for them.
+        # How many threads wait for the lock to answer a request: reading makes way for them.
         self._asking: list[None] = []
 
     def read(self, seconds: float | None = None, steps: int | None = None) -> None:
-        """Read on for so long, or until so many steps are there, or as far as there is anything at hand.
+        """Read for ``seconds``, or until there are ``steps`` steps, or as far as possible.
 
-        Whoever has a question meanwhile does not wait for the end of it: then less is read, unless it is to be all.
+        A waiting request ends a timed read early.
         """
         until = None if seconds is None else time.monotonic() + seconds
         with self._lock, self._opened():
             self.waits = False
-            while not self.over and (steps is None or len(self.telling) < steps):
+            while not self.over and (steps is None or len(self.model) < steps):
                 if not self._attempt():
                     self.waits = True
                     break
                 if until is not None and (self._asking or time.monotonic() > until):
                     break
             if self.over:
-                self.telling.tracks.let_go()
+                self.model.tracks.free()
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Hold the lock for a question."""
+        """Hold the lock to answer a request."""
         self._asking.append(None)
         with self._lock:
             self._asking.pop()
             yield
 
     def answer(self, *, live: bool = False) -> RunAnswer:
-        """All that was read; ``live`` where the agent may still be at work."""
+        """The run as far as it was read; ``live`` if the agent may still be running."""
         with self._asked():
-            return self.telling.answer(self.trouble(), live=live and not self.over, more=self._more(live))
+            return self.model.answer(self.trouble(), live=live and not self.over, more=self._more(live))
 
-    def news(self, first: int, *, live: bool = False) -> News:
-        """What was read from step ``first`` on."""
+    def news(self, first: int, *, live: bool = False) -> NewSteps:
+        """The steps from ``first`` on."""
         with self._asked():
-            return self.telling.news(first, live=live and not self.over, more=self._more(live))
+            return self.model.news(first, live=live and not self.over, more=self._more(live))
 
     def line(self) -> RunLine:
-        """The run in one line."""
+        """The run's line in the list."""
         with self._asked():
-            return run_line(self.telling.account, self.telling.origin)
+            return run_line(self.model.account, self.model.origin)
 
     def _more(self, live: bool) -> bool:
         return not self.over and (live or not self.waits)
@@ -148,59 +148,59 @@ class Reading(ABC):
     def step(self, index: int, limit: int = OUTPUT_LENGTH) -> StepAnswer:
         """One step in full, with at most ``limit`` characters of its output."""
         with self._asked():
-            before = self.telling.before(index)
-            earlier = None if before is None else self._told(before)
-            return self.telling.step_answer(index, self._told(index), earlier, limit)
+            before = self.model.before(index)
+            earlier = None if before is None else self._full_step(before)
+            return self.model.step_answer(index, self._full_step(index), earlier, limit)
 
     def output(self, index: int) -> str:
         """The whole output of a step."""
         with self._asked():
-            return self._told(index).truth.output
+            return self._full_step(index).truth.output
 
     def map_at(self, index: int) -> dict[str, list[Span]]:
-        """The file map behind a step."""
+        """The file map after a step."""
         with self._asked():
-            return self.telling.tracks.map_at(index)
+            return self.model.tracks.map_at(index)
 
     def trouble(self) -> tuple[str, ...]:
-        """What was not as it should be in the file."""
+        """Damage found in the file, in sentences."""
         return (self._fault,) if self._fault else ()
 
     def _attempt(self) -> bool:
-        """Read one step more. A run is what others wrote: where it breaks the ledger, it ends, and that is said."""
+        """Read one step more; a run is foreign input, and one that breaks the ledger ends there, with a sentence."""
         try:
             return self._next()
         except Exception as error:
             self.over = True
-            self._fault = f"it can't be read behind step {len(self.telling) - 1}: {type(error).__name__}: {error}"
+            self._fault = f"it can't be read behind step {len(self.model) - 1}: {type(error).__name__}: {error}"
             return False
 
     def _opened(self) -> AbstractContextManager[object]:
-        """What is held open while steps are read."""
+        """A context in which steps are read."""
         return nullcontext()
 
     @abstractmethod
     def _next(self) -> bool:
-        """Read one step more; False if there is none at hand."""
+        """Read one step more; False if there is none."""
 
     @abstractmethod
-    def _told(self, index: int) -> StepDetail:
-        """A step that was read, in full."""
+    def _full_step(self, index: int) -> StepDetail:
+        """A step that was read before, in full."""
 
 
 class ReplayReading(Reading):
     """A recorded run that is replayed."""
 
     def __init__(self, run: Run, policy: Policy | None) -> None:
-        """Nothing was replayed yet; ``policy`` may be the run's own."""
-        super().__init__(Telling(Origin.of_run(run), policy or run.policy, governed=False))
-        # Where Ledger took part in a run it knows what went out of view on which thread; elsewhere the run tells.
+        """Replay ``run`` under ``policy``, or under the run's own if that is None."""
+        super().__init__(RunModel(Origin.of_run(run), policy or run.policy, governed=False))
+        # If Ledger took part in a run, each step has what was out of view; otherwise the run lists its compactions.
         self._tells_since = bool(run.steps) and all(one.governed is not None for one in run.steps)
         if not self._tells_since:
-            self.telling.compactions += run.compactions
+            self.model.compactions += run.compactions
         self._run = run
-        self.telling.account.add_run(run)
-        self._calls = told_calls(run, self.telling.tracks.ledger, self.telling.account)
+        self.model.account.add_run(run)
+        self._calls = told_calls(run, self.model.tracks.ledger, self.model.account)
         self._decided: list[Call] = []
 
     def _next(self) -> bool:
@@ -211,23 +211,23 @@ class ReplayReading(Reading):
         recorded = self._run.steps[len(self._decided)]
         self._decided.append(call)
         since = recorded.governed.since if recorded.governed is not None and self._tells_since else None
-        self.telling.add(call.step(recorded), recorded.turn, since)
+        self.model.add(call.step(recorded), recorded.turn, since)
         return True
 
-    def _told(self, index: int) -> StepDetail:
+    def _full_step(self, index: int) -> StepDetail:
         recorded, call = self._run.steps[index], self._decided[index]
         return StepDetail(step=call.step(recorded), truth=recorded.observation, turn=recorded.turn, view=call.view)
 
 
 class JournalReading(Reading):
-    """What Ledger did, from the journal that it kept."""
+    """A run as Ledger recorded it in a journal, which may still grow."""
 
     def __init__(self, name: str, opener: Callable[[], BinaryIO]) -> None:
         """The journal that ``opener`` opens for reading; raises ``UnreadableRun`` if it is none."""
         with opener() as file:
             self._journal = JournalReader(name, file)
         start = self._journal.start
-        super().__init__(Telling(Origin.of_journal(name, start), start.known_policy(), governed=True))
+        super().__init__(RunModel(Origin.of_journal(name, start), start.known_policy(), governed=True))
         self._opener = opener
         self._file: BinaryIO | None = None
         self._lines: list[tuple[Place, Place | None]] = []
@@ -235,18 +235,18 @@ class JournalReading(Reading):
 
     @property
     def offset(self) -> int:
-        """How much of the file was read."""
+        """How many bytes of the file were read."""
         return self._journal.offset
 
     def ends(self) -> bool:
-        """The end of the journal is written, though it may not be read yet."""
+        """Whether the end of the journal is written, though perhaps not read yet."""
         if self.waits or self.over:
-            return self.telling.account.over
+            return self.model.account.over
         with self._opener() as file:
             return has_end(file)
 
     def trouble(self) -> tuple[str, ...]:
-        """What was not as it should be in the journal."""
+        """Damage found in the journal, in sentences."""
         return (*super().trouble(), *self._journal.trouble.sentences())
 
     @contextmanager
@@ -257,39 +257,39 @@ class JournalReading(Reading):
         self._file = None
 
     def _next(self) -> bool:
-        """Take in lines up to the next step."""
+        """Read lines up to the next step."""
         assert self._file is not None
         while (found := self._journal.next(self._file)) is not None:
             place, event = found
             self._take(event, place)
             if isinstance(event, StepRecorded):
                 return True
-        self.over = self.telling.account.over
+        self.over = self.model.account.over
         return False
 
     def _take(self, event: Event, place: Place) -> None:
         if isinstance(event, StepRecorded):
-            self.telling.tracks.ledger.record(event.step)
-            self.telling.add(event.step, event.turn, event.since)
+            self.model.tracks.ledger.record(event.step)
+            self.model.add(event.step, event.turn, event.since)
             self._lines.append((place, self._view_of(event)))
         elif isinstance(event, ViewRendered):
             self._views[event.thread] = (None, place)
-        self.telling.account.add(event)
+        self.model.account.add(event)
 
     def _view_of(self, event: StepRecorded) -> Place | None:
-        """The view that the model read before a step: it is read in one turn, and the first step tells which."""
+        """The view that the model read before a step; a view belongs to the turn of the first step after it."""
         thread = event.step.action.thread
         turn, view = self._views.get(thread, (None, None))
         if view is not None and turn is None:
             self._views[thread] = (event.turn, view)
         return view if turn in (None, event.turn) else None
 
-    def _told(self, index: int) -> StepDetail:
+    def _full_step(self, index: int) -> StepDetail:
         place, view = self._lines[index]
         event = self._read(place)
         text = self._read(view) if view is not None else None
         if not isinstance(event, StepRecorded):
-            name = self.telling.origin.name
+            name = self.model.origin.name
             raise UnreadableRun(name, f"found another line at step {index}, expected the one that stood there")
         return StepDetail(
             step=event.step,
@@ -299,7 +299,7 @@ class JournalReading(Reading):
         )
 
     def _truth(self, step: Step) -> Observation:
-        """What a step returned: what it shows, or what stands in the result that its reference points at."""
+        """What a step returned: its output as shown, or the equal result that its reference points at."""
         shown = step.shown
         if shown.kind != "reference":
             return step.observation
@@ -312,7 +312,7 @@ class JournalReading(Reading):
         return Observation(exit_status=step.observation.exit_status, truncated=True)
 
     def _read(self, place: Place) -> Event | None:
-        """The event at a place; None if something else stands there by now."""
+        """The event at a position; None if something else is there by now."""
         with self._opener() as file:
             file.seek(place.offset)
             line = file.read(place.size)

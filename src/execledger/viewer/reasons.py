@@ -1,4 +1,4 @@
-"""A decision in plain words, for somebody who has not read the rules."""
+"""A decision in plain words, for readers who do not know the rules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REASONS = {
 
 
 def in_words(decision: Decision, shown: Shown) -> str:
-    """What was decided and why, and what came of it, in one or two sentences."""
+    """One or two sentences: what was decided, why, and what the model was shown."""
     reason = REASONS.get(decision.rule, f"the rule {decision.rule} says so")
     return " ".join(filter(None, (f"{_verdict(decision, shown)}: {reason}.", _outcome(decision, shown))))
 
@@ -50,7 +50,7 @@ def _verdict(decision: Decision, shown: Shown) -> str:
 
 
 def _outcome(decision: Decision, shown: Shown) -> str:
-    """What the model was shown in the end, where that is not plain."""
+    """What the model was shown, where the decision alone does not say so."""
     if isinstance(decision, Reuse) and shown.compared == "different":
         return "By the recorded output that is wrong: a false reuse."
     if shown.instead:
@@ -67,7 +67,7 @@ def _outcome(decision: Decision, shown: Shown) -> str:
 
 
 def _steps(numbers: tuple[int, ...]) -> str:
-    """Steps by their numbers; what others wrote may name none."""
+    """Steps by their numbers; a foreign file may name none."""
     if len(numbers) < 2:
         return f"step {numbers[0]}" if numbers else "an earlier step"
     return f"steps {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

@@ -16,7 +16,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     f"{LOCKED}; frame-ancestors 'none'"
 )
-"""The content security policy: our own files, and nothing from anywhere else, not even what stands in the page."""
+"""The content security policy: only our own files, no inline scripts or styles, nothing from other hosts."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -26,29 +26,29 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
-"""What every answer has."""
+"""The headers of every response."""
 SMALL = 1000
-"""Bytes below which packing an answer is not worth it."""
+"""Bytes below which a response is not compressed."""
 
 
 class RequestRefused(LedgerError):
-    """A request that is not answered, with its status."""
+    """A request that is refused, with an HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         """``message`` says what was found, and what was expected."""
         super().__init__(message)
         self.status = status
-        """The status of the answer."""
+        """The HTTP status of the response."""
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Give an answer the headers that all of them have."""
+    """Add the common headers to a response."""
     response.headers.update(HEADERS)
 
 
 @web.middleware
 async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer only our own page; whatever goes wrong is told in one sentence, without its traceback."""
+    """Answer requests of our own page only; every error becomes one sentence of JSON, without a traceback."""
     try:
         _check(request)
         return await handler(request)
@@ -61,14 +61,14 @@ async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
     except OSError as error:
         return answered({"error": f"the file can't be read: {error.strerror or 'it is gone'}"}, 422)
     except Exception as error:
-        # A run is what others wrote: one that breaks us must not break the page, and is not repeated to it.
+        # A run is foreign input: one that breaks the viewer must not break the page, nor be quoted to it.
         return answered(
             {"error": f"this can't be shown, after a fault of the viewer's own: {type(error).__name__}"}, 500
         )
 
 
 def _check(request: web.Request) -> None:
-    """A foreign page is turned away, whichever way it came."""
+    """Refuse requests of other sites, and methods other than GET and HEAD."""
     if reason := foreign_origin(request.host, request.headers, linked=request.path == "/"):
         raise RequestRefused(403, reason)
     if request.method not in ("GET", "HEAD"):
@@ -76,12 +76,12 @@ def _check(request: web.Request) -> None:
 
 
 def answered(answer: object, status: int = 200) -> web.Response:
-    """An answer in JSON."""
+    """A response in JSON."""
     return packed(web.Response(body=encoded(answer), status=status, content_type="application/json"))
 
 
 def packed(response: web.Response) -> web.Response:
-    """The answer, packed for a browser that can unpack it, if it is large."""
+    """The response, compressed if it is large and the browser accepts that."""
     if isinstance(response.body, bytes) and len(response.body) > SMALL:
         response.enable_compression()
     return response
@@ -91,7 +91,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encoded(answer: object) -> bytes:
-    """``answer`` as JSON on one line; a character that is none is escaped, and a browser shows a mark for it."""
+    """``answer`` as JSON on one line; lone surrogates are escaped."""
     try:
         return _ENCODER.encode(answer)
     except UnicodeEncodeError:

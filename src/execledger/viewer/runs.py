@@ -26,17 +26,17 @@ from execledger.viewer.counting import RunLine, run_id
 from execledger.viewer.reading import JournalReading, Reading, ReplayReading
 from execledger.viewer.scan import (
     NO_FILE,
-    Begun,
-    Counted,
-    Counting,
-    Done,
-    Errand,
+    CountStarted,
     FoundRun,
-    Listed,
-    Note,
-    Seeker,
+    ListComplete,
+    RunCounted,
+    RunUnreadable,
+    ScanClient,
+    ScanDone,
+    ScanEvent,
+    ScanRequest,
+    ScanStarted,
     Stamp,
-    Unread,
     stamp_of,
 )
 
@@ -47,10 +47,10 @@ MAX_CHOICES = 200
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """What is asked for."""
+    """Which runs a list shows."""
 
     q: str = ""
-    """Words that all stand in the name, the agent, the model or the task."""
+    """Words that must all occur in the name, agent, model or task."""
     agent: str = ""
     """The agent; "" is any."""
     model: str = ""
@@ -61,7 +61,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     """Only runs in which faults of Ledger's own were caught."""
 
     def takes(self, line: RunLine) -> bool:
-        """The run is one of those that are asked for."""
+        """Whether the filter accepts a run."""
         if self.faults and not line.faults:
             return False
         if any(getattr(line, name) != chosen for name in CHOICES if (chosen := getattr(self, name))):
@@ -89,9 +89,9 @@ def choices(lines: Iterable[RunLine]) -> dict[str, list[tuple[str, int]]]:
 
 
 LOOK_SECONDS = 1.0
-"""How long a look at the places counts as new."""
+"""How many seconds the result of a scan counts as up to date."""
 MAX_UNREADABLE = 200
-"""Files that can't be read and are named."""
+"""How many unreadable files are named."""
 SORTABLE = RunLine.__struct_fields__
 """The fields that the list can be sorted by."""
 
@@ -100,7 +100,7 @@ class Entry(Struct):
     """One run that was found."""
 
     found: FoundRun
-    """Where."""
+    """Where it was found."""
     line: RunLine
     """What is known of it."""
     over: bool = True
@@ -108,7 +108,7 @@ class Entry(Struct):
     reason: str = ""
     """Why it can't be read; "" if it can."""
     there: bool = True
-    """It was there when its place was last looked at."""
+    """The last scan found it."""
 
 
 class Listing(Struct, frozen=True):
@@ -117,58 +117,58 @@ class Listing(Struct, frozen=True):
     runs: list[RunLine]
     """The runs."""
     unreadable: list[dict[str, str]]
-    """What can't be read: names and reasons."""
+    """Names of the files that can't be read, with reasons."""
     total: int
-    """How many runs there are, in all parts."""
+    """How many runs there are on all pages of the list."""
     pending: int
     """How many of them are not counted yet."""
     listed: bool
-    """Everything that is there was found."""
+    """Every run that exists was found."""
     choices: dict[str, list[tuple[str, int]]]
     """By field, the values that can be chosen, and how many of all runs have them."""
     comparable: bool = True
     """Any two of them can be compared."""
 
 
-class Shelf:
-    """The runs at some places. Every question may be asked on any thread."""
+class RunList:
+    """The runs at the given paths; its methods may be called on any thread."""
 
-    def __init__(self, errand: Errand, clock: Callable[[], float] = time.time) -> None:
-        """Runs as ``errand`` says; they are looked for from now on."""
+    def __init__(self, request: ScanRequest, clock: Callable[[], float] = time.time) -> None:
+        """Start to scan as ``request`` says."""
         self._clock = clock
         self._entries: dict[str, Entry] = {}
         self._listed, self._looking, self._looked = False, False, 0.0
-        # Guards all of the above, and tells of every change.
+        # Guards all of the above, and is notified of every change.
         self._changed = threading.Condition()
-        self._seeker = Seeker(errand, self._take)
+        self._client = ScanClient(request, self._take)
         self.look()
 
     def close(self) -> None:
-        """Look no more."""
-        self._seeker.close()
+        """Stop scanning."""
+        self._client.close()
 
     def look(self) -> None:
-        """See that what is known is new, or will soon be."""
+        """Start a scan unless one is running or the last one is recent."""
         with self._changed:
             if self._looking or time.monotonic() - self._looked < LOOK_SECONDS:
                 return
             self._looking = True
-        self._seeker.look()
+        self._client.look()
 
     def wait(self, seconds: float | None = None, *, counted: bool = False) -> bool:
-        """Wait until everything that is there was found, or even ``counted``, but not for longer than told."""
+        """Wait until every run was found, or even ``counted``, at most ``seconds``; whether that happened."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._looking if counted else self._listed, seconds)
 
     def listed(self) -> bool:
-        """Everything that is there was found, at least once."""
+        """Whether a first scan has found every run."""
         with self._changed:
             return self._listed
 
     def listing(
         self, chosen: Filter = ANY, sort: str = "", desc: bool = False, offset: int = 0, limit: int = 1000
     ) -> Listing:
-        """The runs that are asked for, by the field ``sort``; the newest first if that is ""."""
+        """The part of the list that ``chosen`` accepts, sorted by the field ``sort``; newest first if that is ""."""
         with self._changed:
             entries = list(self._entries.values())
             listed = self._listed
@@ -190,7 +190,7 @@ class Shelf:
         )
 
     def find(self, identity: str) -> FoundRun | None:
-        """Where the run with this id is; None if none has it."""
+        """Where the run with this id is; None if there is none."""
         with self._changed:
             entry = self._entries.get(identity)
             return entry.found if entry is not None and not entry.reason else None
@@ -198,33 +198,33 @@ class Shelf:
     def _lives(self, entry: Entry) -> bool:
         return not entry.over and may_grow(entry.found.stamp[0] / 1e9, self._clock())
 
-    def _take(self, note: Note) -> None:
-        """Take in what was found."""
+    def _take(self, note: ScanEvent) -> None:
+        """Apply one event of the worker."""
         with self._changed:
             match note:
-                case Begun():
+                case ScanStarted():
                     for entry in self._entries.values():
                         entry.there = False
                 case FoundRun():
                     self._entry(note)
-                case Counted():
+                case RunCounted():
                     entry = self._entries[run_id(note.name)]
                     entry.line, entry.over, entry.reason = note.line, note.over, ""
-                case Unread():
+                case RunUnreadable():
                     self._entry(FoundRun(note.name, note.name, stamp_of(note.name))).reason = note.reason
-                case Listed():
+                case ListComplete():
                     self._entries = {key: entry for key, entry in self._entries.items() if entry.there}
                     self._listed = True
-                case Done(rest):
+                case ScanDone(rest):
                     self._listed, self._looking, self._looked = True, rest > 0, time.monotonic()
                     if rest:
-                        self._seeker.look()
-                case Counting():
+                        self._client.look()
+                case CountStarted():
                     return
             self._changed.notify_all()
 
     def _entry(self, found: FoundRun) -> Entry:
-        """The entry of a run, made if it is new."""
+        """The entry of a run, created if it is new."""
         identity = run_id(found.name)
         entry = self._entries.get(identity)
         if entry is None:
@@ -235,23 +235,23 @@ class Shelf:
 
 
 def _order(value: str | float | None) -> tuple[str, float]:
-    """What is not known comes first, and text is sorted as people do."""
+    """A sort key: unknown values come first, text is compared without regard to case."""
     return (value.casefold(), 0.0) if isinstance(value, str) else ("", -1.0 if value is None else float(value))
 
 
 MAX_OPEN, MAX_BYTES = 6, 512_000_000
-"""Runs that are kept open, and the sizes of their files together; the one that was asked for last always is."""
+"""How many runs are kept open, and the total size of their files; the last requested one always is."""
 
 
 class NoSuchRun(LedgerError):
-    """Nothing that was found has the id that was asked for."""
+    """No run that was found has the requested id."""
 
 
 class Gone(NoSuchRun):
-    """What had the id that was asked for is not there any more."""
+    """The run with the requested id does not exist any more."""
 
 
-class Opened(Struct):
+class OpenRun(Struct):
     """A run that is kept open."""
 
     found: FoundRun
@@ -261,8 +261,8 @@ class Opened(Struct):
     stamp: Stamp
     """The state of its file when it was opened."""
 
-    def stands(self) -> bool:
-        """It can be read on: its file is as it was, or a journal that has only grown."""
+    def is_current(self) -> bool:
+        """Whether it can be read on: its file is unchanged, or a journal that has only grown."""
         now = stamp_of(self.found.file)
         if now == self.stamp:
             return True
@@ -272,7 +272,7 @@ class Opened(Struct):
         return now[2] == self.stamp[2] and now[1] >= reading.offset
 
     def lives(self) -> bool:
-        """The agent may still be at work: its journal has no end, not even one that is still to be read."""
+        """Whether the agent may still be running: its journal has no end, not even one that is still to be read."""
         reading = self.reading
         if not isinstance(reading, JournalReading) or not may_grow(stamp_of(self.found.file)[0] / 1e9, time.time()):
             return False
@@ -283,21 +283,21 @@ class Opened(Struct):
 
 
 class OpenRuns:
-    """The runs that were asked for last, the very last one at the end."""
+    """The open runs, in the order in which they were requested, the latest at the end."""
 
     def __init__(
-        self, shelf: Shelf, policy: Policy | None = None, resolver: Callable[[], Resolve | None] = lambda: None
+        self, runs: RunList, policy: Policy | None = None, resolver: Callable[[], Resolve | None] = lambda: None
     ) -> None:
-        """Runs of ``shelf``, replayed under ``policy``; ``resolver`` makes what knows the calls behind shims."""
-        self._shelf = shelf
+        """Opens the runs of a list; ``resolver`` makes a function that finds the calls that shims replaced."""
+        self._runs = runs
         self._policy = policy
         self._resolver = resolver
-        self._open: OrderedDict[str, Opened] = OrderedDict()
-        # Guards the two tables. Opening a run can take long: only those wait for it who have asked for that very run.
+        self._open: OrderedDict[str, OpenRun] = OrderedDict()
+        # Guards the two tables. Opening a run can take long: only requests for that very run wait for it.
         self._lock = threading.Lock()
         self._doors: dict[str, threading.Lock] = {}
 
-    def get(self, identity: str) -> Opened:
+    def get(self, identity: str) -> OpenRun:
         """The run with this id; raises ``NoSuchRun`` or ``UnreadableRun``."""
         with self._lock:
             door = self._doors.setdefault(identity, threading.Lock())
@@ -309,13 +309,13 @@ class OpenRuns:
                 if not door.locked():
                     self._doors.pop(identity, None)
 
-    def _get(self, identity: str) -> Opened:
-        found = self._shelf.find(identity)
+    def _get(self, identity: str) -> OpenRun:
+        found = self._runs.find(identity)
         if found is None:
             raise NoSuchRun("there is no such run here")
         with self._lock:
             opened = self._open.pop(identity, None)
-        if opened is None or not opened.stands():
+        if opened is None or not opened.is_current():
             opened = self._opened(found)
         with self._lock:
             self._open[identity] = opened
@@ -326,11 +326,11 @@ class OpenRuns:
     def _too_much(self) -> bool:
         return len(self._open) > MAX_OPEN or sum(one.stamp[1] for one in self._open.values()) > MAX_BYTES
 
-    def _opened(self, found: FoundRun) -> Opened:
+    def _opened(self, found: FoundRun) -> OpenRun:
         stamp = stamp_of(found.file)
         if stamp == NO_FILE:
             raise Gone("the file of this run is not there any more")
-        return Opened(found, self._reading(found), stamp)
+        return OpenRun(found, self._reading(found), stamp)
 
     def _reading(self, found: FoundRun) -> Reading:
         if found.file == found.name and self._policy is None and is_journal_file(found.file):
@@ -342,7 +342,7 @@ class OpenRuns:
 
 
 def reading_of(name: str, data: bytes, policy: Policy | None, resolve: Resolve | None) -> Reading:
-    """A run from its content: a journal as it is, any other run, or under a ``policy`` of one's own, replayed."""
+    """A run from its content: a journal as recorded; any other run, or any run under a given ``policy``, replayed."""
     if policy is None and is_journal(data):
         return JournalReading(name, partial(io.BytesIO, data))
     return ReplayReading(read_run(name, valid_utf8(data), resolve), policy)

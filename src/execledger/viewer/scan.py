@@ -22,61 +22,61 @@ from execledger.core.policy import Policy
 from execledger.viewer.counting import RunLine
 
 Stamp: TypeAlias = tuple[int, int, int]
-"""What tells one state of a file from another: time of change, size, inode."""
+"""The state of a file: modification time in ns, size, inode; equal stamps mean an unchanged file."""
 
 
 NO_FILE: Stamp = (0, 0, 0)
-"""The state of a file that is not there."""
+"""The stamp of a file that does not exist."""
 
 
-class Errand(Struct, frozen=True, kw_only=True):
-    """What is to be looked for."""
+class ScanRequest(Struct, frozen=True, kw_only=True):
+    """What the worker scans for runs, and how it counts them."""
 
     paths: tuple[str, ...]
     """Files, folders and archives."""
     policy: Policy | None = None
-    """What runs are replayed under; None is their own, and journals are told as they are."""
+    """The policy that runs are replayed under; None replays each under its own, and takes journals as recorded."""
     newer: float = 0.0
-    """Runs that began before this moment are left out, and files that were last written before it."""
+    """Runs that began before this time, and files last written before it, are left out."""
     without: tuple[str, ...] = ()
-    """Runs that are named and not counted."""
+    """Names of runs that are listed and not counted."""
 
 
-class Begun(Struct, frozen=True):
-    """A new look begins."""
+class ScanStarted(Struct, frozen=True):
+    """A scan has started."""
 
 
 class FoundRun(Struct, frozen=True):
-    """A run may be there."""
+    """A file or archive member that may hold a run."""
 
     name: str
     """Its name."""
     file: str
     """The file, archive or folder that it is in."""
     stamp: Stamp
-    """The state of that."""
+    """The state of that file."""
 
 
-class Counting(Struct, frozen=True):
-    """A run is being counted: if nothing comes after this, it was the last that the process did."""
+class CountStarted(Struct, frozen=True):
+    """The worker starts to count a run: if it dies next, it died of this run."""
 
     name: str
     """Its name."""
 
 
-class Counted(Struct, frozen=True):
+class RunCounted(Struct, frozen=True):
     """A run was counted."""
 
     name: str
     """Its name."""
     line: RunLine
-    """What it came to."""
+    """Its line in the list."""
     over: bool
     """Its end is recorded."""
 
 
-class Unread(Struct, frozen=True):
-    """A run can't be read."""
+class RunUnreadable(Struct, frozen=True):
+    """A run that can't be read."""
 
     name: str
     """Its name."""
@@ -84,22 +84,22 @@ class Unread(Struct, frozen=True):
     """Why."""
 
 
-class Listed(Struct, frozen=True):
-    """Everything that is there was named."""
+class ListComplete(Struct, frozen=True):
+    """Every run that exists was named."""
 
 
-class Done(Struct, frozen=True):
-    """A look is over."""
+class ScanDone(Struct, frozen=True):
+    """The scan is over."""
 
     rest: int = 0
-    """Runs that are still to be counted: so many that it is better to look for new ones first."""
+    """How many runs are not counted yet: the next scan looks for new runs first, then counts on."""
 
 
-Note: TypeAlias = Begun | FoundRun | Counting | Counted | Unread | Listed | Done
+ScanEvent: TypeAlias = ScanStarted | FoundRun | CountStarted | RunCounted | RunUnreadable | ListComplete | ScanDone
 
 
 def stamp_of(file: str) -> Stamp:
-    """The state of a file; ``NO_FILE`` if it is gone."""
+    """The state of a file; ``NO_FILE`` if it does not exist."""
     try:
         state = os.stat(file)
     except OSError:
@@ -108,15 +108,17 @@ def stamp_of(file: str) -> Stamp:
 
 
 COMMAND = (sys.executable, "-P", "-m", "execledger.viewer.worker")
-"""The process."""
+"""The command line of the worker process."""
 
 
-class Seeker:
-    """Looks for runs again and again, on a thread of its own."""
+class ScanClient:
+    """Runs scans in a worker process, and passes its events on from a thread of its own."""
 
-    def __init__(self, errand: Errand, tell: Callable[[Note], None], command: Sequence[str] = COMMAND) -> None:
-        """Looks for what ``errand`` says, and tells what it finds on its thread."""
-        self._errand = errand
+    def __init__(
+        self, request: ScanRequest, tell: Callable[[ScanEvent], None], command: Sequence[str] = COMMAND
+    ) -> None:
+        """Scan as ``request`` says; ``tell`` is called with each event on the client's thread."""
+        self._request = request
         self._tell = tell
         self._command = command
         self._asked: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -126,11 +128,11 @@ class Seeker:
         self._thread.start()
 
     def look(self) -> None:
-        """Look once more."""
+        """Ask for one scan more."""
         self._asked.put(True)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop the thread and the process."""
         self._closed = True
         self._asked.put(False)
         while self._thread.is_alive():
@@ -143,28 +145,28 @@ class Seeker:
         while self._asked.get() and not self._closed:
             counting = ""
             for note in self._notes():
-                counting = note.name if isinstance(note, Counting) else counting
+                counting = note.name if isinstance(note, CountStarted) else counting
                 self._tell(note)
-                if isinstance(note, Done):
+                if isinstance(note, ScanDone):
                     break
             else:
                 self._died(counting)
-        self._let_go()
+        self._stop_process()
 
-    def _let_go(self) -> None:
-        """End the process, and let go of its pipes."""
+    def _stop_process(self) -> None:
+        """Kill the process and close its pipes."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             with suppress(BrokenPipeError), process:
                 return
 
-    def _notes(self) -> Iterator[Note]:
-        """What the process finds, until it is done or dies."""
+    def _notes(self) -> Iterator[ScanEvent]:
+        """The events of one scan, until it is done or the process dies."""
         process = self._started()
         assert process.stdin is not None and process.stdout is not None
         with suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):
-            pickle.dump(self._errand, process.stdin)
+            pickle.dump(self._request, process.stdin)
             process.stdin.flush()
             while True:
                 yield pickle.load(process.stdout)
@@ -177,14 +179,14 @@ class Seeker:
         return self._process
 
     def _died(self, counting: str) -> None:
-        """Go on without the run that the process died of; without one there is nothing to go on with."""
-        self._let_go()
+        """Scan again without the run that the process died of; give up if it died of none."""
+        self._stop_process()
         if self._closed:
             return
-        if counting and counting not in self._errand.without:
-            self._tell(Unread(counting, "it can't be counted: the process that read it died"))
-            self._errand = replace(self._errand, without=(*self._errand.without, counting))
+        if counting and counting not in self._request.without:
+            self._tell(RunUnreadable(counting, "it can't be counted: the process that read it died"))
+            self._request = replace(self._request, without=(*self._request.without, counting))
             self.look()
         else:
-            self._tell(Unread(self._command[-1], "runs can't be looked for: the process that does it died"))
-            self._tell(Done())
+            self._tell(RunUnreadable(self._command[-1], "runs can't be looked for: the process that does it died"))
+            self._tell(ScanDone())

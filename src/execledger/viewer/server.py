@@ -26,22 +26,22 @@ from execledger.viewer.assets import INDEX, kind_of, page_files
 from execledger.viewer.compare import compare
 from execledger.viewer.live import Pace, stream
 from execledger.viewer.responses import RequestRefused, add_headers, answered, guarded, packed
-from execledger.viewer.runs import CHOICES, SORTABLE, Filter, NoSuchRun, Opened, OpenRuns, Shelf
-from execledger.viewer.scan import Errand
+from execledger.viewer.runs import CHOICES, SORTABLE, Filter, NoSuchRun, OpenRun, OpenRuns, RunList
+from execledger.viewer.scan import ScanRequest
 
 
-class Presence:
-    """When the server was last asked for something. Asked on one thread, told on any."""
+class Activity:
+    """When the server was last used: updated on the event loop, read on any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nobody has asked yet."""
+        """Not used yet."""
         self._clock = clock
         self._last: float | None = None
         self._open = 0
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Somebody is being answered; a stream is one answer that takes as long as the page is open."""
+        """Count a request as open; an event stream is one request as long as its page is open."""
         self._open += 1
         try:
             yield
@@ -50,7 +50,7 @@ class Presence:
             self._last = self._clock()
 
     def quiet(self) -> float | None:
-        """Seconds since somebody was last answered; None if nobody ever was."""
+        """Seconds since the last response ended, 0 while one is open; None if there was none."""
         if self._open:
             return 0.0
         return None if self._last is None else self._clock() - self._last
@@ -59,13 +59,13 @@ class Presence:
 T = TypeVar("T")
 
 LIST_SECONDS = 2.0
-"""How long the first list may wait for the runs to be found; what is found later comes with the next one."""
+"""How many seconds the first list waits for the scan; runs found later come with the next list."""
 OPEN_SECONDS = 60.0
-"""How long a run that is not known may be waited for, while places are still looked at for the first time."""
+"""How many seconds a request waits for a run that is not known yet, while the first scan goes on."""
 LOOK_SECONDS = 0.02
-"""How often it is looked whether what is waited for has come."""
+"""Seconds between two checks while waiting."""
 THREADS = 16
-"""Threads that read runs, while the server answers: a few slow runs must not keep others waiting."""
+"""Threads that read runs beside the event loop: a few slow runs must not delay others."""
 
 
 class ViewerSettings(Struct, frozen=True, kw_only=True):
@@ -74,45 +74,45 @@ class ViewerSettings(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...]
     """Files, folders and archives with recorded runs."""
     policy: Policy | None = None
-    """What runs are replayed under; None is their own, and journals are shown as they are."""
+    """The policy that runs are replayed under; None replays each under its own, and shows journals as recorded."""
     newer: float = 0.0
-    """Runs that began before this moment are left out."""
+    """Runs that began before this time are left out."""
     port: int = 0
-    """The port; 0 takes a free one."""
+    """The port; 0 chooses a free one."""
     taken: socket.socket | None = None
-    """A socket that listens already, in place of a port."""
+    """A socket that is listening already, in place of a port."""
     resolver: Callable[[], Resolve | None] = lambda: None
-    """Makes what knows the calls that shims in a rollout stand for."""
+    """Makes a function that finds the calls that shims in a rollout replaced."""
     pace: Pace = Pace()
-    """How often things are done."""
+    """Intervals of the event stream."""
 
 
 STOP_SECONDS = 0.2
-"""How long answers may go on when the server is told to stop: those that follow a run would never end."""
+"""Seconds until open responses are cut when the server stops: event streams would never end."""
 
 
 class Viewer(LocalServer):
-    """Serves runs while it is entered."""
+    """The viewer's server, running while it is entered as a context."""
 
     def __init__(self, settings: ViewerSettings) -> None:
-        """A viewer whose port is taken, and that is not running yet."""
+        """Bind the port; the server does not run yet."""
         routes = Routes(settings)
         super().__init__(settings.port, routes.application, settings.taken, shutdown_timeout=STOP_SECONDS)
-        self.presence = routes.presence
-        """Whether anybody looks."""
+        self.activity = routes.activity
+        """When the page was last used."""
 
 
 class Routes:
-    """What the page asks for."""
+    """The request handlers of the page's API."""
 
     def __init__(self, settings: ViewerSettings) -> None:
-        """Nothing was looked for yet."""
+        """Handlers for these settings; scanning starts with the application."""
         self._settings = settings
-        self.presence = Presence()
-        """Whether anybody looks."""
+        self.activity = Activity()
+        """When the page was last used."""
 
     def application(self) -> web.Application:
-        """The routes."""
+        """The web application with its routes."""
         app = web.Application(middlewares=[guarded, self._noticed])
         app.on_response_prepare.append(add_headers)
         app.cleanup_ctx.append(self._at_work)
@@ -131,47 +131,47 @@ class Routes:
         return app
 
     async def _at_work(self, _: web.Application) -> AsyncIterator[None]:
-        """Hold what answers need while the server runs."""
+        """Start the scan and the threads, and stop them with the server."""
         settings = self._settings
-        self._shelf = Shelf(Errand(paths=settings.paths, policy=settings.policy, newer=settings.newer))
-        self._open = OpenRuns(self._shelf, settings.policy, settings.resolver)
+        self._run_list = RunList(ScanRequest(paths=settings.paths, policy=settings.policy, newer=settings.newer))
+        self._open = OpenRuns(self._run_list, settings.policy, settings.resolver)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="execledger-view")
         yield
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._shelf.close()
+        self._run_list.close()
 
     async def _aside(self, work: Callable[[], T]) -> T:
-        """Do work on another thread."""
+        """Run work on another thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     @web.middleware
     async def _noticed(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Note that somebody is there."""
-        with self.presence.answering():
+        """Record that the page is in use."""
+        with self.activity.answering():
             return await handler(request)
 
     async def _here(self, request: web.Request) -> web.Response:
-        """An open page says that it is still open."""
+        """Answer an open page's sign of life."""
         return web.Response(status=204)
 
     async def _listed(self, seconds: float) -> None:
-        """Wait until everything that is there was found, but not for longer than told; no thread waits with us."""
+        """Wait until the first scan is over, at most ``seconds``, without blocking a thread."""
         until = time.monotonic() + seconds
-        while not self._shelf.listed() and time.monotonic() < until:
+        while not self._run_list.listed() and time.monotonic() < until:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _runs(self, request: web.Request) -> web.Response:
         sort = request.query.get("sort", "")
         if sort and sort not in SORTABLE:
             raise RequestRefused(400, f"`sort` is none of {', '.join(SORTABLE)}")
-        self._shelf.look()
+        self._run_list.look()
         await self._listed(LIST_SECONDS)
         chosen = Filter(
             **{name: request.query.get(name, "") for name in ("q", *CHOICES)},
             faults=request.query.get("faults", "") not in ("", "0"),
         )
         asked = partial(
-            self._shelf.listing,
+            self._run_list.listing,
             chosen,
             sort,
             request.query.get("desc", "") not in ("", "0"),
@@ -180,24 +180,24 @@ class Routes:
         )
         return answered(await self._aside(asked))
 
-    async def _opened(self, identity: str) -> Opened:
-        if self._shelf.find(identity) is None:
+    async def _opened(self, identity: str) -> OpenRun:
+        if self._run_list.find(identity) is None:
             await self._listed(OPEN_SECONDS)
         try:
             return await self._aside(partial(self._open.get, identity))
         except NoSuchRun as error:
             raise RequestRefused(404, error.message) from None
 
-    async def _reached(self, identity: str, step: int | None) -> Opened:
+    async def _reached(self, identity: str, step: int | None) -> OpenRun:
         """The run, read up to a step, or to its end if that is None."""
         opened = await self._opened(identity)
         reading, steps = opened.reading, None if step is None else step + 1
-        while not (reading.over or (steps is not None and len(reading.telling) >= steps)):
+        while not (reading.over or (steps is not None and len(reading.model) >= steps)):
             await self._aside(partial(reading.read, self._settings.pace.chunk, steps))
             if reading.waits:
                 break
-        if step is not None and len(reading.telling) <= step:
-            raise RequestRefused(404, f"there is no step {step} in this run, which has {len(reading.telling)}")
+        if step is not None and len(reading.model) <= step:
+            raise RequestRefused(404, f"there is no step {step} in this run, which has {len(reading.model)}")
         return opened
 
     async def _run(self, request: web.Request) -> web.Response:
@@ -230,7 +230,7 @@ class Routes:
         return answered(await self._aside(partial(compare, one, other)))
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        """What is new behind the step that the page has, by the browser's word or else by its own."""
+        """Stream the steps after the last that the page has, by ``Last-Event-ID`` or else by the query."""
         last = request.headers.get("Last-Event-ID", "")
         after = int(last) if last.isascii() and last.isdecimal() and len(last) < 10 else number(request, "after", 0)
         identity = request.match_info["id"]
@@ -241,18 +241,18 @@ class Routes:
             async for event in stream(partial(self._open.get, identity), after, self._aside, self._settings.pace):
                 await response.write(event)
         except ConnectionResetError:
-            # The viewer has left.
+            # The browser closed the stream.
             return response
         return response
 
 
 async def _page(kind: str, content: bytes, request: web.Request) -> web.Response:
-    """A file of the page."""
+    """Answer with one of the page's files."""
     return packed(web.Response(body=content, content_type=kind, charset="utf-8"))
 
 
 def number(request: web.Request, name: str, otherwise: int | None = None) -> int:
-    """A number in the query of a request, at least 0."""
+    """A number of at least 0 in the query of a request; raises ``Refused``."""
     text = request.query.get(name, "" if otherwise is None else str(otherwise))
     if not (text.isascii() and text.isdigit() and len(text) < 12):
         raise RequestRefused(400, f"`{name}` is not a number, expected one from 0 on")
@@ -260,11 +260,11 @@ def number(request: web.Request, name: str, otherwise: int | None = None) -> int
 
 
 def can_open(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """Whether a browser would have a screen; one that runs in the terminal is in nobody's interest."""
+    """Whether a graphical browser can be opened; one in the terminal would take the screen from the agent."""
     return platform == "darwin" or any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def open_browser(url: str) -> None:
-    """Open the address if that can be seen; a browser may take its time, so nobody waits for it."""
+    """Open the address in a graphical browser, if there is one, without waiting for it."""
     if can_open(os.environ):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

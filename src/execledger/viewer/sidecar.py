@@ -1,4 +1,4 @@
-"""A viewer beside a running agent: a process of its own, which outlives the agent while somebody looks.
+"""The viewer next to a running agent: a process of its own, which outlives the agent while its page is in use.
 
     python -P -m execledger.viewer.sidecar PARENT SOCKET FOLDER NEWER BROWSER
 
@@ -21,22 +21,22 @@ from execledger.journal.folder import private_folder
 from execledger.local_server.loopback import HOST, loopback_socket
 
 LOOK_SECONDS = 0.3
-"""How often the parent is looked for, and then whoever looks."""
+"""Seconds between two checks whether the parent runs, and then whether the page is in use."""
 UNSEEN_SECONDS = 30.0
-"""How long the viewer outlives an agent whose run nobody has looked at: a browser may just be starting."""
+"""Seconds that the viewer outlives an agent whose page was never opened: a browser may just be starting."""
 QUIET_SECONDS = 150.0
-"""How long it waits for a page to ask again: an open one does so twice a minute, a hidden one more rarely."""
+"""Seconds without a request after which a page counts as closed: an open one sends two a minute, a hidden one fewer."""
 MAX_SECONDS = 4 * 3600.0
-"""How long it outlives the agent at most."""
+"""Seconds that it outlives the agent at most."""
 COMING = "#/coming"
-"""The page that waits for the run, and goes to it."""
+"""The address of the page that waits for the run to begin, and then shows it."""
 
 
 def start(folder: Path, *, browser: bool) -> str:
-    """Start a viewer on the runs that begin in ``folder`` from now on; the address at which the run will be shown."""
+    """Start a viewer of the runs that begin in ``folder`` from now on; returns the address of its page."""
     private_folder(folder)
     with loopback_socket(0) as taken:
-        # Some file systems tell times in whole seconds.
+        # Some file systems keep times in whole seconds.
         told = (os.getpid(), taken.fileno(), folder, time.time() - 1, int(browser))
         subprocess.Popen(
             (sys.executable, "-P", "-m", "execledger.viewer.sidecar", *map(str, told)),
@@ -50,14 +50,14 @@ def start(folder: Path, *, browser: bool) -> str:
 
 
 def stays(quiet: float | None, since: float) -> bool:
-    """Whether the viewer stays, ``since`` seconds after the agent's end, when it was ``quiet`` for so long."""
+    """Whether to go on, ``since`` seconds after the agent's end, with the page unused for ``quiet`` seconds."""
     if quiet is None:
         return since < UNSEEN_SECONDS
     return quiet < QUIET_SECONDS and since < MAX_SECONDS
 
 
 def main(parent: int, descriptor: int, folder: str, newer: float, browser: bool) -> None:
-    """Serve until the parent is gone, and then while somebody looks."""
+    """Serve until the parent has ended, and then while the page is in use."""
     from execledger.viewer.server import Viewer, ViewerSettings, open_browser
 
     with Viewer(ViewerSettings(paths=(folder,), newer=newer, taken=socket.socket(fileno=descriptor))) as viewer:
@@ -66,7 +66,7 @@ def main(parent: int, descriptor: int, folder: str, newer: float, browser: bool)
         while os.getppid() == parent:
             time.sleep(LOOK_SECONDS)
         ended = time.monotonic()
-        while stays(viewer.presence.quiet(), time.monotonic() - ended):
+        while stays(viewer.activity.quiet(), time.monotonic() - ended):
             time.sleep(LOOK_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""What became known of each file, step by step: gathered while the ledger is folded once, and asked for any step."""
+"""What became known of each file, step by step: collected while the ledger is folded once, for queries at any step."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]
 """What happened to a file:
 
 - ``(step, "seen", ranges)``: lines were shown;
-- ``(step, "apart", ranges)``: lines were shown whose numbers nobody knows: they are counted from the file's end, as -1;
+- ``(step, "apart", ranges)``: lines of unknown numbers were shown: they are counted from the file's end, as -1;
 - ``(step, "changed", symbols)``: it was written;
 - ``(step, "suspect")``: something ran that may have written to it;
-- ``(step, "untold")``: something may write at any moment, or in ``paper`` something of unknown effects ran: of what is
-  known no more is said than that it was seen.
+- ``(step, "untold")``: something may write at any moment, or in ``paper`` something of unknown effects ran: nothing is
+  claimed of the lines but that they were seen.
 """
 Span: TypeAlias = tuple[int, int, str, int]
-"""A run of lines on the map: its first and last line, their state, and the step that showed them."""
+"""A range of lines on the map: first and last line, their status, and the step that showed them."""
 
 
 class FileTrack(Struct, frozen=True):
@@ -46,17 +46,17 @@ class FileTrack(Struct, frozen=True):
     """What happened to it, in order, within one step too."""
 
 
-class Glimpse(Struct, frozen=True):
-    """An observation record, with its lines counted from the file's start."""
+class SeenLines(Struct, frozen=True):
+    """An observation record with its lines counted from the start of the file."""
 
     record: ObservationRecord
     """The ledger's record."""
     ranges: tuple[Lines, ...]
-    """Its lines, ascending; those whose numbers nobody knows are left out."""
+    """Its lines, ascending, without those of unknown numbers."""
 
 
 class Track(Struct):
-    """Everything that is known of one file."""
+    """What is known of one file."""
 
     path: str
     """The file."""
@@ -66,23 +66,23 @@ class Track(Struct):
     """The highest line number that is known."""
     events: list[Event] = field(default_factory=list)
     """What happened to it."""
-    glimpses: list[Glimpse] = field(default_factory=list)
+    glimpses: list[SeenLines] = field(default_factory=list)
     """The observation records, oldest first, of every thread."""
     counters: list[tuple[int, tuple[int, int]]] = field(default_factory=list)
-    """Its change counters at first, and each time that one moved: the step, and the counters behind it."""
+    """Its change counters at first and after every step that advanced one, with the step."""
 
     def counter(self, at: int) -> tuple[int, int]:
-        """Its change counters behind step ``at``."""
+        """Its change counters after step ``at``."""
         return self.counters[bisect_right(self.counters, at, key=lambda moved: moved[0]) - 1][1]
 
     def end(self, local: int) -> int | None:
-        """Its last line while its counter was ``local``, if a result told."""
+        """Its last line while its counter was ``local``, if a result showed that."""
         ends = (one.record.end for one in reversed(self.glimpses) if one.record.local == local)
         return next((end for end in ends if end is not None), None)
 
 
-class Watched(Ledger):
-    """A ledger that tells of each step that it has taken in."""
+class WatchedLedger(Ledger):
+    """A ledger that calls ``tell`` after each recorded step."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Watched(Ledger):
         self._tell = tell
 
     def record(self, step: Step) -> None:
-        """Take in a completed step, and tell of it."""
+        """Record a completed step, and pass it to ``tell``."""
         super().record(step)
         self._tell(step)
 
@@ -105,8 +105,8 @@ class Tracks:
     """The files of one run."""
 
     def __init__(self, task: str, policy: Policy | None) -> None:
-        """No step was taken in yet."""
-        self.ledger = Watched(task, policy, self._named, self._taken)
+        """No step is recorded yet."""
+        self.ledger = WatchedLedger(task, policy, self._named, self._taken)
         """The ledger that is being folded."""
         self.files: dict[str, Track] = {}
         """The files that were seen or changed, in the order in which they came up."""
@@ -118,9 +118,9 @@ class Tracks:
         self._symbols: dict[str, tuple[str, ...]] = {}
 
     def map_at(self, at: int) -> dict[str, list[Span]]:
-        """The state of every line that was seen up to and with step ``at``, as the ledger's own words have it.
+        """The status of every line that was seen up to step ``at``, in the words of the state view.
 
-        What is called current is so by all that the agent itself ran; whether anybody else could write is not asked.
+        Lines are current as far as the agent's own commands go, whether or not others could write.
         """
         moment = Ledger(policy=self.ledger.policy)
         moment.clock, moment.doubted = self._clocks[at], self._doubts[at]
@@ -128,12 +128,12 @@ class Tracks:
         calm = self._disturbed is None or at < self._disturbed
         return {track.path: spans for track in self.files.values() if (spans := _spans(moment, track, at, calm))}
 
-    def let_go(self) -> None:
-        """The run is over: what only the fold needs, the texts of all results among it, is not kept."""
-        self.ledger = Watched("", self.ledger.policy, self._named, self._taken)
+    def free(self) -> None:
+        """Free what only the fold needs, such as the texts of all results: the run is complete."""
+        self.ledger = WatchedLedger("", self.ledger.policy, self._named, self._taken)
 
     def since(self, step: int) -> list[FileTrack]:
-        """The files to which something happened from ``step`` on, with that."""
+        """The files with events from ``step`` on, with these events."""
         grown: list[FileTrack] = []
         for track in self.files.values():
             if track.events and track.events[-1][0] >= step:
@@ -146,7 +146,7 @@ class Tracks:
         return self._symbols
 
     def _taken(self, step: Step) -> None:
-        """Note what one step has shown and changed, in the order in which the ledger counts them."""
+        """Record what one step showed and changed, in the order in which the ledger counts them."""
         ledger = self.ledger
         at = len(ledger) - 1
         record = ledger.results[at].record
@@ -172,14 +172,14 @@ class Tracks:
         self._symbols = {}
 
     def _look(self, at: int, thread: str, record: CommandRecord) -> None:
-        """Note the lines that the step showed, or found unchanged."""
+        """Record the lines that the step showed, or found unchanged."""
         path = record.view.path if record.view is not None else ""
         for observed in self.ledger.observed(thread, path):
             if observed.step == at:
                 self._seen(at, path, observed)
 
     def _seen(self, at: int, path: str, observed: ObservationRecord) -> None:
-        """Note one observation record of the step."""
+        """Add one observation record of the step."""
         track = self._track(path, (observed.local, observed.edits))
         end = observed.end or track.end(observed.local)
         ranges = union((), tuple(filter(None, (absolute(run, end) for run in observed.ranges))))
@@ -187,11 +187,11 @@ class Tracks:
             track.events.append((at, "apart", apart))
         if not ranges:
             return
-        track.glimpses.append(Glimpse(observed, ranges))
+        track.glimpses.append(SeenLines(observed, ranges))
         track.lines = max(track.lines, observed.end or 0, *(run.last or 0 for run in ranges))
         track.events.append((at, "seen", tuple((run.first, run.last or run.first) for run in ranges)))
         if observed.clock < 0:
-            # Something that may write ran beside it: nobody knows which of the two comes first.
+            # Something that may write ran in parallel: their order is unknown.
             track.events.append((at, "suspect"))
             return
         self._current[path] = track
@@ -199,7 +199,7 @@ class Tracks:
             track.events.append((at, "untold"))
 
     def _change(self, at: int, record: CommandRecord) -> None:
-        """Note the files that the step has written, those that were never seen included."""
+        """Record the files that the step has written, including those that were never seen."""
         if not record.writes and record.scope is not Scope.TREE:
             return
         changes = self.ledger.modifications
@@ -218,7 +218,7 @@ class Tracks:
                     track.events.append((at, "suspect"))
 
     def _suspect(self, at: int) -> None:
-        """Something ran that may have written to any file."""
+        """Mark all current files: something ran that may have written to any of them."""
         for track in self._current.values():
             track.events.append((at, "suspect"))
         self._current.clear()
@@ -232,7 +232,7 @@ class Tracks:
 
 
 def _spans(moment: Ledger, track: Track, at: int, calm: bool) -> list[Span]:
-    """The lines of one file; a newer sight hides an older one of the same lines."""
+    """The ranges of one file; a newer observation hides an older one of the same lines."""
     counters = track.counter(at)
     hidden: tuple[Lines, ...] = ()
     spans: list[Span] = []
@@ -245,6 +245,6 @@ def _spans(moment: Ledger, track: Track, at: int, calm: bool) -> list[Span]:
     return sorted(spans)
 
 
-def _newest_first(track: Track, at: int) -> Iterator[Glimpse]:
+def _newest_first(track: Track, at: int) -> Iterator[SeenLines]:
     until = bisect_right(track.glimpses, at, key=lambda glimpse: glimpse.record.step)
     return (track.glimpses[place] for place in range(until - 1, -1, -1))

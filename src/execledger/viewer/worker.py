@@ -1,9 +1,9 @@
-"""Finds runs and counts them, in a process of its own, so that the server answers meanwhile.
+"""The worker process that finds and counts runs, so that the server can answer meanwhile.
 
     python -P -m execledger.viewer.worker
 
-Standard input brings one ``Errand`` after the other, standard output takes what is found, one ``Note`` at a time. It
-ends with its input, and so with the process that started it.
+It reads pickled ``ScanRequest`` messages from standard input and writes pickled events to standard output. It ends with
+its input, and so with the process that started it.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from execledger.session.adapter import Resolve
 from execledger.viewer.counting import RunLine
 from execledger.viewer.scan import (
     NO_FILE,
-    Begun,
-    Counted,
-    Counting,
-    Done,
-    Errand,
+    CountStarted,
     FoundRun,
-    Listed,
-    Note,
+    ListComplete,
+    RunCounted,
+    RunUnreadable,
+    ScanDone,
+    ScanEvent,
+    ScanRequest,
+    ScanStarted,
     Stamp,
-    Unread,
     stamp_of,
 )
 from execledger.viewer.tallies import JournalTally, tallied
 
 LOOK_SECONDS = 2.0
-"""How long runs are counted before it is looked for new ones."""
+"""How long one scan counts runs before the next one looks for new ones."""
 MAX_GROWING = 64
-"""Journals without an end that can be counted on; what is kept of one grows with its steps, a few bytes for each."""
+"""Journals without an end whose counts are kept, to be continued; a count takes a few bytes per step."""
 
 
 class RunSearch:
-    """Looks again and again at the same places; what has not changed is not counted twice."""
+    """Scans the same paths repeatedly; what has not changed is not counted again."""
 
     def __init__(self, resolve: Resolve | None = None, budget: float = LOOK_SECONDS) -> None:
-        """``resolve`` knows the calls that shims in a rollout stand for; ``budget`` is the time for a look."""
+        """``resolve`` finds the calls that shims in a rollout replaced; ``budget`` is the time to count in one scan."""
         self._resolve = resolve
         self._budget = budget
         self._later: dict[str, list[tuple[FoundRun, Source]]] = {}
@@ -60,28 +60,28 @@ class RunSearch:
         self._found: dict[str, list[FoundRun]] = {}
         self._archives: dict[str, tuple[Stamp, list[FoundRun]]] = {}
 
-    def notes(self, errand: Errand) -> Iterator[Note]:
-        """What is there now; if counting takes long, the rest is counted in the next look, behind what is new then."""
-        paths = tuple(dict.fromkeys(errand.paths))
-        yield Begun()
+    def notes(self, request: ScanRequest) -> Iterator[ScanEvent]:
+        """The events of one scan; what can't be counted within the budget is counted in the next ones."""
+        paths = tuple(dict.fromkeys(request.paths))
+        yield ScanStarted()
         for path in paths:
-            yield from self._listed(path, errand)
-        yield Listed()
+            yield from self._listed(path, request)
+        yield ListComplete()
         until = time.monotonic() + self._budget
-        waiting = [(path, *one) for path in paths for one in self._later.pop(path, ()) if self._is_new(one[0], errand)]
-        # The newest first: a run that goes on is what somebody wants to see.
+        waiting = [(path, *one) for path in paths for one in self._later.pop(path, ()) if self._is_new(one[0], request)]
+        # The newest first: a running agent is what the user most likely wants to see.
         waiting.sort(key=lambda one: one[1].stamp[0])
         while waiting:
             _, found, source = waiting.pop()
-            yield from self._count(found, source, errand)
+            yield from self._count(found, source, request)
             if time.monotonic() > until:
                 break
         for path, found, source in waiting:
             self._later.setdefault(path, []).append((found, source))
-        yield Done(len(waiting))
+        yield ScanDone(len(waiting))
 
-    def _listed(self, path: str, errand: Errand) -> Iterator[Note]:
-        """Name every run at a path. What is a file of its own is counted later, a part of one as it comes by."""
+    def _listed(self, path: str, request: ScanRequest) -> Iterator[ScanEvent]:
+        """List every run at a path; members of archives are counted at once, files later."""
         tree = _state(path)
         if self._trees.get(path) == tree:
             yield from self._found[path]
@@ -93,16 +93,16 @@ class RunSearch:
             for source in find_runs([path], partial(self._is_unread, known)):
                 file = _file_of(source.name)
                 note = FoundRun(source.name, file, stamp_of(file))
-                if errand.newer and not _newer(note, errand.newer):
+                if request.newer and not _newer(note, request.newer):
                     continue
                 found.append(note)
                 yield note
                 if file == source.name:
                     later.append((note, source))
                 else:
-                    yield from self._count(note, source, errand)
+                    yield from self._count(note, source, request)
         except LedgerError as error:
-            yield Unread(path, error.message)
+            yield RunUnreadable(path, error.message)
             return
         yield from known
         self._trees[path], self._found[path] = tree, [*found, *known]
@@ -112,7 +112,7 @@ class RunSearch:
             self._archives[file] = (held[0].stamp, held)
 
     def _is_unread(self, known: list[FoundRun], archive: str) -> bool:
-        """An archive is to be read; if it is as it was, which costs much less, ``known`` gets what is in it."""
+        """Whether an archive must be read; if it is unchanged, the runs known to be in it are added to ``known``."""
         stamp, held = self._archives.get(archive, (NO_FILE, []))
         if stamp != stamp_of(archive):
             self._archives.pop(archive, None)
@@ -120,29 +120,29 @@ class RunSearch:
         known += held
         return False
 
-    def _is_new(self, found: FoundRun, errand: Errand) -> bool:
-        """A run is still to be counted, or to be counted again."""
-        return self._counted.get(found.name) != found.stamp and found.name not in errand.without
+    def _is_new(self, found: FoundRun, request: ScanRequest) -> bool:
+        """Whether a run is not counted yet in its present state."""
+        return self._counted.get(found.name) != found.stamp and found.name not in request.without
 
-    def _count(self, found: FoundRun, source: Source, errand: Errand) -> Iterator[Note]:
-        if not self._is_new(found, errand):
+    def _count(self, found: FoundRun, source: Source, request: ScanRequest) -> Iterator[ScanEvent]:
+        if not self._is_new(found, request):
             return
-        yield Counting(found.name)
+        yield CountStarted(found.name)
         try:
-            yield Counted(found.name, *self._line(found, source, errand))
+            yield RunCounted(found.name, *self._line(found, source, request))
         except OSError as error:
-            yield Unread(found.name, f"the file can't be read: {error.strerror or error}")
+            yield RunUnreadable(found.name, f"the file can't be read: {error.strerror or error}")
         except UnreadableRun as error:
-            yield Unread(found.name, error.reason)
-        # Whatever others wrote into a file, the next one is still to be counted.
+            yield RunUnreadable(found.name, error.reason)
+        # A file with unexpected content must not keep the next ones from being counted.
         except Exception as error:
-            yield Unread(found.name, f"it can't be counted: {type(error).__name__}: {error}")
+            yield RunUnreadable(found.name, f"it can't be counted: {type(error).__name__}: {error}")
         self._counted[found.name] = found.stamp
 
-    def _line(self, found: FoundRun, source: Source, errand: Errand) -> tuple[RunLine, bool]:
-        """The line of a run, and whether it is over; a journal that has grown is counted on from where it was left."""
-        if errand.policy is not None or found.file != found.name or not is_journal_file(found.file):
-            return tallied(found.name, source.read(), errand.policy, self._resolve)
+    def _line(self, found: FoundRun, source: Source, request: ScanRequest) -> tuple[RunLine, bool]:
+        """The line of a run, and whether it has ended; the count of a journal that has grown is continued."""
+        if request.policy is not None or found.file != found.name or not is_journal_file(found.file):
+            return tallied(found.name, source.read(), request.policy, self._resolve)
         with open(found.file, "rb") as file:
             state = os.fstat(file.fileno())
             inode, tally = self._journals.pop(found.name, (0, None))
@@ -157,7 +157,7 @@ class RunSearch:
 
 
 def _newer(found: FoundRun, moment: float) -> bool:
-    """A run began after that moment, as its journal says or, without one, the time of its file."""
+    """Whether a run began after ``moment``, by the start of its journal, else by the time of its file."""
     if found.stamp[0] < moment * 1e9:
         return False
     try:
@@ -169,7 +169,7 @@ def _newer(found: FoundRun, moment: float) -> bool:
 
 
 def _state(path: str) -> int:
-    """The state of everything at a path: equal if no file has come, gone or changed."""
+    """A digest of all file states at a path: equal as long as no file was added, removed or changed."""
     if not os.path.isdir(path):
         return hash(stamp_of(path))
     stamps = [
@@ -179,7 +179,7 @@ def _state(path: str) -> int:
 
 
 def _file_of(name: str) -> str:
-    """The file that a run is in: its name, or what stands before one of the marks in it."""
+    """The file that a run is in: its name, up to the ``!`` before an archive member."""
     at = len(name)
     while at > 0 and not os.path.exists(name[:at]):
         at = name.rfind("!", 0, at)
@@ -187,16 +187,16 @@ def _file_of(name: str) -> str:
 
 
 def main() -> None:
-    """Run errands until the input ends."""
+    """Answer scan requests until the input ends."""
     search = RunSearch(shim_resolver())
-    for errand in _errands():
-        for note in search.notes(errand):
+    for request in _requests():
+        for note in search.notes(request):
             # Pickled, since a name need not be text that any other encoding takes.
             pickle.dump(note, sys.stdout.buffer)
             sys.stdout.buffer.flush()
 
 
-def _errands() -> Iterator[Errand]:
+def _requests() -> Iterator[ScanRequest]:
     with suppress(EOFError):
         while True:
             yield pickle.load(sys.stdin.buffer)
