@@ -45,7 +45,7 @@ because the output was shown before; 1 nudged.\
 """,
             "2 references, 0 of them false by what was recorded.",
             """\
-References would have saved $0.0002; state views would have cost $0.0015; net -$0.0013, -25.4% of
+References would have saved $0.0002; state views would have cost $0.0015; net -$0.0013, -24.9% of
 the $0.0052 that the runs cost. Prices of 2026-11-15 for gpt-5 (assumed); tokens of both are
 estimated from bytes.\
 """,

@@ -98,7 +98,7 @@ commands ago.]\
             "<execution_state>",
             "Task: Please fix the sum.",
             "Modified, most recent first:",
-            "- a.py: symbols unknown",
+            "- a.py",
             "Seen, most recent first:",
             "- a.py: whole, 20 lines (stale, in context)",
             "</execution_state>",

@@ -44,7 +44,14 @@ class Stage:
     """A scripted model and a proxy before it, for runs of one user's codex; ``check`` holds for every story."""
 
     def __init__(
-        self, binary: Path, home: CodexHome, script: Script, preset: str = "verified", *, sealed: bool = False
+        self,
+        binary: Path,
+        home: CodexHome,
+        script: Script,
+        preset: str = "verified",
+        *,
+        sealed: bool = False,
+        local_files: bool = False,
     ) -> None:
         self.home = home
         self.server = ResponsesServer(self._noted)
@@ -53,7 +60,11 @@ class Stage:
         self._binary, self._script = binary, script
         self._folder = home.repository.parent / "ledger"
         self._rules = Rules(
-            policy=Policy(preset=Preset(preset)), sealed=sealed, journals=self._folder, tell=self.told.append
+            policy=Policy(preset=Preset(preset)),
+            sealed=sealed,
+            local_files=local_files,
+            journals=self._folder,
+            tell=self.told.append,
         )
         self._asked: set[tuple[str, str]] = set()
         self._proxies: list[Proxy] = []

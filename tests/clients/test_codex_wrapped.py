@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from execledger.agents.codex import AGENT as CODEX
 from execledger.agents.codex.config import direct_tools
@@ -232,6 +233,23 @@ def test_a_patch_makes_what_was_read_stale(preset: str, patch: Json, binary: Pat
     again = NOT_RUN if preset == "paper" else RAN
     assert [reference(text) for text in shown] == ["", "", "", "", again]
     assert [item["type"] for item in run.items].count("file_change") == 1
+
+
+def test_the_view_says_what_the_files_hold(binary: Path, home: CodexHome) -> None:
+    """Where the proxy may read the agent's files, lines are current behind any program, and a patch is located."""
+    script = turns(cat(INVENTORY), shell("python3 -c 'print(1)'"), BY_TOOL, shell(f"sed -i 1d {INVENTORY}"), DONE)
+    with Stage(binary, home, script, local_files=True) as stage:
+        stage.run("Fix it.")
+    stage.check()
+    said = [line for one in stage.requests[1:] for line in view(one).split("\n") if line.startswith(f"- {INVENTORY}: ")]
+    assert [line.partition(": ")[2] for line in said if ")" in line] == snapshot(
+        [
+            "whole, 34 lines (current)",
+            "whole, 34 lines (current)",
+            "1-23, 25-34 (current); 24 (changed)",
+            "1, 24 (changed); 2-23 (now at 1-22); 25-34 (now at 24-33)",
+        ]
+    )
 
 
 @pytest.mark.parametrize(("preset", "provider"), [("paper", "custom"), ("verified", "openai")])

@@ -15,6 +15,7 @@ import pytest
 from execledger.demo.mini import SUBMIT
 from execledger.demo.repository import TASK, make_repository
 from execledger.journal.reader import read_journal, rebuild
+from execledger.session.probe import BEGIN as PROBE
 from execledger.testing.scripted_model import (
     BLOCK,
     BYTES_PER_TOKEN,
@@ -112,6 +113,12 @@ def test_the_view_is_last_and_the_prefix_is_append_only(runs: Callable[..., Mini
     assert f"Ledger: {READ}: reused after running, its output stands above" in done.output
 
 
+def test_the_view_says_what_the_files_hold(runs: Callable[..., MiniRun]) -> None:
+    """The launcher notes the agent's environment: what was read is known to be current, and nothing is stale."""
+    views = [view_of(request) for request in runs("openrouter").requests]
+    assert "(current)" in views[-1] and not any("stale" in view for view in views)
+
+
 def test_cache_markers_sit_where_they_sit_without_us(runs: Callable[..., MiniRun]) -> None:
     """On the wire of an Anthropic model, at the end of the history and nowhere else; the view is behind it."""
     done = runs("anthropic")
@@ -141,12 +148,19 @@ def test_a_batch_runs_with_suppressed_commands_not_executed(tmp_path: Path) -> N
         done = run_swebench(server, instances, docker, tmp_path / "home", message_format="chat", prefix=prefix)
         assert (done.status, server.faults) == (0, []), done.output
         for instance in instances:
-            check_wire(server.conversation(instance.problem_statement))
+            requests = server.conversation(instance.problem_statement)
+            check_wire(requests)
+            # What was read is looked up in the container, and nothing of that is said to the model or kept.
+            assert any("(current)" in view_of(request) for request in requests)
+            assert PROBE not in json.dumps([request.body for request in requests])
+    assert PROBE not in json.dumps([done.predictions, done.trajectories])
     assert sorted(done.predictions) == sorted(instance.instance_id for instance in instances)
     for instance in instances:
         ran = [
             one.command for one in docker.executed(instance.instance_id.split("__")[-1]) if "warehouse" in one.command
         ]
+        probes = [one for one in docker.executed(instance.instance_id.split("__")[-1]) if PROBE in one.command]
+        assert 0 < len(probes) < len(COMMANDS)
         assert ran.count(READ) == 2, "once before the edit and once behind it"
         ledger = done.trajectories[instance.instance_id]["info"]["ledger"]
         assert (ledger["counts"]["suppressed"], ledger["counts"]["faults"]) == (2, 0)

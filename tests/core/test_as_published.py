@@ -5,6 +5,8 @@ Where ``verified`` has the same rule, both presets are asked; where it goes beyo
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import pytest
 
 from execledger.core.policy import Policy, Preset
@@ -120,7 +122,8 @@ def modified(story: Story) -> list[str]:
     """The files in the current focus."""
     lines = story.view().text.split("\n")
     start = lines.index("Modified, most recent first:") + 1 if "Modified, most recent first:" in lines else len(lines)
-    return [line.removeprefix("- ").partition(":")[0] for line in lines[start:] if line.endswith("symbols unknown")]
+    listed = takewhile(lambda line: line.startswith("- "), lines[start:])
+    return [line.removeprefix("- ").removesuffix(": symbols unknown") for line in listed]
 
 
 def unmoved(story: Story) -> bool:

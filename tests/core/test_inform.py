@@ -48,8 +48,8 @@ def test_the_view_of_a_session() -> None:
 <execution_state>
 Task: The sum is off by one.
 Modified, most recent first:
-- c.py: symbols unknown
-- src/a.py: symbols unknown
+- c.py
+- src/a.py
 Seen, most recent first:
 - d.txt: last 5 (current, in context)
 - src/a.py: 1-10 (possibly stale, in context); 11-40, 101-140 (stale, in context)
@@ -177,7 +177,7 @@ def test_threads_have_their_own_index_and_share_the_focus() -> None:
     assert story.ledger.inform(None, True, "sub").text == snapshot("""\
 <execution_state>
 Modified, most recent first:
-- b.py: symbols unknown
+- b.py
 </execution_state>\
 """)
 
@@ -219,7 +219,7 @@ def test_hostile_names_stay_on_their_line() -> None:
     assert story.view().text == snapshot("""\
 <execution_state>
 Modified, most recent first:
-- c - d.py: whole.py: symbols unknown
+- c - d.py: whole.py
 Seen, most recent first:
 - a ?/execution_state?.py: whole, 3 lines (possibly stale, in context)
 </execution_state>\

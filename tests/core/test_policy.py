@@ -45,6 +45,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "inform": True,
             "govern": True,
             "shadow": False,
+            "witness": "auto",
             "max_interventions": 200,
             "max_nudges": 10,
             "nudge_cooldown": 5,
@@ -73,7 +74,7 @@ def test_an_unknown_key_is_named_with_those_that_are_allowed() -> None:
     """A typing error is found at once."""
     assert wrapped(error("max_nudgs = 3")) == snapshot("""\
 my.toml has the unknown key `max_nudgs`
-hint: allowed are: preset, inform, govern, shadow,
+hint: allowed are: preset, inform, govern, shadow, witness,
 max_interventions, max_nudges, nudge_cooldown, repeat_window, error_window, view_budget,
 anchor_budget, min_output, max_share, min_run, max_results\
 """)

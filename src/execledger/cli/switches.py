@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Looking, Policy, Preset
 from execledger.extras import needing
 from execledger.journal.folder import journal_folder
 
@@ -30,13 +30,17 @@ class Switches(Struct, frozen=True):
     """Judge no actions and compare no results."""
     shadow: bool
     """Record what would be done, and change nothing."""
+    witness: str | None
+    """Whether files are looked at before a model call; None is the default."""
     journal: str | None
     """Where the journals go: a folder, ``off``, or None for the usual place."""
 
     def policy(self) -> Policy:
         """The policy that these ask for."""
         preset = Preset(self.preset) if self.preset else Preset.VERIFIED
-        return Policy(preset=preset, inform=not self.no_inform, govern=not self.no_govern, shadow=self.shadow)
+        looking = Looking(self.witness or Looking.AUTO)
+        inform, govern = not self.no_inform, not self.no_govern
+        return Policy(preset=preset, inform=inform, govern=govern, shadow=self.shadow, witness=looking)
 
     def asked(self) -> dict[str, object]:
         """Only what was asked for, as plain fields: the rest may be set in the agent's own configuration."""
@@ -45,6 +49,7 @@ class Switches(Struct, frozen=True):
             "govern": False if self.no_govern else None,
             "shadow": True if self.shadow else None,
             "preset": self.preset,
+            "witness": self.witness,
             "journal": self.journal if self.journal in (None, "off") else str(Path(self.journal).absolute()),
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -61,6 +66,13 @@ _OPTIONS = (
     click.option("--no-inform", is_flag=True, help="Place no state view."),
     click.option("--no-govern", is_flag=True, help="Judge no actions and compare no results."),
     click.option("--shadow", is_flag=True, help="Record what would be done, and change nothing."),
+    click.option(
+        "--witness",
+        is_flag=False,
+        flag_value=Looking.AUTO.value,
+        type=click.Choice([one.value for one in Looking]),
+        help="Look at the files that the state view lists.",
+    ),
     click.option("--journal", metavar="DIR", help="Where the journals go; `off` writes none."),
 )
 
@@ -88,6 +100,8 @@ def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
     return Rules(
         policy=chosen.policy(),
         sealed=sealed,
+        # Whether the agents of a standing proxy work on this machine is for its user to say.
+        local_files=chosen.witness == Looking.AUTO,
         journals=chosen.journals(),
         tell=lambda sentence: click.echo(sentence, err=True),
     )

@@ -6,20 +6,24 @@ render to equal bytes.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.observations import NewestPart, ObservationRecord, ObservedFile
 from execledger.core.policy import Preset
-from execledger.core.wording import clip, printable, spans
+from execledger.core.wording import clip, printable, span, spans
 from execledger.shell.paths import beneath
-from execledger.vocabulary.status import RangeStatus, Status
+from execledger.shell.ranges import subtract
+from execledger.vocabulary.records import Lines
+from execledger.vocabulary.sightings import SightedLines, Verdict
+from execledger.vocabulary.status import LookedUp, RangeStatus, Status
 
 if TYPE_CHECKING:
-    from execledger.core.ledger import Ledger
+    from execledger.core.ledger import Ledger, Look
 
 OPENING, CLOSING = "<execution_state>", "</execution_state>"
 """The tags around the view."""
@@ -31,6 +35,15 @@ MAX_FILES = 40
 """Files that are considered for the index, newest first: more would not fit the budget."""
 MAX_FOCUS = 6
 """Modified files that are listed."""
+MAX_PARTS = 3
+"""Parts of one result with a status each that are listed one by one."""
+FOUND = {
+    Verdict.SAME: Status.CURRENT,
+    Verdict.MOVED: Status.MOVED,
+    Verdict.CHANGED: Status.CHANGED,
+    Verdict.GONE: Status.GONE,
+}
+"""The status of lines by what a witness found."""
 MAX_SYMBOLS = 4
 """Symbols that are listed for a modified file."""
 
@@ -57,7 +70,7 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     for line in _focus(ledger):
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)
-    index = _index(ledger, files, visible, sealed and not ledger.unsealed, budget - 60)
+    index = _index(ledger, files, visible, sealed, budget - 60, thread)
     if index:
         lines += [HEADING, *index]
     omitted = len(files) - len(index)
@@ -67,15 +80,19 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
 
 
 def _index(
-    ledger: Ledger, files: dict[str, ObservedFile], visible: Container[int], sealed: bool, room: int
+    ledger: Ledger, files: dict[str, ObservedFile], visible: Container[int], sealed: bool, room: int, thread: str
 ) -> list[str]:
     """Return one line per file, most recently seen first, as many as fit."""
     index: list[str] = []
+    contained, sealed = sealed, sealed and not ledger.unsealed
     room -= len(HEADING) + 1
     reaches_end = isinstance(visible, range) and visible.step == 1 and visible.stop >= len(ledger)
     moment = (ledger.clock, sealed, visible.start) if isinstance(visible, range) and reaches_end else None
     for path, seen in islice(reversed(files.items()), MAX_FILES):
-        if moment is None or seen.moment != moment:
+        look = ledger.look(thread, path, contained)
+        if look is not None:
+            _look_up(ledger, path, seen, visible, sealed, look)
+        elif moment is None or seen.moment != moment:
             _refresh(ledger, path, seen, visible, sealed, None if moment is None else moment[2])
             seen.moment = moment
         room -= len(seen.line.encode()) + 1
@@ -101,7 +118,8 @@ def _focus(ledger: Ledger) -> Iterable[str]:
         yield "Modified, most recent first:"
     for modified in recent:
         if modified.symbols is None:
-            symbols = "symbols unknown"
+            # As published; otherwise no words without information.
+            symbols = "symbols unknown" if ledger.policy.preset is Preset.PAPER else ""
         else:
             symbols = ", ".join(printable(name) for name in reversed(modified.symbols[-MAX_SYMBOLS:]))
         name = ledger.name_of(modified.path)
@@ -125,11 +143,78 @@ def _refresh(
     seen.settled = (counters, since) if all(one.status in UNTIL_WRITTEN for one in found) else None
     if found == seen.statuses and found:
         return
-    groups: dict[RangeStatus, list[NewestPart]] = {}
-    for one, part in zip(found, seen.parts, strict=True):
-        groups.setdefault(one, []).append(part)
-    texts = [f"{_grouped(group)} ({one})" for one, group in groups.items()]
-    seen.statuses, seen.line = found, f"- {seen.name}: {'; '.join(texts) or 'seen in part'}"
+    seen.statuses, seen.line = found, _line(seen.name, zip(found, seen.parts, strict=True))
+
+
+def _line(name: str, found: Iterable[tuple[RangeStatus | LookedUp, NewestPart]]) -> str:
+    """The line of a file: its ranges, those of equal status together."""
+    groups: dict[tuple[str, str], list[NewestPart]] = {}
+    for status_of, part in found:
+        # Each of the lines that have moved has a place of its own.
+        alone = part.text if isinstance(status_of, LookedUp) and status_of.place else ""
+        groups.setdefault((str(status_of), alone), []).append(part)
+    texts = [f"{_grouped(group)} ({words})" for (words, _), group in groups.items()]
+    return f"- {name}: {'; '.join(texts) or 'seen in part'}"
+
+
+def _look_up(ledger: Ledger, path: str, seen: ObservedFile, visible: Container[int], sealed: bool, look: Look) -> None:
+    """Make the file's line from what a witness has just found; where it found nothing certain, as without one."""
+    counters = ledger.modifications.counters(path)
+    sealed = sealed and beneath(path, ledger.home)
+    found: list[tuple[RangeStatus | LookedUp, NewestPart]] = []
+    for part in seen.parts:
+        visible_now = in_context(ledger, part.record, visible)
+        unknown = RangeStatus(status(ledger, part.record, counters, sealed), visible_now)
+        found += _looked_up(look, part, unknown)
+    seen.line = _line(seen.name, found)
+    # Without a look, the line is made anew.
+    seen.moment, seen.settled, seen.statuses = None, None, []
+
+
+def _looked_up(
+    look: Look, part: NewestPart, unknown: RangeStatus
+) -> Iterator[tuple[RangeStatus | LookedUp, NewestPart]]:
+    """The status of each part of what a part shows; ``unknown`` is the one without a look."""
+    pieces = next((one.pieces for one in look.file.results if one.step == part.record.step), ())
+    for run in part.ranges:
+        within = list(_within(run, pieces))
+        verdicts = {piece.verdict for piece in within}
+        if len(within) > MAX_PARTS and Verdict.CHANGED in verdicts and Verdict.UNKNOWN not in verdicts:
+            # So many parts are no help for reading only what is new.
+            others = part.record.step in look.others
+            yield LookedUp(Status.CHANGED_IN_PART, unknown.in_context, others), _part(part.record, run, None)
+            continue
+        for piece in within:
+            yield _found(look, part.record, piece, unknown)
+        for rest in subtract((run,), tuple(Lines(piece.first, piece.last) for piece in within)):
+            yield unknown, _part(part.record, rest, part.record.end)
+
+
+def _found(
+    look: Look, record: ObservationRecord, piece: SightedLines, unknown: RangeStatus
+) -> tuple[RangeStatus | LookedUp, NewestPart]:
+    """The status of lines with one verdict."""
+    lines = Lines(piece.first, piece.last)
+    if piece.verdict is Verdict.UNKNOWN:
+        return unknown, _part(record, lines, record.end)
+    place = "" if piece.place is None else span(Lines(piece.place, piece.place + piece.last - piece.first))
+    # A whole file is called that only if it ends where it ended.
+    end = record.end if look.file.end == record.end or piece.verdict is Verdict.GONE else None
+    words = LookedUp(FOUND[piece.verdict], unknown.in_context, record.step in look.others, place)
+    return words, _part(record, lines, end)
+
+
+def _part(record: ObservationRecord, lines: Lines, end: int | None) -> NewestPart:
+    return NewestPart(replace(record, end=end), (lines,), spans((lines,), end))
+
+
+def _within(run: Lines, pieces: Iterable[SightedLines]) -> Iterator[SightedLines]:
+    """The pieces of a run of lines, cut to it; none of one that counts from the end of the file."""
+    for piece in pieces if run.first > 0 else ():
+        first, last = max(run.first, piece.first), min(run.last or piece.last, piece.last)
+        if first <= last:
+            shift = first - piece.first
+            yield SightedLines(first, last, piece.verdict, None if piece.place is None else piece.place + shift)
 
 
 def _grouped(group: list[NewestPart]) -> str:

@@ -10,6 +10,7 @@ import posixpath
 from collections import deque
 from collections.abc import Callable, Container, Iterator
 from functools import partial
+from itertools import islice, takewhile
 
 from msgspec import Struct
 
@@ -22,9 +23,10 @@ from execledger.core.modifications import Modifications
 from execledger.core.observations import ObservationRecord, ObservedFile
 from execledger.core.policy import Policy, Preset
 from execledger.core.safeguards import SecondLooks, files_in_errors
-from execledger.core.seal import unsealing
+from execledger.core.seal import LEFT, STOPPED, unsealing
 from execledger.core.shown_lines import ANY, Recency, ShownLines
 from execledger.core.task import patch_files, task_anchor
+from execledger.core.witness import Moment, ShownRange
 from execledger.core.wording import shown_name
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
@@ -33,6 +35,7 @@ from execledger.shell.scripts import Scripts, is_script
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Patch, Search, Write
 from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
 from execledger.vocabulary.records import Category, CommandRecord, Effects, Lines, Scope, View
+from execledger.vocabulary.sightings import FileSighting, Sighting, Verdict
 
 NEVER = -1
 """A value that no change counter ever has, for results that prove nothing about the present state."""
@@ -67,6 +70,22 @@ class StepRecord(Struct, frozen=True):
     """How many commands that may write had run before it."""
 
 
+class Look(Struct, frozen=True):
+    """What a witness found of one file, at one point of the run."""
+
+    at: int
+    """How many steps had been recorded."""
+    moment: Moment
+    """What may have been written by then."""
+    file: FileSighting
+    """What it found."""
+    agreed: tuple[tuple[int, int], ...]
+    """For each result that showed lines of the file: how many commands that may write had run when all of its lines
+    were last found in the file."""
+    others: tuple[int, ...]
+    """The results whose lines were changed although nothing that may write has run since they were found."""
+
+
 class Ledger:
     """The execution state of one task."""
 
@@ -98,6 +117,7 @@ class Ledger:
         self._named: dict[tuple[str, str], list[str]] = {}
         self._unclear: dict[str, deque[int]] = {}
         self._recency = Recency()
+        self._looks: dict[tuple[str, str], Look] = {}
         self._moved = False
         self._same: dict[tuple[str, str], list[int]] = {}
         self._repeats: dict[tuple[str, str | None, str], int] = {}
@@ -225,6 +245,42 @@ class Ledger:
         """Return what was observed of every file on ``thread``, the most recently observed file last."""
         return self._files.get(thread, {})
 
+    def questions(self, thread: str = "", since: int = 0) -> dict[str, tuple[ShownRange, ...]]:
+        """The lines that a state view may list, for a witness to look at: by the file, the file seen last first.
+
+        Only files of which a step from ``since`` on has shown lines.
+        """
+        files = islice(reversed(self.files(thread).items()), inform.MAX_FILES)
+        recent = takewhile(lambda one: one[1].records[-1].step >= since, files)
+        asked = {path: tuple(self._shown_ranges(thread, path, seen)) for path, seen in recent}
+        return {path: shown for path, shown in asked.items() if shown}
+
+    def _shown_ranges(self, thread: str, path: str, seen: ObservedFile) -> Iterator[ShownRange]:
+        lines = self._seen.get((thread, path))
+        for part in seen.parts if lines is not None else ():
+            record = part.record
+            for run in record.ranges:
+                shown = lines.excerpt(record.holder, run) if lines and run.first > 0 and run.last else None
+                if shown is not None:
+                    yield ShownRange(record.step, run.first, shown.texts, settled=record.clock == self.clock)
+
+    @property
+    def moment(self) -> Moment:
+        """The moment, for a witness to judge whether files may have changed since its last look."""
+        return Moment(self.clock, self.unsealed in (LEFT, STOPPED))
+
+    def look(self, thread: str, path: str, contained: bool) -> Look | None:
+        """What a witness found of ``path`` just now; None if it has not looked since the file may have changed.
+
+        ``contained``: nothing but the agent's own commands can write. There, a look holds until one that may write has
+        run, unless a job was left behind.
+        """
+        found = self._looks.get((thread, path))
+        if found is None or found.at == len(self):
+            return found
+        holds = contained and found.moment == self.moment and not found.moment.unsettled
+        return found if holds else None
+
     def returned(self, view: View, observation: Observation) -> Returned | None:
         """Return the lines that ``observation`` shows of ``view``; cached for comparing and recording."""
         known = self._returned
@@ -282,6 +338,29 @@ class Ledger:
         if ran and here:
             # Symbols affect no decision, so after a fault in finding them the step is still recorded completely.
             self.faults.guarded("symbols", lambda: self._name_symbols(step, record), None)
+
+    def witness(self, sighting: Sighting) -> None:
+        """Take in what a witness found in the files; it informs, and takes no part in any decision."""
+        self.faults.guarded("witness", lambda: self._witness(sighting), None)
+
+    def _witness(self, sighting: Sighting) -> None:
+        for path in sighting.again:
+            if (known := self._looks.get((sighting.thread, path))) is not None:
+                self._look(sighting.thread, known.file)
+        for file in sighting.files:
+            self._look(sighting.thread, file)
+
+    def _look(self, thread: str, file: FileSighting) -> None:
+        known = self._looks.get((thread, file.path))
+        agreed = dict(known.agreed) if known is not None else {}
+        others: list[int] = []
+        for result in file.results:
+            if not any(piece.verdict in (Verdict.CHANGED, Verdict.GONE) for piece in result.pieces):
+                agreed[result.step] = self.clock
+            elif agreed.get(result.step) == self.clock and not self.moment.unsettled:
+                others.append(result.step)
+        agreed = {result.step: agreed[result.step] for result in file.results if result.step in agreed}
+        self._looks[thread, file.path] = Look(len(self), self.moment, file, tuple(agreed.items()), tuple(others))
 
     def _update_home(self, cwd: str | None) -> None:
         """Set the directory that names are relative to; once a command starts elsewhere, names become absolute."""

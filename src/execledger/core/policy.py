@@ -30,6 +30,15 @@ DIGESTED = (
 """The settings that are part of the digest of a ledger's state, in this order: those of the first journals."""
 
 
+class Looking(StrEnum):
+    """Whether files are looked at before a model call."""
+
+    AUTO = "auto"
+    """Wherever the adapter can reach them; never under ``paper``, which has no witness."""
+    OFF = "off"
+    """Never."""
+
+
 class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The parameters of the rules, each with its default and the reason for it."""
 
@@ -41,6 +50,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Judge proposed actions and compare their results."""
     shadow: bool = False
     """Record what would be done, and change nothing."""
+    witness: Looking = Looking.AUTO
+    """Look at the files that the state view lists, and say what they hold now."""
     max_interventions: int = 200
     """Reuses, references and nudges per task: more than ordinary runs need, and a bound for runs that ignore them."""
     max_nudges: int = 10
@@ -65,8 +76,14 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Results that one reference may point at: more are hard to follow."""
 
     def __post_init__(self) -> None:
-        """Convert a preset that is given by its name."""
+        """Convert a preset and the setting of the witness that are given by their names."""
         force_setattr(self, "preset", Preset(self.preset))
+        force_setattr(self, "witness", Looking(self.witness))
+
+    @property
+    def looks(self) -> bool:
+        """Files are looked at where that is possible."""
+        return self.inform and self.witness is Looking.AUTO and self.preset is not Preset.PAPER
 
     @classmethod
     def from_toml(cls, text: str, where: str = "policy") -> Policy:

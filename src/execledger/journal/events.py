@@ -15,6 +15,7 @@ from execledger.core.rereads import RereadCounts
 from execledger.journal.clean import withheld_lines
 from execledger.journal.migrate import VERSION
 from execledger.vocabulary.decisions import Step
+from execledger.vocabulary.sightings import Sighting
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
@@ -100,6 +101,15 @@ class ViewRendered(_Event, frozen=True, kw_only=True, tag="view"):
     """The conversation that it was placed in."""
 
 
+class Looked(_Event, frozen=True, kw_only=True, tag="look"):
+    """A witness looked at files before a model call: line numbers, verdicts and digests, never contents."""
+
+    index: int
+    """The step that it precedes."""
+    sighting: Sighting
+    """What it found."""
+
+
 class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
     """A completed step was recorded in the ledger."""
 
@@ -154,7 +164,7 @@ class Ended(_Event, frozen=True, kw_only=True, tag="end"):
     """What the run cost, in dollars; None where that is not known."""
 
 
-Event: TypeAlias = Started | ViewRendered | StepRecorded | FaultCaught | Ended
+Event: TypeAlias = Started | Looked | ViewRendered | StepRecorded | FaultCaught | Ended
 
 
 def policy_fields(policy: Policy) -> dict[str, str | int | float | bool]:

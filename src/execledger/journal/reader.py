@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections import deque
 from collections.abc import Iterator
 from typing import Annotated, BinaryIO
 
@@ -18,7 +19,7 @@ from msgspec import Meta, Struct
 from execledger.core.ledger import Ledger
 from execledger.errors import UnreadableRun
 from execledger.journal.codec import Decoded, decode
-from execledger.journal.events import Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
+from execledger.journal.events import Ended, Event, FaultCaught, Looked, Started, StepRecorded, ViewRendered
 from execledger.journal.migrate import NewerVersion
 from execledger.symbols.edits import edited_symbols
 
@@ -69,6 +70,8 @@ class JournalRun(Struct, frozen=True):
     """What run it is."""
     steps: tuple[StepRecorded, ...]
     """The steps, in order and without a gap."""
+    looks: tuple[Looked, ...]
+    """What a witness found in the files."""
     views: tuple[ViewRendered, ...]
     """The state views."""
     faults: tuple[FaultCaught, ...]
@@ -296,6 +299,7 @@ def read_journal(name: str, data: bytes) -> JournalRun:
         name=name,
         start=start,
         steps=steps,
+        looks=tuple(event for event in events if isinstance(event, Looked)),
         views=tuple(event for event in events if isinstance(event, ViewRendered)),
         faults=tuple(event for event in events if isinstance(event, FaultCaught)),
         ended=ended,
@@ -307,9 +311,14 @@ def rebuild(run: JournalRun) -> Rebuilt:
     """Fold the steps into a new ledger, and compare its digest with the recorded one after each."""
     ledger = Ledger(run.start.task, run.start.known_policy(), edited_symbols)
     altered, mismatch = run.start.altered, None
+    looks = deque(run.looks)
     for event in run.steps:
+        while looks and looks[0].index <= event.index:
+            ledger.witness(looks.popleft().sighting)
         ledger.record(event.step)
         altered |= event.altered
         if mismatch is None and ledger.digest != event.digest:
             mismatch = Mismatch(event.index, event.digest, ledger.digest, altered)
+    for look in looks:
+        ledger.witness(look.sighting)
     return Rebuilt(ledger, mismatch)

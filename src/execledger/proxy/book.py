@@ -26,6 +26,7 @@ from execledger.proxy.worker import Work, run_to_end
 from execledger.runs.account import Account
 from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import Session
+from execledger.session.witness import LocalWitness
 
 MAX_SUMMARIES = 10_000
 """Summaries that a long-running proxy keeps for its end; the journals have all of them."""
@@ -40,6 +41,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     """The policy of every session."""
     sealed: bool = False
     """Only the agent's own commands can write, as in a container of its own."""
+    local_files: bool = False
+    """The agents' files are on this machine: a witness reads them below the agents' working directories."""
     journals: Path | None = None
     """The folder for journals; None writes none."""
     tell: Callable[[str], None] = lambda _: None
@@ -226,7 +229,8 @@ class Book:
                 sealed=rules.sealed,
             )
         )
-        workspace = Workspace(session, asked.session, self._writers)
+        witness = LocalWitness(()) if rules.local_files and rules.policy.looks else None
+        workspace = Workspace(session, asked.session, self._writers, witness)
         if asked.session in self._at_work:
             # A call that was unanswered at the eviction may write at any time: its end is not reported any more.
             workspace.writing.add(BEFORE)

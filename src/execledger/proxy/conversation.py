@@ -24,10 +24,11 @@ from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import AnsweredCall, History, RecordedCall
 from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT, MAX_STEPS, MAX_TAKEN, STEP
 from execledger.proxy.response_editor import ResponseEditor
-from execledger.proxy.worker import Work
+from execledger.proxy.worker import PORTION, Work
 from execledger.redact import redact
 from execledger.session.adapter import Adapter, ToolCall
 from execledger.session.session import Session
+from execledger.session.witness import LocalWitness
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Decision, Shown, Step
 
@@ -42,9 +43,11 @@ MANY = 2
 class Workspace:
     """The ledger of one session, and the steps of its conversations."""
 
-    def __init__(self, session: Session, name: str, writers: set[str]) -> None:
+    def __init__(self, session: Session, name: str, writers: set[str], witness: LocalWitness | None = None) -> None:
         """An empty workspace; ``writers``, shared by all workspaces of a proxy, names those that may have written."""
         self.session = session
+        self.witness = witness
+        """Looks at the session's files; None if they are not to be looked at."""
         self.lock = asyncio.Lock()
         """Held for every use of the session, on the event loop and on the worker thread.
 
@@ -222,9 +225,20 @@ class Conversation:
             workspace.turn += 1
         visible = workspace.visible(self._thread, self._history.steps)
         if turn and view:
+            yield from self._look()
             text = workspace.session.view(self._sealed, visible, self._thread)
             leaves = [*leaves, self.dialect.view_leaf(text)] if text else leaves
         return Turn(leaves, visible, self._history.cwd)
+
+    def _look(self) -> Work[None]:
+        """Have the witness look at the files that the state view may list, below the working directories so far."""
+        workspace = self._workspace
+        if workspace.witness is not None:
+            if self._history.cwd:
+                workspace.witness.allow(self._history.cwd)
+            # Reading files may block: so much weight is not computed on the event loop.
+            yield PORTION + 1
+            workspace.session.look(workspace.witness, self._thread)
 
     def _give_up(self) -> None:
         """Record calls that were proposed before and are still unanswered as unfinished: they may have run."""

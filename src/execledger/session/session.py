@@ -17,12 +17,14 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
 from execledger.core.step import Proposal, complete, propose, suppresses
-from execledger.journal.events import ViewRendered, recorded
+from execledger.journal.events import Looked, ViewRendered, recorded
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
+from execledger.session.witness import Witness
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Step
+from execledger.vocabulary.sightings import FileSighting, Sighting
 
 T = TypeVar("T")
 
@@ -39,6 +41,7 @@ class Session:
         self.ledger = Ledger(task, policy, edited_symbols, self.faults)
         self.rereads: Rereads | None = Rereads()
         self.chronicle = chronicle
+        self._found: dict[tuple[str, str], FileSighting] = {}
 
     @property
     def active(self) -> bool:
@@ -60,6 +63,28 @@ class Session:
                 return otherwise
             # The agent handles interruptions; the interrupted work is not used any more.
             raise
+
+    def look(self, witness: Witness, thread: str = "", since: int = 0) -> None:
+        """Look at the files that the next view may list; a fault in that costs this look.
+
+        Only at files of which a step from ``since`` on has shown lines: right behind a result, these are enough.
+        """
+        if self.policy.looks and not self.policy.shadow:
+            self.faults.guarded("witness", lambda: self._look(witness, thread, since), None)
+
+    def _look(self, witness: Witness, thread: str, since: int) -> None:
+        asked = self.ledger.questions(thread, since)
+        if not asked:
+            return
+        found = {file.path: file for file in witness.look(asked, self.ledger.moment)}
+        if not found:
+            return
+        again = tuple(path for path, file in found.items() if self._found.get((thread, path)) == file)
+        files = tuple(file for path, file in found.items() if path not in again)
+        self._found.update({(thread, file.path): file for file in files})
+        sighting = Sighting(files, again, thread)
+        self.ledger.witness(sighting)
+        self.chronicle.note(Looked(index=len(self.ledger), sighting=sighting))
 
     def view(self, sealed: bool, visible: Container[int] | None = None, thread: str = "") -> str:
         """Return the state view for the next model call; "" if none is shown."""

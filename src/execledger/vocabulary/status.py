@@ -1,6 +1,7 @@
 """The status of an observed range of lines, in the words that the state view and the web page use.
 
-A status says whether the lines still are in the file as they were shown, as far as the ledger knows.
+A status says whether the lines still are in the file as they were shown: as a witness has just found them, or as far as
+the ledger can tell from counters.
 Whether the text itself is still in the model's context is a second, independent fact.
 """
 
@@ -14,11 +15,19 @@ class Status(StrEnum):
     """Whether lines that were shown are still in the file as they were shown."""
 
     CURRENT = "current"
-    """Nothing that may have changed the file has run since."""
+    """A witness has just found them in the file; without one, nothing that may have changed it has run since."""
     POSSIBLY_STALE = "possibly stale"
     """Something that may have changed the file has run since."""
     STALE = "stale"
     """The file itself was edited since."""
+    MOVED = "now at"
+    """A witness found them at other line numbers."""
+    CHANGED = "changed"
+    """A witness found other text in their place."""
+    CHANGED_IN_PART = "changed in part"
+    """A witness found other text in place of many of them."""
+    GONE = "gone"
+    """A witness found that the file does not exist any more."""
     NO_CLAIM = "no claim"
     """Nothing is known; the state view says only that the lines were seen."""
 
@@ -48,3 +57,23 @@ class RangeStatus(NamedTuple):
                 status = words.removesuffix(context).removesuffix(", ")
                 return cls(Status(status) if status else Status.NO_CLAIM, context == IN_CONTEXT)
         raise ValueError(f"{words!r} is not the status of a range")
+
+
+class LookedUp(NamedTuple):
+    """The status of a range that a witness has just looked up."""
+
+    status: Status
+    """What it found."""
+    in_context: bool
+    """The result that shows the lines is part of the model's input; of lines that have changed, this is not said."""
+    others: bool = False
+    """Nothing of the agent's own can have changed them since they were last found."""
+    place: str = ""
+    """Where the lines are now, if they have moved."""
+
+    def __str__(self) -> str:
+        """The words in the state view; that looked-up lines are in context goes without saying."""
+        if self.status in (Status.CURRENT, Status.MOVED):
+            words = f"{self.status.value} {self.place}" if self.place else self.status.value
+            return words if self.in_context else f"{words}, {OUT_OF_CONTEXT}"
+        return f"{self.status.value}, not by you" if self.others else self.status.value

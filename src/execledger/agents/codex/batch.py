@@ -93,7 +93,7 @@ def command(batch: Batch, task: Instance, place: WorkFolder) -> list[str]:
     if setup.keys["direct_tools"]:
         own["model_catalog_json"] = str(catalog(batch.shared, setup.program))
     return [
-        *batch.around(*(("--sealed",) if place.sealed else ())),
+        *batch.around(*(("--sealed", "--witness", "off") if place.sealed else ())),
         *(place.program, "exec", "--json", *((UNGUARDED,) if place.sealed else ())),
         *settings({**own, **setup.settings}),
         *("--", setup.keys["prompt"].replace(PLACE, task.problem_statement)),

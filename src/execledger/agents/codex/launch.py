@@ -47,7 +47,13 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     chosen = route(arguments, os.environ, lambda: _version(program), options.get("--upstream", ""))
     # The screen is the agent's while it runs.
     told: list[str] = []
-    rules = Rules(policy=launch.policy, sealed="--sealed" in options, journals=launch.journals, tell=told.append)
+    rules = Rules(
+        policy=launch.policy,
+        sealed="--sealed" in options,
+        local_files=True,
+        journals=launch.journals,
+        tell=told.append,
+    )
     with ExitStack() as stack:
         # The port is taken first and served last: a process with one thread can start another safely.
         proxy = Proxy(

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, ValidationError, convert
 
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Looking, Policy, Preset
 from execledger.errors import LedgerError
 from execledger.journal.folder import journal_folder
 
@@ -23,6 +23,7 @@ BLOCK = "model.ledger"
 _ALLOWED = {
     "preset": " or ".join(preset.value for preset in Preset),
     "placement": "auto, message or inside",
+    "witness": " or ".join(looking.value for looking in Looking),
     **dict.fromkeys(("inform", "govern", "shadow"), "true or false"),
 }
 
@@ -40,6 +41,8 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Judge actions and compare results."""
     shadow: bool = False
     """Record what would be done, and change nothing."""
+    witness: Looking = Looking.AUTO
+    """Look at the files that the state view lists, where the agent's environment lets us."""
     placement: Literal["auto", "message", "inside"] = "auto"
     """Where the view stands: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
     journal: str = ""
@@ -53,7 +56,9 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
     def policy(self) -> Policy:
         """The policy that these options ask for."""
-        return Policy(preset=self.preset, inform=self.inform, govern=self.govern, shadow=self.shadow)
+        return Policy(
+            preset=self.preset, inform=self.inform, govern=self.govern, shadow=self.shadow, witness=self.witness
+        )
 
 
 def options_of(block: object) -> LedgerOptions:

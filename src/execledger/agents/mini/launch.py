@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from execledger.agents.mini.config import options_of
+from execledger.agents.mini.witness import note_environments
 from execledger.agents.programs import interpreter_of
 from execledger.agents.registry import Launch
 from execledger.errors import LedgerError
@@ -182,6 +183,7 @@ def main() -> None:
     if runner is not None:
         try:
             arguments = injected(runner, arguments, options)
+            note_environments(import_module(RUNNERS[runner]))
             atexit.register(tell_summary)
         except LedgerError as error:
             print(f"execledger: {redact(str(error))}", file=sys.stderr)

@@ -41,6 +41,7 @@ from execledger.agents.mini.messages import (
     usage_of,
     with_view_inside,
 )
+from execledger.agents.mini.witness import noted_environment, witness_of
 from execledger.core.references import NOT_ANSWERED
 from execledger.core.wording import printable
 from execledger.journal.events import Counts, Started, policy_fields
@@ -48,6 +49,7 @@ from execledger.off import is_off
 from execledger.runs.account import Account
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session, error_text
+from execledger.session.witness import Witness
 from execledger.vocabulary.actions import Action
 from execledger.vocabulary.decisions import Decision, Step
 
@@ -59,7 +61,7 @@ _FORKS: list[None] = []
 """One entry for every time that this process was forked."""
 _OF_A_RUN = frozenset(
     "_begun _summary _end _follower _messages _variables _cache _turn _visible _since _note _before _process"
-    " _forks".split()
+    " _forks _environment _witness".split()
 )
 """What belongs to one run, and is no part of a copy."""
 os.register_at_fork(before=partial(_FORKS.append, None), after_in_child=RUNS.clear)
@@ -100,6 +102,10 @@ class LedgerModel:
     """Something may have written that this run has not seen: before it began, or still at work."""
     _before: tuple[Message, ...] = ()
     """What was noted beside the commands that a person ran before the first request."""
+    _environment: weakref.ref[Any] | None = None
+    """The environment that the model's user has named."""
+    _witness: Witness | None = None
+    """Looks at the files of the run; None where they can't be reached."""
     _process = 0
     """The process in which the run began."""
     _forks = 0
@@ -119,11 +125,15 @@ class LedgerModel:
         self.inner: Any = inner.inner if isinstance(inner, LedgerModel) else inner
 
     @classmethod
-    def wrap(cls, model: Any, **ledger: Any) -> LedgerModel:
-        """Wrap a model object: ``agent.model = LedgerModel.wrap(agent.model)``."""
+    def wrap(cls, model: Any, *, env: Any = None, **ledger: Any) -> LedgerModel:
+        """Wrap a model object: ``agent.model = LedgerModel.wrap(agent.model, env=agent.env)``.
+
+        ``env`` is the agent's environment: with it, the state view says what its files hold now.
+        """
         wrapped = cls.__new__(cls)
         wrapped._options = msgspec.convert(ledger, LedgerOptions, strict=False)
         wrapped.inner = model.inner if isinstance(model, LedgerModel) else model
+        wrapped._environment = None if env is None else weakref.ref(env)
         return wrapped
 
     # Copies
@@ -180,9 +190,18 @@ class LedgerModel:
                 policy=policy_fields(session.policy),
             )
         )
+        self._witness = session.faults.guarded("witness", self._find_witness, None)
         cache = getattr(config, "set_cache_control", None)
         self._cache = cache if isinstance(cache, str) else None
         logger.info("Ledger %s is active (preset %s)", __version__, session.policy.preset.value)
+
+    def _find_witness(self) -> Witness | None:
+        """A witness for the files of the environment that the user or the launcher has named."""
+        if not self._session.policy.looks:
+            return None
+        if self._environment is not None:
+            return witness_of(self._environment(), named=True)
+        return witness_of(noted_environment())
 
     def _leaves(self) -> bool:
         """The run that has ended may have left something running; its ledger is not asked again."""
@@ -338,6 +357,8 @@ class LedgerModel:
 
     def _informed(self, messages: list[Message]) -> list[Message]:
         """The request with the state view at its end; the agent's own list is left alone."""
+        if self._witness is not None:
+            self._session.look(self._witness)
         text = self._session.view(self._sealed, self._visible)
         if not text:
             return marked(messages, self._cache)
@@ -446,7 +467,7 @@ class LedgerModel:
         self, rendered: list[Message], steps: list[Step | None], merged: list[Message], elided: dict[int, object]
     ) -> None:
         """Write beside each observation what was decided, append remarks, and record the steps."""
-        standing = self._follower.standing
+        standing, first = self._follower.standing, len(self._session.ledger)
         for at, (message, step) in enumerate(zip(rendered, steps, strict=False)):
             if step is None:
                 continue
@@ -465,6 +486,8 @@ class LedgerModel:
                 done = f"reused {'after' if at in elided else 'before'} running, its output stands above"
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
+        if self._witness is not None and self._witness.immediate:
+            self._session.look(self._witness, since=first)
 
     def _unanswered(
         self, message: Message, note: Message, outputs: list[Message], template_vars: dict[str, Any] | None

@@ -1,0 +1,74 @@
+"""The witness of mini-swe-agent's files: which environment a run has, and how its files are reached.
+
+The agent never hands its environment to a model. The launcher therefore notes what the runner's own ``get_environment``
+makes, one note per thread, because the batch runner starts an agent in each of its threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from types import ModuleType
+from typing import Any
+
+from execledger.session.probe import SECONDS, ProbeWitness
+from execledger.session.witness import LocalWitness, Witness
+
+LOCAL = ("minisweagent.environments.local", "LocalEnvironment")
+"""The class whose commands run on this machine, with the files of this machine."""
+OWN = "minisweagent.environments."
+"""Where the agent's own environments are."""
+_THREAD = threading.local()
+
+
+def note_environments(runner: ModuleType) -> None:
+    """Note every environment that ``runner`` makes from now on, for the thread that makes it."""
+    make = runner.get_environment
+
+    @functools.wraps(make)
+    def noting(*arguments: Any, **options: Any) -> Any:
+        environment = make(*arguments, **options)
+        try:
+            # The agent removes its container when the environment is collected: nothing here may keep it.
+            _THREAD.environment = weakref.ref(environment)
+        except Exception:
+            _THREAD.environment = None
+        return environment
+
+    runner.get_environment = noting  # type: ignore[attr-defined]
+
+
+def noted_environment() -> Any:
+    """The environment that this thread made last; None if there is none any more."""
+    found = getattr(_THREAD, "environment", None)
+    return found() if found is not None else None
+
+
+def witness_of(environment: Any, *, named: bool = False) -> Witness | None:
+    """The witness for the files of an environment; None where they can't be reached.
+
+    Environments of the agent's own are looked at, and others if their user has ``named`` them for it.
+    """
+    kind = type(environment)
+    if (kind.__module__, kind.__qualname__) == LOCAL:
+        return LocalWitness()
+    known = kind.__module__.startswith(OWN) or named
+    return ProbeWitness(_Executing(environment)) if environment is not None and known else None
+
+
+class _Executing:
+    """Runs commands in an environment, as long as the agent has it."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = weakref.ref(environment)
+
+    def __call__(self, command: str) -> str:
+        """The output of a command that ended well."""
+        environment = self._environment()
+        if environment is None:
+            raise ValueError("the environment is gone")
+        done = environment.execute({"command": command}, timeout=SECONDS)
+        if done.get("returncode") != 0:
+            raise ValueError("the command failed")
+        return str(done.get("output"))

@@ -1,0 +1,156 @@
+"""A witness for files that only the agent's own environment reaches, such as those of its container.
+
+One POSIX shell command prints digests of the lines that results showed, where they were shown and where they would be
+if an edit above has moved them; no contents of a file are printed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from execledger.core.witness import DigestedLines, Moment, ShownRange, WitnessedDigests
+from execledger.vocabulary.sightings import FileSighting
+
+SECONDS = 2
+"""The time limit of one probe: an exec into a container takes 0.1 to 0.2 s."""
+MAX_FAILURES = 3
+"""Probes without a usable answer, after which a run has none any more."""
+MAX_RANGES = 48
+"""Ranges of one probe: each takes the container some milliseconds."""
+MAX_BYTES = 1_000_000
+"""Bytes of a file that is probed."""
+MAX_COMMAND = 60_000
+"""Bytes of the command: systems take 128 kB in one argument."""
+SYSTEM = ("/proc/", "/sys/", "/dev/")
+"""Folders whose files are made while they are read."""
+BEGIN, END = "execledger-probe-begin", "execledger-probe-end"
+"""The lines around the answer."""
+FUNCTIONS = f"""\
+LC_ALL=C; export LC_ALL
+digest() {{ sed -n "$1,$2p" "$file" | sha256sum | cut -c 1-32; }}
+probe() {{
+file=$1; shift
+if [ ! -e "$file" ]; then echo gone; return; fi
+if [ ! -f "$file" ] || [ ! -r "$file" ]; then echo "not a readable file"; return; fi
+if [ "$(wc -c <"$file")" -gt {MAX_BYTES} ]; then echo "too large for a look"; return; fi
+now=$(($(wc -l <"$file"))); echo "lines $now"
+while [ $# -gt 2 ]; do
+here=$(digest "$1" "$2"); there=- moved=$((now - $3))
+if [ "$3" -ge 0 ] && [ "$moved" -ne 0 ] && [ $(($1 + moved)) -gt 0 ]
+then there=$(digest $(($1 + moved)) $(($2 + moved))); fi
+echo "$here $there"; shift 3
+done
+}}
+echo {BEGIN}
+"""
+"""Prints what became of one file: that it is gone, why it is not read, or its length and the digests of each range."""
+
+
+class ProbedFile(NamedTuple):
+    """One file of a probe."""
+
+    path: str
+    """The file."""
+    shown: Sequence[ShownRange]
+    """The lines that results showed."""
+    lengths: Sequence[int]
+    """For each of them, how many lines the file had when they were last found at their places; -1 if never."""
+
+
+class ProbeWitness:
+    """Looks at files by commands in the agent's own environment, after steps that may have written."""
+
+    immediate = False
+
+    def __init__(self, execute: Callable[[str], str]) -> None:
+        """``execute`` runs a command within ``SECONDS`` and returns its output; whatever it raises is a failure."""
+        self._execute = execute
+        self._witnessed = WitnessedDigests()
+        self._clock = -1
+        self._failures = 0
+
+    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment) -> list[FileSighting]:
+        """The sightings of files; none if nothing may have been written since the last look."""
+        due = moment.clock != self._clock or moment.unsettled
+        if not due or self._failures >= MAX_FAILURES:
+            return []
+        asked = self._asked(questions)
+        try:
+            answers = answered(self._execute(command(asked)), asked) if asked else []
+        except Exception:
+            # The agent's own end of a run, too, ends here.
+            self._failures += 1
+            return []
+        self._clock = moment.clock
+        return [self._sighting(one, answer) for one, answer in zip(asked, answers, strict=True)]
+
+    def _asked(self, questions: Mapping[str, Sequence[ShownRange]]) -> list[ProbedFile]:
+        """As many files as one probe may ask for."""
+        asked: list[ProbedFile] = []
+        ranges, size = 0, len(FUNCTIONS)
+        for path, shown in questions.items():
+            ranges += len(shown)
+            size += len(path.encode("utf-8", "surrogatepass")) * 2 + 24 * len(shown)
+            if path.startswith(SYSTEM) or "\0" in path:
+                continue
+            if ranges > MAX_RANGES or size > MAX_COMMAND:
+                break
+            asked.append(ProbedFile(path, shown, [self._witnessed.length(path, one) for one in shown]))
+        return asked
+
+    def _sighting(self, asked: ProbedFile, answer: Answered) -> FileSighting:
+        path, shown, _ = asked
+        if answer.reason == "gone":
+            return self._witnessed.gone(path, shown)
+        if answer.reason:
+            return self._witnessed.unread(path, shown, answer.reason)
+        return self._witnessed.read(path, shown, answer.lines, answer.digests)
+
+
+class Answered(NamedTuple):
+    """What a probe says of one file."""
+
+    reason: str = ""
+    """Why it was not read; ``gone`` if it does not exist."""
+    lines: int = 0
+    """How many lines it has."""
+    digests: Sequence[DigestedLines] = ()
+    """The digests of each range."""
+
+
+def command(asked: Sequence[ProbedFile]) -> str:
+    """The command that looks at these files."""
+    calls = []
+    for path, shown, lengths in asked:
+        places = (
+            f"{one.first} {one.first + len(one.texts) - 1} {length}" for one, length in zip(shown, lengths, strict=True)
+        )
+        calls.append(f"probe {shlex.quote(path)} {' '.join(places)}\n")
+    return f"{FUNCTIONS}{''.join(calls)}echo {END}"
+
+
+def answered(output: str, asked: Sequence[ProbedFile]) -> list[Answered]:
+    """The answers to a probe, in order; raises ``ValueError`` for any other output."""
+    lines = iter(output.strip().split("\n"))
+    if next(lines) != BEGIN:
+        raise ValueError("not the answer to a probe")
+    found: list[Answered] = []
+    for one in asked:
+        word, _, count = next(lines, END).partition(" ")
+        if word != "lines":
+            if word == END:
+                raise ValueError("the answer to a probe is cut")
+            found.append(Answered(f"{word} {count}".strip()))
+            continue
+        digests = []
+        for _ in one.shown:
+            here, _, there = next(lines, "").partition(" ")
+            if len(here) != 32 or len(there) not in (1, 32):
+                raise ValueError("a digest is missing")
+            digests.append(DigestedLines(here, there if len(there) == 32 else ""))
+        found.append(Answered("", int(count), digests))
+    if next(lines, "") != END:
+        raise ValueError("the answer to a probe is cut")
+    return found

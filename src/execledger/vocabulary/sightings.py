@@ -1,0 +1,73 @@
+"""What a witness reports: for lines that a result showed, what the file holds of them at the moment of the look.
+
+A sighting has line numbers, verdicts and digests, and never a file's contents.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Verdict(StrEnum):
+    """What became of lines that a result showed."""
+
+    SAME = "same"
+    """They are in the file, at the same line numbers."""
+    MOVED = "moved"
+    """They are in the file, at other line numbers."""
+    CHANGED = "changed"
+    """They are not in the file any more: replaced or deleted."""
+    GONE = "gone"
+    """The file does not exist any more."""
+    UNKNOWN = "unknown"
+    """They were not compared, or a comparison would prove nothing."""
+
+
+class SightedLines(Struct, frozen=True, array_like=True):
+    """Consecutive lines with one verdict."""
+
+    first: int
+    """The number of the first line, as it was shown."""
+    last: int
+    """The number of the last line, as it was shown."""
+    verdict: Verdict
+    """What became of them."""
+    place: int | None = None
+    """The number that the first line has now, if they have moved."""
+
+
+class ResultSighting(Struct, frozen=True):
+    """What became of the lines that one result showed."""
+
+    step: int
+    """The step whose result showed them."""
+    pieces: tuple[SightedLines, ...]
+    """The lines in ascending order, each in one piece."""
+
+
+class FileSighting(Struct, frozen=True):
+    """What one look at a file found."""
+
+    path: str
+    """The file."""
+    results: tuple[ResultSighting, ...]
+    """The results that showed lines of it."""
+    end: int | None = None
+    """The number of its last line; None if it was not read."""
+    digest: str = ""
+    """The digest of its text; "" if it was not read."""
+    reason: str = ""
+    """Why its verdicts are unknown; "" if they are not."""
+
+
+class Sighting(Struct, frozen=True):
+    """What one look at the files of a thread found."""
+
+    files: tuple[FileSighting, ...] = ()
+    """The files that were looked at, and of which something else was found than by the look before."""
+    again: tuple[str, ...] = ()
+    """The files of which the same was found as by the look before."""
+    thread: str = ""
+    """The conversation whose results showed them."""

@@ -1,0 +1,95 @@
+"""The witness of this machine's files: what it opens, what it refuses, and that it waits for nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from execledger.core.witness import ShownRange
+from execledger.session.witness import Bounds, LocalWitness
+
+TEXT = "one\ntwo\nthree\n"
+SHOWN = (ShownRange(0, 1, ("one", "two", "three")),)
+
+
+def verdicts(witness: LocalWitness, *paths: str | Path) -> list[tuple[list[str], str]]:
+    found = witness.look({str(path): SHOWN for path in paths})
+    return [([p.verdict.value for result in one.results for p in result.pieces], one.reason) for one in found]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def test_it_looks_at_regular_files_and_through_links(file: Path, tmp_path: Path) -> None:
+    """A file and a link to it are read; an edit through either is seen through both."""
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    witness = LocalWitness([str(tmp_path)])
+    assert verdicts(witness, file, link) == [(["same"], ""), (["same"], "")]
+    link.write_text("zero\n" + TEXT)
+    assert verdicts(witness, file, link) == [(["moved"], ""), (["moved"], "")]
+    file.unlink()
+    assert verdicts(witness, file, link) == [(["gone"], ""), (["gone"], "")]
+
+
+def test_it_opens_nothing_but_regular_files(tmp_path: Path) -> None:
+    """A pipe, a socket, a folder, a device, a file of the system and a loop of links are unknown, and it returns."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        paths: list[str | Path] = [
+            *(tmp_path / name for name in ("pipe", "socket", "loop")),
+            tmp_path,
+            "/dev/zero",
+            "/proc/self/status",
+        ]
+        found = verdicts(LocalWitness(), *paths)
+    assert [verdict for verdict, _ in found] == [["unknown"]] * len(paths)
+    reasons = {reason for _, reason in found}
+    assert "not a regular file" in reasons and "" not in reasons
+
+
+def test_it_stays_below_its_folders(file: Path, tmp_path: Path) -> None:
+    """A file elsewhere is not read, nor is one that a link below the folder leads to."""
+    below = tmp_path / "below"
+    below.mkdir()
+    (below / "out").symlink_to(file)
+    outside = "outside the folders that may be looked at"
+    found = verdicts(LocalWitness([str(below)]), file, below / "out", str(below) + "/../a.txt")
+    assert found == [(["unknown"], outside)] * 3
+
+
+@pytest.mark.parametrize(
+    ("bounds", "reason"),
+    [
+        (Bounds(file_bytes=5), "too large for a look"),
+        (Bounds(bytes=5), "too large for a look"),
+        (Bounds(files=0), "beyond the bounds of a look"),
+        (Bounds(seconds=-1), "beyond the bounds of a look"),
+    ],
+)
+def test_beyond_a_bound_a_file_is_unknown(file: Path, bounds: Bounds, reason: str) -> None:
+    """Each bound has its reason."""
+    assert verdicts(LocalWitness(bounds=bounds), file) == [(["unknown"], reason)]
+
+
+def test_a_file_that_may_not_be_read_is_unknown(file: Path) -> None:
+    """The reason is the system's own; whoever may read everything is shown the file."""
+    file.chmod(0)
+    assert verdicts(LocalWitness(), file) in ([(["unknown"], "Permission denied")], [(["same"], "")])
+
+
+def test_bytes_that_are_no_text_are_compared_as_they_were_shown(tmp_path: Path) -> None:
+    """What an agent shows of a byte that is no UTF-8 is a replacement character, on both sides."""
+    path = tmp_path / "b"
+    path.write_bytes(b"one\n\xff\nthree\n")
+    shown = (ShownRange(0, 1, ("one", "\ufffd", "three")),)
+    assert [p.verdict for one in LocalWitness().look({str(path): shown}) for p in one.results[0].pieces] == ["same"]
