@@ -35,7 +35,7 @@ MAX_FILES = 40
 """Files that are considered for the index, newest first: more would not fit the budget."""
 MAX_FOCUS = 6
 """Modified files that are listed."""
-MAX_PARTS = 3
+MAX_PARTS = 4
 """Parts of one result with a status each that are listed one by one."""
 FOUND = {
     Verdict.SAME: Status.CURRENT,
