@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from execledger.agents.codex import batch
 from execledger.agents.codex.batch import clear, opened
 from execledger.agents.evaluation import Instance
 from execledger.demo.repository import make_repository
@@ -158,3 +160,20 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     assert not (container / "stopped").exists()
     clear(setup_of(plan, "codex", tmp_path), tmp_path / "scratch")
     assert ((container / "stopped").exists(), (tmp_path / "scratch").exists()) == (True, False)
+
+
+def test_the_profile_of_a_container_is_sourced_once(tmp_path: Path) -> None:
+    """A profile that starts a shell of its own, as `pyenv init` does, ends; what it exports reaches every shell."""
+    profile, sourced = tmp_path / "bashrc", tmp_path / "sourced"
+    profile.write_text('export FOUND="$FOUND$(bash -c "echo x")"\n')
+    sourced.write_text(batch.SOURCED.replace(batch.PROFILE, str(profile)))
+    asked = ["bash", "-c", 'echo "$FOUND ${BASH_ENV-none}"; bash -c \'echo "$FOUND"\'']
+    done = subprocess.run(
+        asked,
+        env={"PATH": os.defpath, "BASH_ENV": str(sourced)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "x none\nx\n"

@@ -175,6 +175,9 @@ INSIDE = "/testbed"
 """Where the images of SWE-bench keep the repository."""
 PROFILE = "/root/.bashrc"
 """What sets up the environment of the tests there, for shells that read no profile by themselves."""
+SOURCED = f"unset BASH_ENV\n[ ! -r {PROFILE} ] || . {PROFILE}\n"
+"""Sources it in the first shell alone: what it exports reaches all others, and one that starts a shell in which it is
+sourced again, as `pyenv init` does, would never end."""
 SHIM = "codex"
 """The file that starts Codex in a container; the launcher goes by this name."""
 _NO_DOCKER = "without Docker, give prepared repositories: --repos DIR"
@@ -271,13 +274,14 @@ def _copied(repos: Path, instance: Instance, own: Path, program: str) -> WorkFol
 @contextmanager
 def _contained(setup: Setup, instance: Instance, own: Path, needed: Sequence[Path]) -> Iterator[WorkFolder]:
     """A container of the task's image, with this machine's Codex and its settings in it, at the same paths as here."""
-    home, name, shim = codex_home(), _name(own), own / SHIM
+    home, name, shim, profile = codex_home(), _name(own), own / SHIM, own / "profile"
+    profile.write_text(SOURCED)
     docker, program = setup.keys["docker"], setup.program
     given = [word for variable in setup.keys["variables"] if variable in os.environ for word in ("-e", variable)]
-    inside = [docker, "exec", "-i", "-w", INSIDE, *given, name, "env", f"CODEX_HOME={home}", f"BASH_ENV={PROFILE}"]
+    inside = [docker, "exec", "-i", "-w", INSIDE, *given, name, "env", f"CODEX_HOME={home}", f"BASH_ENV={profile}"]
     shim.write_text(f'#!/bin/sh\nexec {shlex.join([*inside, program])} "$@"\n')
     shim.chmod(0o755)
-    mounts = [f"--volume={home}:{home}", *(f"--volume={path}:{path}:ro" for path in (Path(program), *needed))]
+    mounts = [f"--volume={home}:{home}", *(f"--volume={path}:{path}:ro" for path in (Path(program), profile, *needed))]
     try:
         # The model, or Ledger before it, may listen on this machine alone, so the container shares its network.
         start = [docker, "run", "-d", "--rm", f"--name={name}", "--network=host", *mounts, "-w", INSIDE]
