@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import types
 from pathlib import Path
@@ -117,11 +119,15 @@ def test_the_journal_rebuilds_the_views(tmp_path: Path, journals: Path) -> None:
         assert rebuild(until).ledger.inform(range(view.index)).text == view.text
 
 
-def test_each_thread_has_its_own_environment(tmp_path: Path) -> None:
+def test_each_thread_has_its_own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The launcher notes an environment for the thread that made it, and does not keep it alive."""
-    runner: Any = types.ModuleType("runner")
+    runner: Any = types.ModuleType("minisweagent.run.a_test")
     runner.get_environment = LocalEnvironment
-    note_environments(runner)
+    monkeypatch.setitem(sys.modules, runner.__name__, runner)
+    loaded = [one for name, one in sys.modules.items() if name.startswith("minisweagent.run.")]
+    for one in (one for one in loaded if hasattr(one, "get_environment")):
+        monkeypatch.setattr(one, "get_environment", one.get_environment)
+    note_environments()
     mine = runner.get_environment(cwd=str(tmp_path))
     found: list[Any] = []
     worker = threading.Thread(target=lambda: found.append((noted_environment(), runner.get_environment())))
@@ -130,6 +136,19 @@ def test_each_thread_has_its_own_environment(tmp_path: Path) -> None:
     assert noted_environment() is mine and found[0][0] is None
     del mine
     assert noted_environment() is None
+
+
+@pytest.mark.parametrize("runner", ["mini", "swebench", "swebench-single"])
+def test_every_runner_makes_its_environment_where_it_is_noted(runner: str) -> None:
+    """A runner's own module has the function, or the module that it takes its environments from."""
+    script = (
+        "import sys; from importlib import import_module; from execledger.agents.mini import launch, witness\n"
+        f"import_module(launch.RUNNERS[{runner!r}]); witness.note_environments()\n"
+        "found = [getattr(one, 'get_environment', None) for one in list(sys.modules.values())]\n"
+        "print(sum(hasattr(one, '__wrapped__') for one in found))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[-1]) >= 1
 
 
 def test_only_the_agents_own_local_environment_is_read(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def main() -> None:
     if runner is not None:
         try:
             arguments = injected(runner, arguments, options)
-            note_environments(import_module(RUNNERS[runner]))
+            note_environments()
             atexit.register(tell_summary)
         except LedgerError as error:
             print(f"execledger: {redact(str(error))}", file=sys.stderr)

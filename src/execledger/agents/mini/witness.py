@@ -7,9 +7,9 @@ makes, one note per thread, because the batch runner starts an agent in each of 
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import weakref
-from types import ModuleType
 from typing import Any
 
 from execledger.session.probe import SECONDS, ProbeWitness
@@ -17,13 +17,24 @@ from execledger.session.witness import LocalWitness, Witness
 
 LOCAL = ("minisweagent.environments.local", "LocalEnvironment")
 """The class whose commands run on this machine, with the files of this machine."""
+RUNNERS = "minisweagent.run."
+"""Where the agent's runners are."""
 OWN = "minisweagent.environments."
 """Where the agent's own environments are."""
 _THREAD = threading.local()
 
 
-def note_environments(runner: ModuleType) -> None:
-    """Note every environment that ``runner`` makes from now on, for the thread that makes it."""
+def note_environments() -> None:
+    """Note every environment that the agent's runners make from now on, for the thread that makes it.
+
+    One runner may use another's function, so that all that are loaded are wrapped.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith(RUNNERS) and callable(getattr(module, "get_environment", None)):
+            _wrap(module)
+
+
+def _wrap(runner: Any) -> None:
     make = runner.get_environment
 
     @functools.wraps(make)
@@ -36,7 +47,7 @@ def note_environments(runner: ModuleType) -> None:
             _THREAD.environment = None
         return environment
 
-    runner.get_environment = noting  # type: ignore[attr-defined]
+    runner.get_environment = noting
 
 
 def noted_environment() -> Any:
