@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execledger.agents.codex import scripts
 from execledger.agents.codex.scripts import Script, Shows, read_script
 from execledger.session.adapter import ToolCall
 
@@ -149,3 +151,13 @@ def test_a_text_in_json_is_a_literal(text: str) -> None:
 def test_no_text_breaks_the_reader(text: str) -> None:
     """It is a script or it is not."""
     assert isinstance(read_script(text), Script | None)
+
+
+def test_without_the_grammar_every_script_is_opaque(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where tree-sitter-javascript is not installed, nothing is known of a script, and nothing fails."""
+    monkeypatch.setitem(sys.modules, "tree_sitter_javascript", None)
+    scripts._parser.cache_clear()
+    try:
+        assert scripts.read_script.__wrapped__('await tools.exec_command({cmd: "ls"});') is None
+    finally:
+        scripts._parser.cache_clear()
