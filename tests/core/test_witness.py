@@ -5,11 +5,12 @@ The oracle gives each line an identity of its own, and knows nothing of alignmen
 
 from __future__ import annotations
 
+import hashlib
 import random
 
 import pytest
 
-from execledger.core.witness import DISAGREED, ShownRange, Witnessed, aligned
+from execledger.core.witness import DISAGREED, ShownRange, Witnessed, aligned, line_digests
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Verdict
 
 FILE = "/w/a.py"
@@ -186,3 +187,17 @@ def judge(piece: SightedLines, place: int, line: str, now: list[str] | None) -> 
         assert now is not None and here != line
     elif piece.verdict is Verdict.GONE:
         assert now is None
+
+
+def test_an_empty_last_line_is_no_line_without_its_newline() -> None:
+    """A file that has lost its last, empty line does not have the digest of one that ends with it."""
+    shown = ShownRange(0, 1, ("a", "b", ""))
+    assert hashlib.sha256(b"a\nb\n").hexdigest()[:32] not in line_digests(shown)
+    assert hashlib.sha256(b"").hexdigest()[:32] not in line_digests(ShownRange(0, 9, ("",)))
+
+
+def test_texts_with_very_many_differences_are_not_aligned() -> None:
+    """The work is bounded: thousands of lines of which every second one differs take no time."""
+    before = [f"line {number}" for number in range(20_000)]
+    now = [line if at % 2 else f"other {at}" for at, line in enumerate(before)]
+    assert aligned(before, now).lost

@@ -49,7 +49,7 @@ def test_what_a_probe_finds(shell: list[str], tmp_path: Path) -> None:
     found = []
     for clock, now in enumerate((lines, ["new", "new", *lines], [*lines[:6], "other", *lines[7:]], None, lines)):
         path.unlink(missing_ok=True) if now is None else path.write_text(text(now).rstrip("\n"))
-        found.append(pieces(witness.look({str(path): shown}, Moment(clock, False))))
+        found.append(pieces(witness.look({str(path): shown}, Moment(clock, False)) or []))
     assert found == [
         [(5, 12, "same", None), (19, 20, "same", None)],
         [(5, 12, "moved", 7), (19, 20, "moved", 21)],
@@ -67,8 +67,8 @@ def test_it_looks_only_where_something_may_have_been_written(tmp_path: Path) -> 
     asked = {str(path): (ShownRange(0, 1, ("one", "two")),)}
     run = Shell()
     witness = ProbeWitness(run)
-    looks = [len(witness.look(asked, moment)) for moment in (Moment(1, False), Moment(1, False), Moment(1, True))]
-    assert (looks, len(run.printed)) == ([1, 0, 1], 2)
+    looks = [witness.look(asked, moment) for moment in (Moment(1, False), Moment(1, False), Moment(1, True))]
+    assert ([look is not None for look in looks], len(run.printed)) == ([True, False, True], 2)
 
 
 @pytest.mark.parametrize("answer", ["", "bash: sed: not found", "execledger-probe-begin\nlines 3\n", "lines 3"])
@@ -91,7 +91,7 @@ def test_after_three_other_answers_it_stops(answer: str) -> None:
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     """A folder is unknown, and files of the system are not asked for."""
     asked = {name: (ShownRange(0, 1, ("one",)),) for name in (str(tmp_path), "/proc/self/status")}
-    found = ProbeWitness(Shell()).look(asked, Moment(0, False))
+    found = ProbeWitness(Shell()).look(asked, Moment(0, False)) or []
     assert [(one.path, one.reason) for one in found] == [(str(tmp_path), "not a readable file")]
 
 
@@ -99,7 +99,7 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
 def test_no_verdict_of_a_probe_is_wrong(seed: int, tmp_path: Path) -> None:
     """Over random edits, what is called the same or moved is in the file, and what is called changed is not."""
     chance, path = random.Random(seed), tmp_path / "a"
-    now = [f"line {number}" for number in range(30)]
+    now = [chance.choice(("", f"line {number}")) for number in range(30)]
     path.write_text(text(now))
     shown: list[ShownRange] = []
     witness = ProbeWitness(Shell())
@@ -107,7 +107,7 @@ def test_no_verdict_of_a_probe_is_wrong(seed: int, tmp_path: Path) -> None:
         first = chance.randint(1, len(now))
         last = min(len(now), first + chance.randint(0, 9))
         shown.append(ShownRange(step, first, tuple(now[first - 1 : last])))
-        found = witness.look({str(path): tuple(shown)}, Moment(step, False))
+        found = witness.look({str(path): tuple(shown)}, Moment(step, False)) or []
         texts = {one.step: one.texts for one in shown}
         for result in (result for file in found for result in file.results):
             for piece in result.pieces:
@@ -115,6 +115,8 @@ def test_no_verdict_of_a_probe_is_wrong(seed: int, tmp_path: Path) -> None:
                 here = tuple(now[start - 1 : start + piece.last - piece.first]) == texts[result.step]
                 assert here is (piece.verdict in (Verdict.SAME, Verdict.MOVED))
         at = chance.randrange(len(now))
-        now[at : at + chance.randint(0, 2)] = [f"new {step} {number}" for number in range(chance.randint(0, 3))]
+        now[at : at + chance.randint(0, 2)] = [chance.choice(("", f"new {step}")) for _ in range(chance.randint(0, 3))]
+        while now and chance.random() < 0.3 and not now[-1]:
+            now.pop()
         now = now or ["x"]
         path.write_text(text(now))

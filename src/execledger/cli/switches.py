@@ -71,7 +71,7 @@ _OPTIONS = (
         is_flag=False,
         flag_value=Looking.AUTO.value,
         type=click.Choice([one.value for one in Looking]),
-        help="Look at the files that the state view lists.",
+        help="Look at the files that the state view lists: `auto` under run, off under proxy unless given.",
     ),
     click.option("--journal", metavar="DIR", help="Where the journals go; `off` writes none."),
 )

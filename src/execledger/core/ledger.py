@@ -118,6 +118,8 @@ class Ledger:
         self._unclear: dict[str, deque[int]] = {}
         self._recency = Recency()
         self._looks: dict[tuple[str, str], Look] = {}
+        # A command of the agent's may still be running, whatever else has ended the seal before.
+        self.left_running = False
         self._moved = False
         self._same: dict[tuple[str, str], list[int]] = {}
         self._repeats: dict[tuple[str, str | None, str], int] = {}
@@ -267,7 +269,7 @@ class Ledger:
     @property
     def moment(self) -> Moment:
         """The moment, for a witness to judge whether files may have changed since its last look."""
-        return Moment(self.clock, self.unsealed in (LEFT, STOPPED))
+        return Moment(self.clock, self.left_running)
 
     def look(self, thread: str, path: str, contained: bool) -> Look | None:
         """What a witness found of ``path`` just now; None if it has not looked since the file may have changed.
@@ -344,23 +346,28 @@ class Ledger:
         self.faults.guarded("witness", lambda: self._witness(sighting), None)
 
     def _witness(self, sighting: Sighting) -> None:
+        if not (sighting.files or sighting.again):
+            self._looks = {key: look for key, look in self._looks.items() if key[0] != sighting.thread}
         for path in sighting.again:
             if (known := self._looks.get((sighting.thread, path))) is not None:
-                self._look(sighting.thread, known.file)
+                self._look(sighting, known.file)
         for file in sighting.files:
-            self._look(sighting.thread, file)
+            self._look(sighting, file)
 
-    def _look(self, thread: str, file: FileSighting) -> None:
-        known = self._looks.get((thread, file.path))
+    def _look(self, sighting: Sighting, file: FileSighting) -> None:
+        known = self._looks.get((sighting.thread, file.path))
+        unsettled = sighting.unsettled or self.left_running
         agreed = dict(known.agreed) if known is not None else {}
         others: list[int] = []
         for result in file.results:
-            if not any(piece.verdict in (Verdict.CHANGED, Verdict.GONE) for piece in result.pieces):
+            if all(piece.verdict in (Verdict.SAME, Verdict.MOVED) for piece in result.pieces):
                 agreed[result.step] = self.clock
-            elif agreed.get(result.step) == self.clock and not self.moment.unsettled:
+            elif agreed.get(result.step) == self.clock and not unsettled:
                 others.append(result.step)
         agreed = {result.step: agreed[result.step] for result in file.results if result.step in agreed}
-        self._looks[thread, file.path] = Look(len(self), self.moment, file, tuple(agreed.items()), tuple(others))
+        self._looks[sighting.thread, file.path] = Look(
+            len(self), self.moment, file, tuple(agreed.items()), tuple(others)
+        )
 
     def _update_home(self, cwd: str | None) -> None:
         """Set the directory that names are relative to; once a command starts elsewhere, names become absolute."""
@@ -523,7 +530,9 @@ class Ledger:
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Advance counters and clock, and update the seal and the known scripts, by what the step may have changed."""
-        self.unsealed = self.unsealed or unsealing(step.action.command, record, step.observation, self.home)
+        reason = unsealing(step.action.command, record, step.observation, self.home)
+        self.unsealed = self.unsealed or reason
+        self.left_running = self.left_running or reason in (LEFT, STOPPED)
         if not (record.may_write or step.observation.timed_out):
             return
         self.clock += 1

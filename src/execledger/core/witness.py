@@ -29,6 +29,10 @@ NEVER_FOUND = "no earlier look has found it"
 """Why a file that does not exist is unknown."""
 MAX_PAIRS = 20_000
 """Pairs of equal lines between the first and the last difference: the work of an alignment grows with them."""
+MAX_ALIGNED = 2_000
+"""Lines between the first and the last difference, of both texts: the work grows with their square, 0.1 s for these."""
+MAX_FOLLOWED = 256
+"""Passages of one file that are followed: more than one thread has in its state view."""
 LOST = -1
 """The line number of lines that can't be followed any further."""
 MAX_PIECES = 32
@@ -128,6 +132,10 @@ class _File:
             return
         if tuple(self.texts[shown.first - 1 : shown.first - 1 + len(shown.texts)]) == shown.texts:
             self.followed[key] = _Followed(shown)
+            if len(self.followed) > MAX_FOLLOWED:
+                # Without it, these lines are as if they were never found.
+                self.unplaced.add(dropped := next(iter(self.followed)))
+                del self.followed[dropped]
         elif shown.settled:
             self.disagreed = True
         else:
@@ -171,12 +179,6 @@ class Witnessed:
             found.append((one, pieces.get((one.step, one.first), [met])))
         reason = UNPLACED if asked and not file.followed else ""
         return FileSighting(path, _results(found), len(file.texts), file.digest, reason)
-
-    def forget(self, path: str, steps: Iterable[int]) -> None:
-        """Stop following the results of these steps: no view will list them any more."""
-        dropped = frozenset(steps)
-        if (file := self._files.get(path)) is not None:
-            file.followed = {key: one for key, one in file.followed.items() if key[0] not in dropped}
 
 
 class DigestedLines(Struct, frozen=True):
@@ -244,7 +246,9 @@ class WitnessedDigests:
 def line_digests(shown: ShownRange) -> tuple[str, str]:
     """The digests of lines, with and without a newline behind the last one."""
     text = "\n".join(shown.texts).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text + b"\n").hexdigest()[:32], hashlib.sha256(text).hexdigest()[:32]
+    ended = hashlib.sha256(text + b"\n").hexdigest()[:32]
+    # An empty last line without a newline is no line.
+    return ended, hashlib.sha256(text).hexdigest()[:32] if shown.texts[-1] else ended
 
 
 def split(text: str) -> list[str]:
@@ -266,7 +270,7 @@ def aligned(before: Texts, now: Texts) -> Alignment:
     old, new = before[head : len(before) - tail], now[head : len(now) - tail]
     blocks = [(1, head, 0)]
     counted = Counter(new)
-    lost = sum(counted[line] for line in old) > MAX_PAIRS
+    lost = len(old) + len(new) > MAX_ALIGNED or sum(counted[line] for line in old) > MAX_PAIRS
     if old and new and not lost:
         for one in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
             blocks.append((head + one.a + 1, head + one.a + one.size, one.b - one.a))

@@ -234,11 +234,13 @@ class Conversation:
         """Have the witness look at the files that the state view may list, below the working directories so far."""
         workspace = self._workspace
         if workspace.witness is not None:
-            if self._history.cwd:
-                workspace.witness.allow(self._history.cwd)
             # Reading files may block: so much weight is not computed on the event loop.
             yield PORTION + 1
-            workspace.session.look(workspace.witness, self._thread)
+            session, cwd = workspace.session, self._history.cwd
+            if cwd:
+                session.faults.guarded("witness", partial(workspace.witness.allow, cwd), None)
+            unsettled = workspace.unseen or workspace.busy(self._thread)
+            session.look(workspace.witness, self._thread, unsettled=unsettled)
 
     def _give_up(self) -> None:
         """Record calls that were proposed before and are still unanswered as unfinished: they may have run."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from execledger.core.witness import DigestedLines, Moment, ShownRange, WitnessedDigests
+from execledger.session.witness import SYSTEM_FOLDERS
 from execledger.vocabulary.sightings import FileSighting
 
 SECONDS = 2
@@ -23,8 +24,6 @@ MAX_BYTES = 1_000_000
 """Bytes of a file that is probed."""
 MAX_COMMAND = 60_000
 """Bytes of the command: systems take 128 kB in one argument."""
-SYSTEM = ("/proc/", "/sys/", "/dev/")
-"""Folders whose files are made while they are read."""
 BEGIN, END = "execledger-probe-begin", "execledger-probe-end"
 """The lines around the answer."""
 FUNCTIONS = f"""\
@@ -32,7 +31,7 @@ LC_ALL=C; export LC_ALL
 digest() {{ sed -n "$1,$2p" "$file" | sha256sum | cut -c 1-32; }}
 probe() {{
 file=$1; shift
-if [ ! -e "$file" ]; then echo gone; return; fi
+if [ ! -e "$file" ] && [ -x "$(dirname "$file")" ]; then echo gone; return; fi
 if [ ! -f "$file" ] || [ ! -r "$file" ]; then echo "not a readable file"; return; fi
 if [ "$(wc -c <"$file")" -gt {MAX_BYTES} ]; then echo "too large for a look"; return; fi
 now=$(($(wc -l <"$file"))); echo "lines $now"
@@ -71,11 +70,12 @@ class ProbeWitness:
         self._clock = -1
         self._failures = 0
 
-    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment) -> list[FileSighting]:
-        """The sightings of files; none if nothing may have been written since the last look."""
-        due = moment.clock != self._clock or moment.unsettled
-        if not due or self._failures >= MAX_FAILURES:
+    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment) -> list[FileSighting] | None:
+        """The sightings of files; None if nothing may have been written since the last look, [] after a failure."""
+        if self._failures >= MAX_FAILURES:
             return []
+        if moment.clock == self._clock and not moment.unsettled:
+            return None
         asked = self._asked(questions)
         try:
             answers = answered(self._execute(command(asked)), asked) if asked else []
@@ -93,7 +93,7 @@ class ProbeWitness:
         for path, shown in questions.items():
             ranges += len(shown)
             size += len(path.encode("utf-8", "surrogatepass")) * 2 + 24 * len(shown)
-            if path.startswith(SYSTEM) or "\0" in path:
+            if path.startswith(SYSTEM_FOLDERS) or "\0" in path:
                 continue
             if ranges > MAX_RANGES or size > MAX_COMMAND:
                 break
@@ -128,7 +128,8 @@ def command(asked: Sequence[ProbedFile]) -> str:
             f"{one.first} {one.first + len(one.texts) - 1} {length}" for one, length in zip(shown, lengths, strict=True)
         )
         calls.append(f"probe {shlex.quote(path)} {' '.join(places)}\n")
-    return f"{FUNCTIONS}{''.join(calls)}echo {END}"
+    # A shell of its own: nothing of it is left in an environment that keeps one shell for all commands.
+    return f"({FUNCTIONS}{''.join(calls)}echo {END})"
 
 
 def answered(output: str, asked: Sequence[ProbedFile]) -> list[Answered]:

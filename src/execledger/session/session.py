@@ -12,6 +12,8 @@ from collections.abc import Callable, Container, Generator
 from functools import partial
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from execledger.core.faults import Faults
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
@@ -64,25 +66,34 @@ class Session:
             # The agent handles interruptions; the interrupted work is not used any more.
             raise
 
-    def look(self, witness: Witness, thread: str = "", since: int = 0) -> None:
+    def look(self, witness: Witness, thread: str = "", since: int = 0, *, unsettled: bool = False) -> None:
         """Look at the files that the next view may list; a fault in that costs this look.
 
         Only at files of which a step from ``since`` on has shown lines: right behind a result, these are enough.
+        ``unsettled``: the agent may have written what this ledger does not know of.
         """
-        if self.policy.looks and not self.policy.shadow:
-            self.faults.guarded("witness", lambda: self._look(witness, thread, since), None)
+        if not self.policy.looks or self.policy.shadow:
+            return
+        if not self.faults.guarded("witness", lambda: self._look(witness, thread, since, unsettled), False):
+            # What was found before is not known to be true any more.
+            self.faults.guarded("witness", lambda: self._take(Sighting(thread=thread)), None)
 
-    def _look(self, witness: Witness, thread: str, since: int) -> None:
+    def _look(self, witness: Witness, thread: str, since: int, unsettled: bool) -> bool:
+        """Take a look, and say whether what is known is as true as before."""
         asked = self.ledger.questions(thread, since)
-        if not asked:
-            return
-        found = {file.path: file for file in witness.look(asked, self.ledger.moment)}
-        if not found:
-            return
+        looked = witness.look(asked, replace(self.ledger.moment, unsettled=unsettled or self.ledger.left_running))
+        if not looked:
+            return looked is None or not asked
+        found = {file.path: file for file in looked}
         again = tuple(path for path, file in found.items() if self._found.get((thread, path)) == file)
         files = tuple(file for path, file in found.items() if path not in again)
         self._found.update({(thread, file.path): file for file in files})
-        sighting = Sighting(files, again, thread)
+        self._take(Sighting(files, again, thread, unsettled))
+        return True
+
+    def _take(self, sighting: Sighting) -> None:
+        if not sighting.files and not sighting.again:
+            self._found = {key: file for key, file in self._found.items() if key[0] != sighting.thread}
         self.ledger.witness(sighting)
         self.chronicle.note(Looked(index=len(self.ledger), sighting=sighting))
 

@@ -21,6 +21,8 @@ from execledger.vocabulary.sightings import FileSighting
 
 SYSTEM = ("/proc", "/sys")
 """File systems whose files are made while they are read."""
+SYSTEM_FOLDERS = ("/proc/", "/sys/", "/dev/")
+"""Where these and others of the kind are mounted."""
 
 
 class Witness(Protocol):
@@ -29,8 +31,11 @@ class Witness(Protocol):
     immediate: bool
     """A look costs so little that one is taken right behind a result, before anybody else can write."""
 
-    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment) -> list[FileSighting]:
-        """What became of lines that results showed, by the absolute path of the file; [] if no look is due."""
+    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment) -> list[FileSighting] | None:
+        """What became of lines that results showed, by the absolute path of the file.
+
+        None if no look is due, as nothing can have changed since the last one; [] if it failed.
+        """
         ...
 
 
@@ -97,6 +102,8 @@ class LocalWitness:
             path = os.path.realpath(path, strict=True)
             if not any(path == folder or path.startswith(folder + "/") for folder in self._folders):
                 raise ValueError("outside the folders that may be looked at")
+        if path.startswith(SYSTEM_FOLDERS):
+            raise ValueError("not a regular file")
         self._check(os.stat(path), most)
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:

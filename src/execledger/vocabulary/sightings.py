@@ -18,7 +18,7 @@ class Verdict(StrEnum):
     MOVED = "moved"
     """They are in the file, at other line numbers."""
     CHANGED = "changed"
-    """They are not in the file any more: replaced or deleted."""
+    """The file has other text at their line numbers, and they were not found to have moved."""
     GONE = "gone"
     """The file does not exist any more."""
     UNKNOWN = "unknown"
@@ -63,7 +63,7 @@ class FileSighting(Struct, frozen=True):
 
 
 class Sighting(Struct, frozen=True):
-    """What one look at the files of a thread found."""
+    """What one look at the files of a thread found; without files, that nothing is known of them any more."""
 
     files: tuple[FileSighting, ...] = ()
     """The files that were looked at, and of which something else was found than by the look before."""
@@ -71,3 +71,5 @@ class Sighting(Struct, frozen=True):
     """The files of which the same was found as by the look before."""
     thread: str = ""
     """The conversation whose results showed them."""
+    unsettled: bool = False
+    """The agent may have written what its ledger does not know of: nothing is said about who has changed a file."""

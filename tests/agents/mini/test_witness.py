@@ -134,8 +134,12 @@ def test_each_thread_has_its_own_environment(tmp_path: Path, monkeypatch: pytest
     worker.start()
     worker.join()
     assert noted_environment() is mine and found[0][0] is None
+    assert noted_environment() is None, "it was asked for already"
+    mine = runner.get_environment()
     del mine
-    assert noted_environment() is None
+    assert noted_environment() is None, "nobody has it any more"
+    two = (runner.get_environment(), runner.get_environment())
+    assert two and noted_environment() is None, "which of them the agent has is not known"
 
 
 @pytest.mark.parametrize("runner", ["mini", "swebench", "swebench-single"])

@@ -17,6 +17,7 @@ import sys
 import time
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -133,7 +134,9 @@ class LedgerModel:
         wrapped = cls.__new__(cls)
         wrapped._options = msgspec.convert(ledger, LedgerOptions, strict=False)
         wrapped.inner = model.inner if isinstance(model, LedgerModel) else model
-        wrapped._environment = None if env is None else weakref.ref(env)
+        with suppress(TypeError):
+            # Objects of some classes can't be referred to; there, nothing is looked at.
+            wrapped._environment = None if env is None else weakref.ref(env)
         return wrapped
 
     # Copies
@@ -358,7 +361,9 @@ class LedgerModel:
     def _informed(self, messages: list[Message]) -> list[Message]:
         """The request with the state view at its end; the agent's own list is left alone."""
         if self._witness is not None:
-            self._session.look(self._witness)
+            self._session.look(
+                self._witness, unsettled=self._own_writers or not (self._witness.immediate or self._sealed)
+            )
         text = self._session.view(self._sealed, self._visible)
         if not text:
             return marked(messages, self._cache)
@@ -487,7 +492,7 @@ class LedgerModel:
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
         if self._witness is not None and self._witness.immediate:
-            self._session.look(self._witness, since=first)
+            self._session.look(self._witness, since=first, unsettled=self._own_writers)
 
     def _unanswered(
         self, message: Message, note: Message, outputs: list[Message], template_vars: dict[str, Any] | None
@@ -517,9 +522,14 @@ class LedgerModel:
         return os.getcwd() if cwd == "" and "image" not in self._variables else None
 
     @property
+    def _own_writers(self) -> bool:
+        """Something of the agent's own may write that this run does not see: a copy of the model, or a forked one."""
+        return self._unseen or self._forks != len(_FORKS)
+
+    @property
     def _sealed(self) -> bool:
         """Commands run in a container of the agent's own that shares no files, once an observation has told."""
-        return sealed(self._variables) and not self._unseen and self._forks == len(_FORKS)
+        return sealed(self._variables) and not self._own_writers
 
 
 wrap = LedgerModel.wrap

@@ -42,18 +42,19 @@ def _wrap(runner: Any) -> None:
         environment = make(*arguments, **options)
         try:
             # The agent removes its container when the environment is collected: nothing here may keep it.
-            _THREAD.environment = weakref.ref(environment)
+            _THREAD.made = [*getattr(_THREAD, "made", ()), weakref.ref(environment)]
         except Exception:
-            _THREAD.environment = None
+            _THREAD.made = [None, None]
         return environment
 
     runner.get_environment = noting
 
 
 def noted_environment() -> Any:
-    """The environment that this thread made last; None if there is none any more."""
-    found = getattr(_THREAD, "environment", None)
-    return found() if found is not None else None
+    """The environment that this thread has made since the last call; None if it made none, several, or it is gone."""
+    made = getattr(_THREAD, "made", [])
+    _THREAD.made = []
+    return made[0]() if len(made) == 1 else None
 
 
 def witness_of(environment: Any, *, named: bool = False) -> Witness | None:
