@@ -19,6 +19,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from execledger.core.fingerprint import digest
+from execledger.core.lines import split_lines
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Verdict
 
 DISAGREED = "the first look disagreed with what was shown"
@@ -39,7 +40,7 @@ MAX_PIECES = 32
 """Pieces that are reported for one result; the rest of its lines is unknown."""
 
 Texts: TypeAlias = Sequence[str]
-Run: TypeAlias = tuple[int, int, int]
+FollowedRun: TypeAlias = tuple[int, int, int]
 """Consecutive lines: the first and the last, as they were shown, and the line number that the first has now; 0 if they
 were changed, ``LOST`` if they can't be followed any further."""
 
@@ -76,12 +77,12 @@ class ShownRange(Struct, frozen=True):
 
 
 class _Followed:
-    """Lines of one result, followed from look to look."""
+    """Lines of one result, followed from one look to the next."""
 
     def __init__(self, shown: ShownRange) -> None:
         """Lines that the first look found in the file as they were shown."""
         self.shown = shown
-        self._runs: list[Run] = []
+        self._runs: list[FollowedRun] = []
 
     def found(self, texts: Texts, alignment: Alignment | None) -> list[SightedLines]:
         """What became of the lines in a file that holds ``texts``, which ``alignment`` compares with those before."""
@@ -95,7 +96,7 @@ class _Followed:
         self._runs = _joined(run for one in runs for run in self._restored(one, texts))
         return [_piece(run) for run in self._runs]
 
-    def _restored(self, run: Run, texts: Texts) -> Iterator[Run]:
+    def _restored(self, run: FollowedRun, texts: Texts) -> Iterator[FollowedRun]:
         """Lines that are at their places again: an edit was undone, or the same text was written once more."""
         first, last, now = run
         if now > 0:
@@ -122,7 +123,7 @@ class _File:
         """Take in the text that the file holds now; None if it is the same as before."""
         if text == self.text:
             return None
-        before, self.text, self.texts, self.digest = self.texts, text, split(text), digest(text)
+        before, self.text, self.texts, self.digest = self.texts, text, split_lines(text), digest(text)
         return aligned(before, self.texts) if self.followed else Alignment()
 
     def meet(self, shown: ShownRange) -> None:
@@ -153,10 +154,6 @@ class Witnessed:
         """No look was taken yet."""
         self._files: dict[str, _File] = {}
 
-    def unread(self, path: str, shown: Iterable[ShownRange], reason: str) -> FileSighting:
-        """The sighting of a file that could not be read."""
-        return FileSighting(path, _results((one, [_all(one, Verdict.UNKNOWN)]) for one in shown), reason=reason)
-
     def gone(self, path: str, shown: Iterable[ShownRange]) -> FileSighting:
         """The sighting of a file that does not exist; unknown for lines that no earlier look has found in it."""
         file, asked = self._files.get(path, _File()), list(shown)
@@ -172,7 +169,7 @@ class Witnessed:
         for one in asked:
             file.meet(one)
         if file.disagreed:
-            return self.unread(path, asked, DISAGREED)
+            return unread(path, asked, DISAGREED)
         found = []
         for one in asked:
             met = _all(one, Verdict.SAME if file.follows(one) else Verdict.UNKNOWN)
@@ -208,10 +205,6 @@ class WitnessedDigests:
         """How many lines a file had when these were last found at their places; -1 if they never were."""
         return self._found.get(path, {}).get((shown.step, shown.first), -1)
 
-    def unread(self, path: str, shown: Iterable[ShownRange], reason: str) -> FileSighting:
-        """The sighting of a file that could not be read."""
-        return FileSighting(path, _results((one, [_all(one, Verdict.UNKNOWN)]) for one in shown), reason=reason)
-
     def gone(self, path: str, shown: Iterable[ShownRange]) -> FileSighting:
         """The sighting of a file that does not exist; unknown for lines that no earlier look has found in it."""
         known = self._found.get(path, {}) if path not in self._disagreed else {}
@@ -224,7 +217,7 @@ class WitnessedDigests:
         """The sighting of a file that has so many ``lines``, with the digests of what was shown of it."""
         found = [(one, [self._piece(path, one, seen, lines)]) for one, seen in zip(shown, digests, strict=True)]
         if path in self._disagreed:
-            return self.unread(path, shown, DISAGREED)
+            return unread(path, shown, DISAGREED)
         whole = digest(*(f"{seen.here} {seen.there}" for seen in digests), str(lines))
         return FileSighting(path, _results(found), None, whole)
 
@@ -251,12 +244,9 @@ def line_digests(shown: ShownRange) -> tuple[str, str]:
     return ended, hashlib.sha256(text).hexdigest()[:32] if shown.texts[-1] else ended
 
 
-def split(text: str) -> list[str]:
-    """The lines of a file; a final newline ends the last one."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return lines
+def unread(path: str, shown: Iterable[ShownRange], reason: str) -> FileSighting:
+    """The sighting of a file that could not be read."""
+    return FileSighting(path, _results((one, [_all(one, Verdict.UNKNOWN)]) for one in shown), reason=reason)
 
 
 def aligned(before: Texts, now: Texts) -> Alignment:
@@ -290,7 +280,7 @@ def _alike(one: Texts, other: Texts) -> int:
     return low
 
 
-def _carried(run: Run, alignment: Alignment) -> Iterator[Run]:
+def _carried(run: FollowedRun, alignment: Alignment) -> Iterator[FollowedRun]:
     """Where the lines of a run are now, by where they were at the look before."""
     first, last, now = run
     if now <= 0:
@@ -309,9 +299,9 @@ def _carried(run: Run, alignment: Alignment) -> Iterator[Run]:
         yield first, last, missing
 
 
-def _joined(runs: Iterable[Run]) -> list[Run]:
+def _joined(runs: Iterable[FollowedRun]) -> list[FollowedRun]:
     """The same runs, neighbours joined that are behind each other in the file too, or are not in it."""
-    joined: list[Run] = []
+    joined: list[FollowedRun] = []
     for first, last, now in runs:
         if joined and joined[-1][1] == first - 1 and _goes_on(joined[-1], now):
             joined[-1] = (joined[-1][0], last, joined[-1][2])
@@ -320,11 +310,11 @@ def _joined(runs: Iterable[Run]) -> list[Run]:
     return joined
 
 
-def _goes_on(run: Run, now: int) -> bool:
+def _goes_on(run: FollowedRun, now: int) -> bool:
     return now == (run[2] if run[2] <= 0 else run[2] + run[1] - run[0] + 1)
 
 
-def _piece(run: Run) -> SightedLines:
+def _piece(run: FollowedRun) -> SightedLines:
     """What became of a run of lines."""
     first, last, now = run
     if now <= 0:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from execledger.core.witness import DigestedLines, Moment, ShownRange, WitnessedDigests
+from execledger.core.witness import DigestedLines, Moment, ShownRange, WitnessedDigests, unread
 from execledger.session.witness import SYSTEM_FOLDERS
 from execledger.vocabulary.sightings import FileSighting
 
@@ -105,7 +105,7 @@ class ProbeWitness:
         if answer.reason == "gone":
             return self._witnessed.gone(path, shown)
         if answer.reason:
-            return self._witnessed.unread(path, shown, answer.reason)
+            return unread(path, shown, answer.reason)
         return self._witnessed.read(path, shown, answer.lines, answer.digests)
 
 

@@ -75,8 +75,7 @@ class Session:
         if not self.policy.looks or self.policy.shadow:
             return
         if not self.faults.guarded("witness", lambda: self._look(witness, thread, since, unsettled), False):
-            # What was found before is not known to be true any more.
-            self.faults.guarded("witness", lambda: self._take(Sighting(thread=thread)), None)
+            self.faults.guarded("witness", lambda: self._forget(thread), None)
 
     def _look(self, witness: Witness, thread: str, since: int, unsettled: bool) -> bool:
         """Take a look, and say whether what is known is as true as before."""
@@ -91,9 +90,14 @@ class Session:
         self._take(Sighting(files, again, thread, unsettled))
         return True
 
+    def _forget(self, thread: str) -> None:
+        """Record that the findings of earlier looks may not be true any more; nothing if there are none."""
+        kept = {key: file for key, file in self._found.items() if key[0] != thread}
+        if kept != self._found:
+            self._found = kept
+            self._take(Sighting(thread=thread))
+
     def _take(self, sighting: Sighting) -> None:
-        if not sighting.files and not sighting.again:
-            self._found = {key: file for key, file in self._found.items() if key[0] != sighting.thread}
         self.ledger.witness(sighting)
         self.chronicle.note(Looked(index=len(self.ledger), sighting=sighting))
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from execledger.core.witness import Moment, ShownRange, Witnessed
+from execledger.core.witness import Moment, ShownRange, Witnessed, unread
 from execledger.vocabulary.sightings import FileSighting
 
 SYSTEM = ("/proc", "/sys")
@@ -82,7 +82,7 @@ class LocalWitness:
         found: list[FileSighting] = []
         for count, (path, shown) in enumerate(questions.items()):
             if count >= self._bounds.files or self._clock() > until:
-                found.append(self._witnessed.unread(path, shown, "beyond the bounds of a look"))
+                found.append(unread(path, shown, "beyond the bounds of a look"))
                 continue
             try:
                 data = self._read(path, min(left, self._bounds.file_bytes))
@@ -90,7 +90,7 @@ class LocalWitness:
                 found.append(self._witnessed.gone(path, shown))
                 continue
             except (OSError, ValueError) as error:
-                found.append(self._witnessed.unread(path, shown, _reason(error)))
+                found.append(unread(path, shown, _reason(error)))
                 continue
             left -= len(data)
             found.append(self._witnessed.read(path, shown, data.decode("utf-8", "replace")))

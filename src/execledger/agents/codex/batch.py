@@ -112,7 +112,7 @@ def versions(setup: Setup) -> dict[str, str]:
 
 def system_template(setup: Setup) -> str:
     """Codex gets no salt: every session has a cache key of its own."""
-    raise NotImplementedError
+    raise LedgerError("Codex: found a study with salted prompts, expected one with a cache key for each session")
 
 
 def catalog(shared: Path, program: str) -> Path:
@@ -136,7 +136,7 @@ def _exec(batch: Batch, task: Instance, place: WorkFolder, lock: int) -> int | N
 
 
 def _ended(status: int | None, folder: Path, log: Path) -> str:
-    """How the run ended, in Codex's own word; one that never began, or that somebody killed, is not finished."""
+    """How the run ended, in Codex's own word; one that never began, or that was killed, is not finished."""
     if status is None:
         return TIMED_OUT
     kinds = [str(event.get("type")) for event in _events(folder)]
@@ -182,7 +182,7 @@ SHIM = "codex"
 """The file that starts Codex in a container; the launcher goes by this name."""
 _NO_DOCKER = "without Docker, give prepared repositories: --repos DIR"
 LIFETIME = 24 * 3600
-"""Seconds after which a container ends by itself, if nobody does it."""
+"""Seconds after which a container ends by itself, unless it was stopped before."""
 
 # A tree of all files that are not ignored, those that the agent committed although they are ignored included. The
 # index is one of its own, and settings that would change what is written, or run something, are overruled.
@@ -209,7 +209,7 @@ class WorkFolder(NamedTuple):
     program: str
     """The program to start there: Codex itself, or what starts it in the container."""
     enter: tuple[str, ...]
-    """What stands before a command so that it runs in the place."""
+    """The words before a command that make it run in the work folder."""
     cwd: Path | None
     """The folder on this machine in which such commands are started; None if it is in the container."""
     sealed: bool

@@ -54,7 +54,7 @@ class Script(Struct, frozen=True):
     """A script that makes one call."""
 
     call: ToolCall
-    """The call, as it would stand alone."""
+    """The call, as it would be made without a script."""
     shows: Shows
     """What it shows of the result."""
     pragma: str = ""
@@ -89,7 +89,7 @@ def _parser() -> Parser:
 
 
 def _literal(token: str) -> str:
-    """The text that a string stands for."""
+    """The value of a string literal."""
     quote, body = token[0], token[1:-1]
 
     def plain(match: re.Match[str]) -> str:
@@ -107,7 +107,7 @@ def _literal(token: str) -> str:
 
 
 def _template(body: str) -> str:
-    """What stands in a template: its line ends are all the same."""
+    """The text of a template literal with all line ends as newlines."""
     return body.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -336,7 +336,7 @@ def _children(node: Node) -> list[Node]:
 
 
 def _listed(node: Node) -> list[Node]:
-    """What stands between brackets, separated by commas; the last one may end with a comma."""
+    """The nodes between brackets, separated by commas; a trailing comma is allowed."""
     inside = _children(node)[1:-1]
     items, commas = inside[::2], inside[1::2]
     if any(comma.type != "," for comma in commas) or any(item.type == "," for item in items):

@@ -19,7 +19,7 @@ from execledger.errors import LedgerError
 from execledger.journal.folder import journal_folder
 
 BLOCK = "model.ledger"
-"""Where the options stand in the agent's configuration."""
+"""The place of the options in the agent's configuration."""
 _ALLOWED = {
     "preset": " or ".join(preset.value for preset in Preset),
     "placement": "auto, message or inside",
@@ -44,7 +44,7 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     witness: Looking = Looking.AUTO
     """Look at the files that the state view lists, where the agent's environment lets us."""
     placement: Literal["auto", "message", "inside"] = "auto"
-    """Where the view stands: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
+    """The place of the view: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
     journal: str = ""
     """The folder for journals; empty is the platform's state folder, ``off`` writes none."""
 
@@ -108,7 +108,7 @@ _VALUED = frozenset(
 
 def sealed(variables: Mapping[str, Any]) -> bool:
     """Commands run in a container of the agent's own, by what the template variables or a trajectory tell of it."""
-    # The local environment's variables are those of the process, whatever else stands among them.
+    # The local environment's variables are those of the process, whatever else is among them.
     if not variables.keys() >= _FIELDS or "PATH" in variables or not variables["image"]:
         return False
     arguments = variables["run_args"]

@@ -59,11 +59,11 @@ class Standing:
         self._references[step] = (targets, instead)
 
     def knows(self, messages: Iterable[Message]) -> bool:
-        """One of the results stands in ``messages``."""
+        """Whether one of the results is part of ``messages``."""
         return any(_key(message) in self._times for message in messages if not is_from_model(message))
 
     def visible(self, messages: Iterable[Message]) -> frozenset[int]:
-        """The steps whose results stand in ``messages``; references to others are taken back, where they stand."""
+        """Steps whose results are part of ``messages``; references to others are replaced by the outputs."""
         found: dict[_Key, list[Message]] = {}
         for message in messages:
             if not is_from_model(message):

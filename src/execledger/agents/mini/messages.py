@@ -187,7 +187,7 @@ def read_answer(note: object) -> Answer | None:
 
 
 def policy_of(note: object) -> Policy | None:
-    """The policy that Ledger followed, by what stands under ``info.ledger``; None if that does not tell."""
+    """The policy that Ledger followed, by ``info.ledger``; None if that does not hold it."""
     try:
         return known_policy(note["policy"]) if isinstance(note, dict) and isinstance(note.get("policy"), dict) else None
     except ValidationError:
@@ -250,7 +250,7 @@ def is_observation(message: Message) -> bool:
 
 
 def is_padding(message: Message) -> bool:
-    """It stands where a result would, for an action that has none."""
+    """Whether it takes the place of a result, for an action that has none."""
     extra = message["extra"]
     return all(extra.get(key) == NOT_EXECUTED[key] for key in ("returncode", "exception_info"))
 

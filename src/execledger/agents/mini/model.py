@@ -1,6 +1,6 @@
 """Ledger under mini-swe-agent v2: a model that wraps the agent's own model.
 
-Name it in the configuration as ``model.model_class``, the one place where every runner lets a third party stand:
+Name it in the configuration as ``model.model_class``, by which every runner accepts a class of a third party:
 
     mini -c mini.yaml -c model.model_class=execledger.agents.mini_swe_agent.LedgerModel
 
@@ -57,7 +57,7 @@ from execledger.vocabulary.decisions import Decision, Step
 logger = logging.getLogger("minisweagent.ledger")
 
 RUNS: list[Account] = []
-"""The summaries of this process's runs, for whoever started it."""
+"""The summaries of this process's runs, for the launcher."""
 _FORKS: list[None] = []
 """One entry for every time that this process was forked."""
 _OF_A_RUN = frozenset(
@@ -94,7 +94,7 @@ class LedgerModel:
     _cache: str | None = None
     _turn = -1
     _visible: frozenset[int] = frozenset()
-    """The steps whose results stand in the last request."""
+    """Steps whose results are part of the last request."""
     _since = 0
     """The first of them."""
     _note: Message | None = None
@@ -254,7 +254,7 @@ class LedgerModel:
             try:
                 informed = self._informed(messages)
                 if self._cache is not None and informed is not messages:
-                    # The marker stands in it already, on the last message that stays.
+                    # The request has the marker already, on the last message before the view.
                     self.inner.config.set_cache_control, cache = None, self._cache
                 request = informed
             except Exception as error:
@@ -349,7 +349,7 @@ class LedgerModel:
                 return
             task = next((text_of(one) for one in messages if one.get("role") == "user"), "")
             self._begin(task or "(no task)")
-            # What was done before we came proves nothing: whatever else was done is not told.
+            # Steps before the start of this run prove nothing: others between them are unknown.
             self._unseen = self._unseen or any(acts(one) and not self._saw(one) for one in messages)
         self._turn += 1
         self._messages = messages
@@ -359,7 +359,7 @@ class LedgerModel:
         self._on = self._session.active
 
     def _informed(self, messages: list[Message]) -> list[Message]:
-        """The request with the state view at its end; the agent's own list is left alone."""
+        """The request with the state view at its end; the agent's own list is not changed."""
         if self._witness is not None:
             self._session.look(
                 self._witness, unsettled=self._own_writers or not (self._witness.immediate or self._sealed)
@@ -487,7 +487,7 @@ class LedgerModel:
             if step.shown.kind == "reference":
                 standing.refers(index, step.shown.refers_to, elided.get(at, NOT_ANSWERED))
             if step.shown.refers_to and step.shown.kind == "reference" and "mode" in self._variables:
-                # Only the interactive agent has a mode, and so somebody at the screen.
+                # Only the interactive agent has a mode; its user reads the screen.
                 done = f"reused {'after' if at in elided else 'before'} running, its output stands above"
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
@@ -515,7 +515,7 @@ class LedgerModel:
 
     @property
     def _cwd(self) -> str | None:
-        """Where commands start, once an observation has told."""
+        """The working directory of commands; None before the first observation."""
         cwd = self._variables.get("cwd")
         if isinstance(cwd, str) and cwd:
             return cwd
@@ -528,7 +528,7 @@ class LedgerModel:
 
     @property
     def _sealed(self) -> bool:
-        """Commands run in a container of the agent's own that shares no files, once an observation has told."""
+        """Commands run in a container of the agent's own that shares no files; False before the first observation."""
         return sealed(self._variables) and not self._own_writers
 
 
