@@ -26,9 +26,11 @@ def _returned(observation: Observation, action: Action) -> Observation:
     return observation
 
 
-def look(ledger: Ledger, verdict: Verdict, *, unsettled: bool = False) -> None:
+def look(ledger: Ledger, verdict: Verdict, *, unrecorded_writes: bool = False) -> None:
     result = ResultSighting(0, (SightedLines(1, 10, verdict),))
-    ledger.witness(Sighting((FileSighting("/w/a.py", (result,), 10, verdict.value),), unsettled=unsettled))
+    ledger.witness(
+        Sighting((FileSighting("/w/a.py", (result,), 10, verdict.value),), unrecorded_writes=unrecorded_writes)
+    )
 
 
 def run(ledger: Ledger, command: str) -> None:
@@ -58,7 +60,7 @@ def test_a_change_without_a_command_is_somebody_elses() -> None:
     run(ledger, "ls")
     look(ledger, Verdict.CHANGED)
     assert line(ledger) == "- a.py: whole, 10 lines (changed, not by you)"
-    look(ledger, Verdict.CHANGED, unsettled=True)
+    look(ledger, Verdict.CHANGED, unrecorded_writes=True)
     assert line(ledger) == "- a.py: whole, 10 lines (changed)"
 
 

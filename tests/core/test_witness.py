@@ -21,8 +21,8 @@ def text(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def lines(first: int, last: int, step: int = 0, *, settled: bool = True, of: list[str] = TEN) -> ShownRange:
-    return ShownRange(step, first, tuple(of[first - 1 : last]), settled)
+def lines(first: int, last: int, step: int = 0, *, fresh: bool = True, of: list[str] = TEN) -> ShownRange:
+    return ShownRange(step, first, tuple(of[first - 1 : last]), fresh)
 
 
 def pieces(found: FileSighting) -> list[tuple[int, int, str, int | None]]:
@@ -89,7 +89,7 @@ def test_a_first_look_that_disagrees_ends_all_claims_about_the_file() -> None:
 
 def test_lines_that_may_have_been_written_before_the_first_look_are_unknown_alone() -> None:
     """A write between a result and the first look proves nothing against the file."""
-    witnessed, early, late = Witnessed(), lines(3, 8, settled=False), lines(1, 2, step=1, of=["new", *TEN])
+    witnessed, early, late = Witnessed(), lines(3, 8, fresh=False), lines(1, 2, step=1, of=["new", *TEN])
     assert pieces(witnessed.read(FILE, [early], text(["new", *TEN]))) == [(3, 8, "unknown", None)]
     assert pieces(witnessed.read(FILE, [early, late], text(["new", *TEN]))) == [
         (3, 8, "unknown", None),

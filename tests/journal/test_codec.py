@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from execledger.journal import Ended, Event, FaultCaught, StepRecorded, ViewRendered
 from execledger.journal.codec import Decoded, decode, encode
-from execledger.journal.events import Counts
+from execledger.journal.events import Counts, Sighted
 from execledger.vocabulary.actions import Action, Edit, Observation
 from execledger.vocabulary.decisions import Fingerprint, Reuse, Shown, Step
+from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Sighting, Verdict
 from tests.journal.runs import plain_step, start
 
 SECRET = "sk-" + "ant-api03-0123456789abcdef"
@@ -29,10 +30,17 @@ STEP = StepRecorded(
     snippet="covered",
     at=12.5,
 )
+SIGHTING = Sighting(
+    (FileSighting("/a", (ResultSighting(0, (SightedLines(1, 9, Verdict.MOVED, 3),)),), 12, "ab"),),
+    ("/b",),
+    "main",
+    True,
+)
 EVENTS: list[Event] = [
     start(),
     ViewRendered(index=0, text="<execution_state>\n</execution_state>"),
     STEP,
+    Sighted(index=3, sighting=SIGHTING),
     FaultCaught(where="govern", error="ValueError", message="no"),
     Ended(reason="Submitted", counts=Counts(proposed=4, ran=3), model_calls=5, input_tokens=100, cost=0.25),
 ]
@@ -56,9 +64,9 @@ def test_a_verdict_of_the_older_definition_is_read(verdict: str) -> None:
 
 def test_unknown_kinds_and_fields_are_counted() -> None:
     """What a later version adds is skipped and counted."""
-    line = encode(EVENTS[3]).replace(b'"where"', b'"later":1,"also":{"event":"x"},"where"')
+    line = encode(EVENTS[4]).replace(b'"where"', b'"later":1,"also":{"event":"x"},"where"')
     assert decode(b'{"event":"later","x":[1,2]}') == Decoded(None, 0)
-    assert decode(line) == Decoded(EVENTS[3], 2)
+    assert decode(line) == Decoded(EVENTS[4], 2)
 
 
 @pytest.mark.parametrize("line", [b"", b"{}", b"[]", b"\0\0", b'{"event":3}', b'{"event":"view"}', b'{"event":"vi'])
@@ -117,3 +125,12 @@ def test_a_secret_is_found_wherever_it_stands_in_a_long_line(before: int) -> Non
     secret = "ghp" + "_0123456789abcdef0123456789abcdef0123"
     line = encode(ViewRendered(index=0, text="x " * (before // 2) + secret + " y" * 60_000))
     assert secret.encode() not in line and b"[redacted]" in line
+
+
+def test_a_sighting_of_an_older_journal_is_read() -> None:
+    """The tag and the names of its fields are those of the first journals that had sightings."""
+    line = (
+        b'{"event":"look","index":3,"sighting":{"files":[{"path":"/a","results":[{"step":0,"pieces":'
+        b'[[1,9,"moved",3]]}],"end":12,"digest":"ab","reason":""}],"again":["/b"],"thread":"main","unsettled":true}}'
+    )
+    assert decode(line) == Decoded(Sighted(index=3, sighting=SIGHTING), 0)

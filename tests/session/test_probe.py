@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from execledger.core.witness import Moment, ShownRange
-from execledger.session.probe import MAX_FAILURES, ProbeWitness
+from execledger.core.witness import PossibleWrites, ShownRange
+from execledger.core.witness_limits import MAX_PROBE_FAILURES
+from execledger.session.probe import ProbeWitness
 from execledger.vocabulary.sightings import FileSighting, Verdict
 
 SHELLS = [shell for shell in (["sh"], ["bash", "--posix"], ["busybox", "sh"]) if shutil.which(shell[0])]
@@ -49,7 +50,7 @@ def test_what_a_probe_finds(shell: list[str], tmp_path: Path) -> None:
     found = []
     for clock, now in enumerate((lines, ["new", "new", *lines], [*lines[:6], "other", *lines[7:]], None, lines)):
         path.unlink(missing_ok=True) if now is None else path.write_text(text(now).rstrip("\n"))
-        found.append(pieces(witness.look({str(path): shown}, Moment(clock, False)) or []))
+        found.append(pieces(witness.look({str(path): shown}, PossibleWrites(clock, False)) or []))
     assert found == [
         [(5, 12, "same", None), (19, 20, "same", None)],
         [(5, 12, "moved", 7), (19, 20, "moved", 21)],
@@ -67,7 +68,10 @@ def test_it_looks_only_where_something_may_have_been_written(tmp_path: Path) -> 
     asked = {str(path): (ShownRange(0, 1, ("one", "two")),)}
     run = Shell()
     witness = ProbeWitness(run)
-    looks = [witness.look(asked, moment) for moment in (Moment(1, False), Moment(1, False), Moment(1, True))]
+    looks = [
+        witness.look(asked, writes)
+        for writes in (PossibleWrites(1, False), PossibleWrites(1, False), PossibleWrites(1, True))
+    ]
     assert ([look is not None for look in looks], len(run.printed)) == ([True, False, True], 2)
 
 
@@ -84,14 +88,14 @@ def test_after_three_other_answers_it_stops(answer: str) -> None:
 
     witness = ProbeWitness(execute)
     asked = {"/a": (ShownRange(0, 1, ("one", "two", "three")),)}
-    assert [witness.look(asked, Moment(clock, False)) for clock in range(6)] == [[]] * 6
-    assert len(ran) == MAX_FAILURES
+    assert [witness.look(asked, PossibleWrites(clock, False)) for clock in range(6)] == [[]] * 6
+    assert len(ran) == MAX_PROBE_FAILURES
 
 
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     """A folder is unknown, and files of the system are not asked for."""
     asked = {name: (ShownRange(0, 1, ("one",)),) for name in (str(tmp_path), "/proc/self/status")}
-    found = ProbeWitness(Shell()).look(asked, Moment(0, False)) or []
+    found = ProbeWitness(Shell()).look(asked, PossibleWrites(0, False)) or []
     assert [(one.path, one.reason) for one in found] == [(str(tmp_path), "not a readable file")]
 
 
@@ -107,7 +111,7 @@ def test_no_verdict_of_a_probe_is_wrong(seed: int, tmp_path: Path) -> None:
         first = chance.randint(1, len(now))
         last = min(len(now), first + chance.randint(0, 9))
         shown.append(ShownRange(step, first, tuple(now[first - 1 : last])))
-        found = witness.look({str(path): tuple(shown)}, Moment(step, False)) or []
+        found = witness.look({str(path): tuple(shown)}, PossibleWrites(step, False)) or []
         texts = {one.step: one.texts for one in shown}
         for result in (result for file in found for result in file.results):
             for piece in result.pieces:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from execledger.core.witness import ShownRange
-from execledger.session.witness import Bounds, LocalWitness
+from execledger.core.witness_limits import LookLimits
+from execledger.session.witness import LocalWitness
 
 TEXT = "one\ntwo\nthree\n"
 SHOWN = (ShownRange(0, 1, ("one", "two", "three")),)
@@ -68,17 +69,17 @@ def test_it_stays_below_its_folders(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "reason"),
+    ("limits", "reason"),
     [
-        (Bounds(file_bytes=5), "too large for a look"),
-        (Bounds(bytes=5), "too large for a look"),
-        (Bounds(files=0), "beyond the bounds of a look"),
-        (Bounds(seconds=-1), "beyond the bounds of a look"),
+        (LookLimits(file_bytes=5), "too large for a look"),
+        (LookLimits(bytes=5), "too large for a look"),
+        (LookLimits(files=0), "beyond the limits of a look"),
+        (LookLimits(seconds=-1), "beyond the limits of a look"),
     ],
 )
-def test_beyond_a_bound_a_file_is_unknown(file: Path, bounds: Bounds, reason: str) -> None:
+def test_beyond_a_bound_a_file_is_unknown(file: Path, limits: LookLimits, reason: str) -> None:
     """Each bound has its reason."""
-    assert verdicts(LocalWitness(bounds=bounds), file) == [(["unknown"], reason)]
+    assert verdicts(LocalWitness(limits=limits), file) == [(["unknown"], reason)]
 
 
 def test_a_file_that_may_not_be_read_is_unknown(file: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from execledger.core.policy import Looking, Policy, Preset
+from execledger.core.policy import Policy, Preset, WitnessSetting
 from execledger.extras import needing
 from execledger.journal.folder import journal_folder
 
@@ -38,7 +38,7 @@ class Switches(Struct, frozen=True):
     def policy(self) -> Policy:
         """The policy that these ask for."""
         preset = Preset(self.preset) if self.preset else Preset.VERIFIED
-        looking = Looking(self.witness or Looking.AUTO)
+        looking = WitnessSetting(self.witness or WitnessSetting.AUTO)
         inform, govern = not self.no_inform, not self.no_govern
         return Policy(preset=preset, inform=inform, govern=govern, shadow=self.shadow, witness=looking)
 
@@ -69,8 +69,8 @@ _OPTIONS = (
     click.option(
         "--witness",
         is_flag=False,
-        flag_value=Looking.AUTO.value,
-        type=click.Choice([one.value for one in Looking]),
+        flag_value=WitnessSetting.AUTO.value,
+        type=click.Choice([one.value for one in WitnessSetting]),
         help="Look at the files that the state view lists: `auto` under run, off under proxy unless given.",
     ),
     click.option("--journal", metavar="DIR", help="Where the journals go; `off` writes none."),
@@ -101,7 +101,7 @@ def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
         policy=chosen.policy(),
         sealed=sealed,
         # Whether the agents of a standing proxy work on this machine is for its user to say.
-        local_files=chosen.witness == Looking.AUTO,
+        local_files=chosen.witness == WitnessSetting.AUTO,
         journals=chosen.journals(),
         tell=lambda sentence: click.echo(sentence, err=True),
     )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from execledger.core.observations import NewestPart, ObservationRecord, ObservedFile
 from execledger.core.policy import Preset
+from execledger.core.witness_limits import MAX_LISTED_PIECES
 from execledger.core.wording import clip, printable, span, spans
 from execledger.shell.paths import beneath
 from execledger.shell.ranges import subtract
@@ -23,7 +24,7 @@ from execledger.vocabulary.sightings import SightedLines, Verdict
 from execledger.vocabulary.status import LookedUp, RangeStatus, Status
 
 if TYPE_CHECKING:
-    from execledger.core.ledger import Ledger, Look
+    from execledger.core.ledger import LatestSighting, Ledger
 
 OPENING, CLOSING = "<execution_state>", "</execution_state>"
 """The tags around the view."""
@@ -35,8 +36,6 @@ MAX_FILES = 40
 """Files that are considered for the index, newest first: more would not fit the budget."""
 MAX_FOCUS = 6
 """Modified files that are listed."""
-MAX_PARTS = 4
-"""Parts of one result with a status each that are listed one by one."""
 FOUND = {
     Verdict.SAME: Status.CURRENT,
     Verdict.MOVED: Status.MOVED,
@@ -87,14 +86,14 @@ def _index(
     contained, sealed = sealed, sealed and not ledger.unsealed
     room -= len(HEADING) + 1
     reaches_end = isinstance(visible, range) and visible.step == 1 and visible.stop >= len(ledger)
-    moment = (ledger.clock, sealed, visible.start) if isinstance(visible, range) and reaches_end else None
+    state = (ledger.clock, sealed, visible.start) if isinstance(visible, range) and reaches_end else None
     for path, seen in islice(reversed(files.items()), MAX_FILES):
-        look = ledger.look(thread, path, contained)
-        if look is not None:
-            _look_up(ledger, path, seen, visible, sealed, look)
-        elif moment is None or seen.moment != moment:
-            _refresh(ledger, path, seen, visible, sealed, None if moment is None else moment[2])
-            seen.moment = moment
+        latest = ledger.latest_sighting(thread, path, contained)
+        if latest is not None:
+            _look_up(ledger, path, seen, visible, sealed, latest)
+        elif state is None or seen.rendered_at != state:
+            _refresh(ledger, path, seen, visible, sealed, None if state is None else state[2])
+            seen.rendered_at = state
         room -= len(seen.line.encode()) + 1
         if room < 0:
             break
@@ -131,7 +130,7 @@ def _refresh(
 ) -> None:
     """Update the file's line: its observed ranges, each with its status and whether it is still in context."""
     counters = ledger.modifications.counters(path)
-    if since is not None and seen.settled == (counters, since):
+    if since is not None and seen.stale_at == (counters, since):
         return
     # Files outside the working directory may change without a command: nothing is claimed about them.
     sealed = sealed and beneath(path, ledger.home)
@@ -140,7 +139,7 @@ def _refresh(
         for part in seen.parts
     ]
     # What is stale or possibly stale stays so until this file is written or read again.
-    seen.settled = (counters, since) if all(one.status in UNTIL_WRITTEN for one in found) else None
+    seen.stale_at = (counters, since) if all(one.status in UNTIL_WRITTEN for one in found) else None
     if found == seen.statuses and found:
         return
     seen.statuses, seen.line = found, _line(seen.name, zip(found, seen.parts, strict=True))
@@ -157,7 +156,9 @@ def _line(name: str, found: Iterable[tuple[RangeStatus | LookedUp, NewestPart]])
     return f"- {name}: {'; '.join(texts) or 'seen in part'}"
 
 
-def _look_up(ledger: Ledger, path: str, seen: ObservedFile, visible: Container[int], sealed: bool, look: Look) -> None:
+def _look_up(
+    ledger: Ledger, path: str, seen: ObservedFile, visible: Container[int], sealed: bool, latest: LatestSighting
+) -> None:
     """Make the file's line from what a witness has just found; where it found nothing certain, as without one."""
     counters = ledger.modifications.counters(path)
     sealed = sealed and beneath(path, ledger.home)
@@ -165,33 +166,33 @@ def _look_up(ledger: Ledger, path: str, seen: ObservedFile, visible: Container[i
     for part in seen.parts:
         visible_now = in_context(ledger, part.record, visible)
         unknown = RangeStatus(status(ledger, part.record, counters, sealed), visible_now)
-        found += _looked_up(look, part, unknown)
+        found += _looked_up(latest, part, unknown)
     seen.line = _line(seen.name, found)
     # Without a look, the line is made anew.
-    seen.moment, seen.settled, seen.statuses = None, None, []
+    seen.rendered_at, seen.stale_at, seen.statuses = None, None, []
 
 
 def _looked_up(
-    look: Look, part: NewestPart, unknown: RangeStatus
+    latest: LatestSighting, part: NewestPart, unknown: RangeStatus
 ) -> Iterator[tuple[RangeStatus | LookedUp, NewestPart]]:
     """The status of each part of what a part shows; ``unknown`` is the one without a look."""
-    pieces = next((one.pieces for one in look.file.results if one.step == part.record.step), ())
+    pieces = next((one.pieces for one in latest.file.results if one.step == part.record.step), ())
     for run in part.ranges:
         within = list(_within(run, pieces))
         verdicts = {piece.verdict for piece in within}
-        if len(within) > MAX_PARTS and Verdict.CHANGED in verdicts and Verdict.UNKNOWN not in verdicts:
+        if len(within) > MAX_LISTED_PIECES and Verdict.CHANGED in verdicts and Verdict.UNKNOWN not in verdicts:
             # So many parts are no help for reading only what is new.
-            others = part.record.step in look.others
-            yield LookedUp(Status.CHANGED_IN_PART, unknown.in_context, others), _part(part.record, run, None)
+            not_by_agent = part.record.step in latest.not_by_agent
+            yield LookedUp(Status.CHANGED_IN_PART, unknown.in_context, not_by_agent), _part(part.record, run, None)
             continue
         for piece in within:
-            yield _found(look, part.record, piece, unknown)
+            yield _found(latest, part.record, piece, unknown)
         for rest in subtract((run,), tuple(Lines(piece.first, piece.last) for piece in within)):
             yield unknown, _part(part.record, rest, part.record.end)
 
 
 def _found(
-    look: Look, record: ObservationRecord, piece: SightedLines, unknown: RangeStatus
+    latest: LatestSighting, record: ObservationRecord, piece: SightedLines, unknown: RangeStatus
 ) -> tuple[RangeStatus | LookedUp, NewestPart]:
     """The status of lines with one verdict."""
     lines = Lines(piece.first, piece.last)
@@ -199,8 +200,8 @@ def _found(
         return unknown, _part(record, lines, record.end)
     place = "" if piece.place is None else span(Lines(piece.place, piece.place + piece.last - piece.first))
     # A whole file is called that only if it ends where it ended.
-    end = record.end if look.file.end == record.end or piece.verdict is Verdict.GONE else None
-    words = LookedUp(FOUND[piece.verdict], unknown.in_context, record.step in look.others, place)
+    end = record.end if latest.file.end == record.end or piece.verdict is Verdict.GONE else None
+    words = LookedUp(FOUND[piece.verdict], unknown.in_context, record.step in latest.not_by_agent, place)
     return words, _part(record, lines, end)
 
 

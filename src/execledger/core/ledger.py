@@ -26,7 +26,7 @@ from execledger.core.safeguards import SecondLooks, files_in_errors
 from execledger.core.seal import LEFT, STOPPED, unsealing
 from execledger.core.shown_lines import ANY, Recency, ShownLines
 from execledger.core.task import patch_files, task_anchor
-from execledger.core.witness import Moment, ShownRange
+from execledger.core.witness import PossibleWrites, ShownRange
 from execledger.core.wording import shown_name
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
@@ -70,19 +70,19 @@ class StepRecord(Struct, frozen=True):
     """How many commands that may write had run before it."""
 
 
-class Look(Struct, frozen=True):
-    """What a witness found of one file, at one point of the run."""
+class LatestSighting(Struct, frozen=True):
+    """What the latest look at a file found, and at which point of the run."""
 
     at: int
     """How many steps had been recorded."""
-    moment: Moment
+    writes: PossibleWrites
     """What may have been written by then."""
     file: FileSighting
     """What it found."""
     agreed: tuple[tuple[int, int], ...]
     """For each result that showed lines of the file: how many commands that may write had run when all of its lines
     were last found in the file."""
-    others: tuple[int, ...]
+    not_by_agent: tuple[int, ...]
     """The results whose lines were changed although nothing that may write has run since they were found."""
 
 
@@ -117,7 +117,7 @@ class Ledger:
         self._named: dict[tuple[str, str], list[str]] = {}
         self._unclear: dict[str, deque[int]] = {}
         self._recency = Recency()
-        self._looks: dict[tuple[str, str], Look] = {}
+        self._sightings: dict[tuple[str, str], LatestSighting] = {}
         # A command of the agent's may still be running, whatever else has ended the seal before.
         self.left_running = False
         self._moved = False
@@ -264,23 +264,23 @@ class Ledger:
             for run in record.ranges:
                 shown = lines.excerpt(record.holder, run) if lines and run.first > 0 and run.last else None
                 if shown is not None:
-                    yield ShownRange(record.step, run.first, shown.texts, settled=record.clock == self.clock)
+                    yield ShownRange(record.step, run.first, shown.texts, fresh=record.clock == self.clock)
 
     @property
-    def moment(self) -> Moment:
-        """The moment, for a witness to judge whether files may have changed since its last look."""
-        return Moment(self.clock, self.left_running)
+    def possible_writes(self) -> PossibleWrites:
+        """What may have been written so far, for a witness to judge whether another look is worth taking."""
+        return PossibleWrites(self.clock, self.left_running)
 
-    def look(self, thread: str, path: str, contained: bool) -> Look | None:
+    def latest_sighting(self, thread: str, path: str, contained: bool) -> LatestSighting | None:
         """What a witness found of ``path`` just now; None if it has not looked since the file may have changed.
 
         ``contained``: nothing but the agent's own commands can write. There, a look holds until one that may write has
         run, unless a job was left behind.
         """
-        found = self._looks.get((thread, path))
+        found = self._sightings.get((thread, path))
         if found is None or found.at == len(self):
             return found
-        holds = contained and found.moment == self.moment and not found.moment.unsettled
+        holds = contained and found.writes == self.possible_writes and not found.writes.at_any_time
         return found if holds else None
 
     def returned(self, view: View, observation: Observation) -> Returned | None:
@@ -347,26 +347,26 @@ class Ledger:
 
     def _witness(self, sighting: Sighting) -> None:
         if not (sighting.files or sighting.again):
-            self._looks = {key: look for key, look in self._looks.items() if key[0] != sighting.thread}
+            self._sightings = {key: found for key, found in self._sightings.items() if key[0] != sighting.thread}
         for path in sighting.again:
-            if (known := self._looks.get((sighting.thread, path))) is not None:
-                self._look(sighting, known.file)
+            if (known := self._sightings.get((sighting.thread, path))) is not None:
+                self._sight(sighting, known.file)
         for file in sighting.files:
-            self._look(sighting, file)
+            self._sight(sighting, file)
 
-    def _look(self, sighting: Sighting, file: FileSighting) -> None:
-        known = self._looks.get((sighting.thread, file.path))
-        unsettled = sighting.unsettled or self.left_running
+    def _sight(self, sighting: Sighting, file: FileSighting) -> None:
+        known = self._sightings.get((sighting.thread, file.path))
+        unrecorded = sighting.unrecorded_writes or self.left_running
         agreed = dict(known.agreed) if known is not None else {}
-        others: list[int] = []
+        not_by_agent: list[int] = []
         for result in file.results:
             if all(piece.verdict in (Verdict.SAME, Verdict.MOVED) for piece in result.pieces):
                 agreed[result.step] = self.clock
-            elif agreed.get(result.step) == self.clock and not unsettled:
-                others.append(result.step)
+            elif agreed.get(result.step) == self.clock and not unrecorded:
+                not_by_agent.append(result.step)
         agreed = {result.step: agreed[result.step] for result in file.results if result.step in agreed}
-        self._looks[sighting.thread, file.path] = Look(
-            len(self), self.moment, file, tuple(agreed.items()), tuple(others)
+        self._sightings[sighting.thread, file.path] = LatestSighting(
+            len(self), self.possible_writes, file, tuple(agreed.items()), tuple(not_by_agent)
         )
 
     def _update_home(self, cwd: str | None) -> None:

@@ -71,9 +71,9 @@ class ObservedFile(Struct):
     """The newest records, oldest first."""
     parts: list[NewestPart] = field(default_factory=list)
     """The parts of them that no newer record shows again, newest first."""
-    settled: object = None
+    stale_at: object = None
     """The counters at the last rendering of its line, if only a write to this file or a compaction can change it."""
-    moment: object = None
+    rendered_at: object = None
     """The state at the last rendering of its line: at an equal state the line is the same."""
     statuses: list[RangeStatus] = field(default_factory=list)
     """The status and context of each part in that line."""
@@ -83,14 +83,14 @@ class ObservedFile(Struct):
     def rename(self, name: str) -> None:
         """Change the file's name; its line in the view is rendered again."""
         self.name = name
-        self.settled, self.moment, self.statuses = None, None, []
+        self.stale_at, self.rendered_at, self.statuses = None, None, []
 
     def add(self, record: ObservationRecord) -> None:
         """Add a record; it hides what older ones show of the same lines."""
         if len(self.records) >= MAX_RECORDS:
             del self.records[: MAX_RECORDS // 2]
         self.records.append(record)
-        self.settled, self.moment, self.statuses = None, None, []
+        self.stale_at, self.rendered_at, self.statuses = None, None, []
         if not record.ranges:
             return
         parts = [NewestPart(record, record.ranges, spans(record.ranges, record.end))]

@@ -30,7 +30,7 @@ DIGESTED = (
 """The settings that are part of the digest of a ledger's state, in this order: those of the first journals."""
 
 
-class Looking(StrEnum):
+class WitnessSetting(StrEnum):
     """Whether files are looked at before a model call."""
 
     AUTO = "auto"
@@ -50,7 +50,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Judge proposed actions and compare their results."""
     shadow: bool = False
     """Record what would be done, and change nothing."""
-    witness: Looking = Looking.AUTO
+    witness: WitnessSetting = WitnessSetting.AUTO
     """Look at the files that the state view lists, and say what they hold now."""
     max_interventions: int = 200
     """Reuses, references and nudges per task: more than ordinary runs need, and a bound for runs that ignore them."""
@@ -78,12 +78,12 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         """Convert a preset and the setting of the witness that are given by their names."""
         force_setattr(self, "preset", Preset(self.preset))
-        force_setattr(self, "witness", Looking(self.witness))
+        force_setattr(self, "witness", WitnessSetting(self.witness))
 
     @property
     def looks(self) -> bool:
         """Files are looked at where that is possible."""
-        return self.inform and self.witness is Looking.AUTO and self.preset is not Preset.PAPER
+        return self.inform and self.witness is WitnessSetting.AUTO and self.preset is not Preset.PAPER
 
     @classmethod
     def from_toml(cls, text: str, where: str = "policy") -> Policy:

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from execledger.core.fingerprint import digest
 from execledger.core.lines import split_lines
+from execledger.core.witness_limits import MAX_ALIGNED_LINES, MAX_EQUAL_PAIRS, MAX_FOLLOWED, MAX_REPORTED_PIECES
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Verdict
 
 DISAGREED = "the first look disagreed with what was shown"
@@ -28,16 +29,8 @@ UNPLACED = "something that may write ran between the result and the first look"
 """Why the lines of a result are unknown."""
 NEVER_FOUND = "no earlier look has found it"
 """Why a file that does not exist is unknown."""
-MAX_PAIRS = 20_000
-"""Pairs of equal lines between the first and the last difference: the work of an alignment grows with them."""
-MAX_ALIGNED = 2_000
-"""Lines between the first and the last difference, of both texts: the work grows with their square, 0.1 s for these."""
-MAX_FOLLOWED = 256
-"""Passages of one file that are followed: more than one thread has in its state view."""
 LOST = -1
 """The line number of lines that can't be followed any further."""
-MAX_PIECES = 32
-"""Pieces that are reported for one result; the rest of its lines is unknown."""
 
 Texts: TypeAlias = Sequence[str]
 FollowedRun: TypeAlias = tuple[int, int, int]
@@ -45,13 +38,13 @@ FollowedRun: TypeAlias = tuple[int, int, int]
 were changed, ``LOST`` if they can't be followed any further."""
 
 
-class Moment(Struct, frozen=True):
-    """When a look is taken, as far as a witness may care whether it is worth taking."""
+class PossibleWrites(Struct, frozen=True):
+    """What may have been written so far: where nothing can have been since a look, another one finds the same."""
 
-    clock: int
+    commands: int
     """How many commands that may write have run."""
-    unsettled: bool
-    """A job was left in the background or a command was stopped: files may change at any time."""
+    at_any_time: bool
+    """Files may change at any time: a job was left in the background, a command was stopped, or others may write."""
 
 
 class Alignment(Struct, frozen=True):
@@ -72,7 +65,7 @@ class ShownRange(Struct, frozen=True):
     """The number of the first line."""
     texts: tuple[str, ...]
     """The lines."""
-    settled: bool = True
+    fresh: bool = True
     """Nothing that may write has run since: a first look that disagrees says that the file can't be compared."""
 
 
@@ -137,7 +130,7 @@ class _File:
                 # Without it, these lines are as if they were never found.
                 self.unplaced.add(dropped := next(iter(self.followed)))
                 del self.followed[dropped]
-        elif shown.settled:
+        elif shown.fresh:
             self.disagreed = True
         else:
             self.unplaced.add(key)
@@ -227,7 +220,7 @@ class WitnessedDigests:
             known[key] = lines
             return _all(shown, Verdict.SAME)
         if key not in known:
-            if shown.settled:
+            if shown.fresh:
                 self._disagreed.add(path)
             return _all(shown, Verdict.UNKNOWN)
         if seen.there in expected:
@@ -260,7 +253,7 @@ def aligned(before: Texts, now: Texts) -> Alignment:
     old, new = before[head : len(before) - tail], now[head : len(now) - tail]
     blocks = [(1, head, 0)]
     counted = Counter(new)
-    lost = len(old) + len(new) > MAX_ALIGNED or sum(counted[line] for line in old) > MAX_PAIRS
+    lost = len(old) + len(new) > MAX_ALIGNED_LINES or sum(counted[line] for line in old) > MAX_EQUAL_PAIRS
     if old and new and not lost:
         for one in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
             blocks.append((head + one.a + 1, head + one.a + one.size, one.b - one.a))
@@ -334,6 +327,8 @@ def _results(found: Iterable[tuple[ShownRange, list[SightedLines]]]) -> tuple[Re
         steps.setdefault(shown.step, []).extend(pieces)
     for pieces in steps.values():
         pieces.sort(key=lambda piece: piece.first)
-        if len(pieces) > MAX_PIECES:
-            pieces[MAX_PIECES - 1 :] = [SightedLines(pieces[MAX_PIECES - 1].first, pieces[-1].last, Verdict.UNKNOWN)]
+        if len(pieces) > MAX_REPORTED_PIECES:
+            pieces[MAX_REPORTED_PIECES - 1 :] = [
+                SightedLines(pieces[MAX_REPORTED_PIECES - 1].first, pieces[-1].last, Verdict.UNKNOWN)
+            ]
     return tuple(ResultSighting(step, tuple(pieces)) for step, pieces in steps.items())

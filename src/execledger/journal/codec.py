@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from execledger.journal.clean import clean_observation, clean_texts
-from execledger.journal.events import Ended, Event, FaultCaught, Looked, Started, StepRecorded, ViewRendered
+from execledger.journal.events import Ended, Event, FaultCaught, Sighted, Started, StepRecorded, ViewRendered
 from execledger.journal.migrate import JOURNAL, VERSION, pending
 from execledger.redact import suspicious
 from execledger.vocabulary.actions import Observation
@@ -22,7 +22,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _KINDS: dict[str, type[Event]] = {
     "start": Started,
-    "look": Looked,
+    "look": Sighted,
     "view": ViewRendered,
     "step": StepRecorded,
     "fault": FaultCaught,

@@ -101,7 +101,7 @@ class ViewRendered(_Event, frozen=True, kw_only=True, tag="view"):
     """The conversation that it was placed in."""
 
 
-class Looked(_Event, frozen=True, kw_only=True, tag="look"):
+class Sighted(_Event, frozen=True, kw_only=True, tag="look"):
     """A witness looked at files before a model call: line numbers, verdicts and digests, never contents."""
 
     index: int
@@ -164,7 +164,7 @@ class Ended(_Event, frozen=True, kw_only=True, tag="end"):
     """What the run cost, in dollars; None where that is not known."""
 
 
-Event: TypeAlias = Started | Looked | ViewRendered | StepRecorded | FaultCaught | Ended
+Event: TypeAlias = Started | Sighted | ViewRendered | StepRecorded | FaultCaught | Ended
 
 
 def policy_fields(policy: Policy) -> dict[str, str | int | float | bool]:

@@ -19,7 +19,7 @@ from msgspec import Meta, Struct
 from execledger.core.ledger import Ledger
 from execledger.errors import UnreadableRun
 from execledger.journal.codec import Decoded, decode
-from execledger.journal.events import Ended, Event, FaultCaught, Looked, Started, StepRecorded, ViewRendered
+from execledger.journal.events import Ended, Event, FaultCaught, Sighted, Started, StepRecorded, ViewRendered
 from execledger.journal.migrate import NewerVersion
 from execledger.symbols.edits import edited_symbols
 
@@ -70,7 +70,7 @@ class JournalRun(Struct, frozen=True):
     """What run it is."""
     steps: tuple[StepRecorded, ...]
     """The steps, in order and without a gap."""
-    looks: tuple[Looked, ...]
+    sightings: tuple[Sighted, ...]
     """What a witness found in the files."""
     views: tuple[ViewRendered, ...]
     """The state views."""
@@ -299,7 +299,7 @@ def read_journal(name: str, data: bytes) -> JournalRun:
         name=name,
         start=start,
         steps=steps,
-        looks=tuple(event for event in events if isinstance(event, Looked)),
+        sightings=tuple(event for event in events if isinstance(event, Sighted)),
         views=tuple(event for event in events if isinstance(event, ViewRendered)),
         faults=tuple(event for event in events if isinstance(event, FaultCaught)),
         ended=ended,
@@ -311,14 +311,14 @@ def rebuild(run: JournalRun) -> Rebuilt:
     """Fold the steps into a new ledger, and compare its digest with the recorded one after each."""
     ledger = Ledger(run.start.task, run.start.known_policy(), edited_symbols)
     altered, mismatch = run.start.altered, None
-    looks = deque(run.looks)
+    sightings = deque(run.sightings)
     for event in run.steps:
-        while looks and looks[0].index <= event.index:
-            ledger.witness(looks.popleft().sighting)
+        while sightings and sightings[0].index <= event.index:
+            ledger.witness(sightings.popleft().sighting)
         ledger.record(event.step)
         altered |= event.altered
         if mismatch is None and ledger.digest != event.digest:
             mismatch = Mismatch(event.index, event.digest, ledger.digest, altered)
-    for look in looks:
-        ledger.witness(look.sighting)
+    for left in sightings:
+        ledger.witness(left.sighting)
     return Rebuilt(ledger, mismatch)

@@ -239,8 +239,8 @@ class Conversation:
             session, cwd = workspace.session, self._history.cwd
             if cwd:
                 session.faults.guarded("witness", partial(workspace.witness.allow, cwd), None)
-            unsettled = workspace.unseen or workspace.busy(self._thread)
-            session.look(workspace.witness, self._thread, unsettled=unsettled)
+            unrecorded = workspace.unseen or workspace.busy(self._thread)
+            session.look(workspace.witness, self._thread, unrecorded_writes=unrecorded)
 
     def _give_up(self) -> None:
         """Record calls that were proposed before and are still unanswered as unfinished: they may have run."""

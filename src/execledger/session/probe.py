@@ -10,20 +10,16 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from execledger.core.witness import DigestedLines, Moment, ShownRange, WitnessedDigests, unread
+from execledger.core.witness import DigestedLines, PossibleWrites, ShownRange, WitnessedDigests, unread
+from execledger.core.witness_limits import (
+    MAX_PROBE_COMMAND,
+    MAX_PROBE_FAILURES,
+    MAX_PROBED_BYTES,
+    MAX_PROBED_RANGES,
+)
 from execledger.session.witness import SYSTEM_FOLDERS
 from execledger.vocabulary.sightings import FileSighting
 
-SECONDS = 2
-"""The time limit of one probe: an exec into a container takes 0.1 to 0.2 s."""
-MAX_FAILURES = 3
-"""Probes without a usable answer, after which a run has none any more."""
-MAX_RANGES = 48
-"""Ranges of one probe: each takes the container some milliseconds."""
-MAX_BYTES = 1_000_000
-"""Bytes of a file that is probed."""
-MAX_COMMAND = 60_000
-"""Bytes of the command: systems take 128 kB in one argument."""
 BEGIN, END = "execledger-probe-begin", "execledger-probe-end"
 """The lines around the answer."""
 FUNCTIONS = f"""\
@@ -33,7 +29,7 @@ probe() {{
 file=$1; shift
 if [ ! -e "$file" ] && [ -x "$(dirname "$file")" ]; then echo gone; return; fi
 if [ ! -f "$file" ] || [ ! -r "$file" ]; then echo "not a readable file"; return; fi
-if [ "$(wc -c <"$file")" -gt {MAX_BYTES} ]; then echo "too large for a look"; return; fi
+if [ "$(wc -c <"$file")" -gt {MAX_PROBED_BYTES} ]; then echo "too large for a look"; return; fi
 now=$(($(wc -l <"$file"))); echo "lines $now"
 while [ $# -gt 2 ]; do
 here=$(digest "$1" "$2"); there=- moved=$((now - $3))
@@ -61,20 +57,20 @@ class ProbedFile(NamedTuple):
 class ProbeWitness:
     """Looks at files by commands in the agent's own environment, after steps that may have written."""
 
-    immediate = False
+    cheap = False
 
     def __init__(self, execute: Callable[[str], str]) -> None:
-        """``execute`` runs a command within ``SECONDS`` and returns its output; whatever it raises is a failure."""
+        """``execute`` runs a command within ``PROBE_SECONDS`` and returns its output; what it raises is a failure."""
         self._execute = execute
         self._witnessed = WitnessedDigests()
-        self._clock = -1
+        self._looked_after = -1
         self._failures = 0
 
-    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment) -> list[FileSighting] | None:
+    def look(self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites) -> list[FileSighting] | None:
         """The sightings of files; None if nothing may have been written since the last look, [] after a failure."""
-        if self._failures >= MAX_FAILURES:
+        if self._failures >= MAX_PROBE_FAILURES:
             return []
-        if moment.clock == self._clock and not moment.unsettled:
+        if writes.commands == self._looked_after and not writes.at_any_time:
             return None
         asked = self._asked(questions)
         try:
@@ -83,7 +79,7 @@ class ProbeWitness:
             # The agent's own end of a run, too, ends here.
             self._failures += 1
             return []
-        self._clock = moment.clock
+        self._looked_after = writes.commands
         return [self._sighting(one, answer) for one, answer in zip(asked, answers, strict=True)]
 
     def _asked(self, questions: Mapping[str, Sequence[ShownRange]]) -> list[ProbedFile]:
@@ -95,7 +91,7 @@ class ProbeWitness:
             size += len(path.encode("utf-8", "surrogatepass")) * 2 + 24 * len(shown)
             if path.startswith(SYSTEM_FOLDERS) or "\0" in path:
                 continue
-            if ranges > MAX_RANGES or size > MAX_COMMAND:
+            if ranges > MAX_PROBED_RANGES or size > MAX_PROBE_COMMAND:
                 break
             asked.append(ProbedFile(path, shown, [self._witnessed.length(path, one) for one in shown]))
         return asked

@@ -19,7 +19,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
 from execledger.core.step import Proposal, complete, propose, suppresses
-from execledger.journal.events import Looked, ViewRendered, recorded
+from execledger.journal.events import Sighted, ViewRendered, recorded
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
 from execledger.session.witness import Witness
@@ -66,28 +66,30 @@ class Session:
             # The agent handles interruptions; the interrupted work is not used any more.
             raise
 
-    def look(self, witness: Witness, thread: str = "", since: int = 0, *, unsettled: bool = False) -> None:
+    def look(self, witness: Witness, thread: str = "", since: int = 0, *, unrecorded_writes: bool = False) -> None:
         """Look at the files that the next view may list; a fault in that costs this look.
 
         Only at files of which a step from ``since`` on has shown lines: right behind a result, these are enough.
-        ``unsettled``: the agent may have written what this ledger does not know of.
+        ``unrecorded_writes``: the agent may have written what this ledger does not know of.
         """
         if not self.policy.looks or self.policy.shadow:
             return
-        if not self.faults.guarded("witness", lambda: self._look(witness, thread, since, unsettled), False):
+        if not self.faults.guarded("witness", lambda: self._look(witness, thread, since, unrecorded_writes), False):
             self.faults.guarded("witness", lambda: self._forget(thread), None)
 
-    def _look(self, witness: Witness, thread: str, since: int, unsettled: bool) -> bool:
+    def _look(self, witness: Witness, thread: str, since: int, unrecorded_writes: bool) -> bool:
         """Take a look, and say whether what is known is as true as before."""
         asked = self.ledger.questions(thread, since)
-        looked = witness.look(asked, replace(self.ledger.moment, unsettled=unsettled or self.ledger.left_running))
+        looked = witness.look(
+            asked, replace(self.ledger.possible_writes, at_any_time=unrecorded_writes or self.ledger.left_running)
+        )
         if not looked:
             return looked is None or not asked
         found = {file.path: file for file in looked}
         again = tuple(path for path, file in found.items() if self._found.get((thread, path)) == file)
         files = tuple(file for path, file in found.items() if path not in again)
         self._found.update({(thread, file.path): file for file in files})
-        self._take(Sighting(files, again, thread, unsettled))
+        self._take(Sighting(files, again, thread, unrecorded_writes))
         return True
 
     def _forget(self, thread: str) -> None:
@@ -99,7 +101,7 @@ class Session:
 
     def _take(self, sighting: Sighting) -> None:
         self.ledger.witness(sighting)
-        self.chronicle.note(Looked(index=len(self.ledger), sighting=sighting))
+        self.chronicle.note(Sighted(index=len(self.ledger), sighting=sighting))
 
     def view(self, sealed: bool, visible: Container[int] | None = None, thread: str = "") -> str:
         """Return the state view for the next model call; "" if none is shown."""

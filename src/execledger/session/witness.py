@@ -1,6 +1,6 @@
-"""Witnesses: what the files hold of the lines that results showed. Here is one that reads files of this machine.
+"""The port of witnesses, which look at the files that results showed, and the witness for files of this machine.
 
-It reads regular files below given folders, within bounds.
+It reads regular files below given folders, within limits.
 
 Whatever can't be read within them is unknown, with the reason. Nothing but a regular file is opened: opening a pipe or
 a device can change what other programs see.
@@ -14,9 +14,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from msgspec import Struct
-
-from execledger.core.witness import Moment, ShownRange, Witnessed, unread
+from execledger.core.witness import PossibleWrites, ShownRange, Witnessed, unread
+from execledger.core.witness_limits import LookLimits
 from execledger.vocabulary.sightings import FileSighting
 
 SYSTEM = ("/proc", "/sys")
@@ -28,10 +27,10 @@ SYSTEM_FOLDERS = ("/proc/", "/sys/", "/dev/")
 class Witness(Protocol):
     """The port that adapters implement where they can reach the agent's files."""
 
-    immediate: bool
+    cheap: bool
     """A look costs so little that one is taken right behind a result, before anybody else can write."""
 
-    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment) -> list[FileSighting] | None:
+    def look(self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites) -> list[FileSighting] | None:
         """What became of lines that results showed, by the absolute path of the file.
 
         None if no look is due, as nothing can have changed since the last one; [] if it failed.
@@ -39,34 +38,21 @@ class Witness(Protocol):
         ...
 
 
-class Bounds(Struct, frozen=True):
-    """What one look may cost."""
-
-    files: int = 40
-    """Files: as many as a state view considers."""
-    file_bytes: int = 1_000_000
-    """Bytes of one file: source files are smaller, and a larger one delays the request by milliseconds."""
-    bytes: int = 8_000_000
-    """Bytes of all files: about 10 ms to read and to split."""
-    seconds: float = 0.25
-    """Seconds: a model call takes ten times as long and more; a slow disk must not add to it."""
-
-
 class LocalWitness:
     """Looks at files of this machine."""
 
-    immediate = True
+    cheap = True
 
     def __init__(
         self,
         folders: Iterable[str] = ("/",),
-        bounds: Bounds | None = None,
+        limits: LookLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Looks at files below ``folders`` alone."""
         self._folders = tuple(os.path.realpath(folder) for folder in folders)
         self._system = frozenset(os.stat(folder).st_dev for folder in SYSTEM if os.path.isdir(folder))
-        self._bounds = bounds or Bounds()
+        self._limits = limits or LookLimits()
         self._clock = clock
         self._witnessed = Witnessed()
 
@@ -76,16 +62,18 @@ class LocalWitness:
         if real not in self._folders:
             self._folders = (*self._folders, real)
 
-    def look(self, questions: Mapping[str, Sequence[ShownRange]], moment: Moment | None = None) -> list[FileSighting]:
-        """The sightings of files at any moment, by their absolute paths, with the lines that were shown of each."""
-        until, left = self._clock() + self._bounds.seconds, self._bounds.bytes
+    def look(
+        self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites | None = None
+    ) -> list[FileSighting]:
+        """The sightings of files by their absolute paths, with the lines that were shown of each."""
+        until, left = self._clock() + self._limits.seconds, self._limits.bytes
         found: list[FileSighting] = []
         for count, (path, shown) in enumerate(questions.items()):
-            if count >= self._bounds.files or self._clock() > until:
-                found.append(unread(path, shown, "beyond the bounds of a look"))
+            if count >= self._limits.files or self._clock() > until:
+                found.append(unread(path, shown, "beyond the limits of a look"))
                 continue
             try:
-                data = self._read(path, min(left, self._bounds.file_bytes))
+                data = self._read(path, min(left, self._limits.file_bytes))
             except (FileNotFoundError, NotADirectoryError):
                 found.append(self._witnessed.gone(path, shown))
                 continue

@@ -1,4 +1,4 @@
-"""What a witness reports: for lines that a result showed, what the file holds of them at the moment of the look.
+"""Sightings: what a look of a witness found in files, of lines that results showed.
 
 A sighting has line numbers, verdicts and digests, and never a file's contents.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class Verdict(StrEnum):
@@ -71,5 +71,6 @@ class Sighting(Struct, frozen=True):
     """The files of which the same was found as by the look before."""
     thread: str = ""
     """The conversation whose results showed them."""
-    unsettled: bool = False
-    """The agent may have written what its ledger does not know of: nothing is said about who has changed a file."""
+    unrecorded_writes: bool = field(default=False, name="unsettled")
+    """The agent may have written what its ledger does not know of: nothing is said about who has changed a file. The
+    name in a journal is that of the first journals with sightings."""

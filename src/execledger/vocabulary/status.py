@@ -66,7 +66,7 @@ class LookedUp(NamedTuple):
     """What it found."""
     in_context: bool
     """The result that shows the lines is part of the model's input; of lines that have changed, this is not said."""
-    others: bool = False
+    not_by_agent: bool = False
     """Nothing of the agent's own can have changed them since they were last found."""
     place: str = ""
     """Where the lines are now, if they have moved."""
@@ -76,4 +76,4 @@ class LookedUp(NamedTuple):
         if self.status in (Status.CURRENT, Status.MOVED):
             words = f"{self.status.value} {self.place}" if self.place else self.status.value
             return words if self.in_context else f"{words}, {OUT_OF_CONTEXT}"
-        return f"{self.status.value}, not by you" if self.others else self.status.value
+        return f"{self.status.value}, not by you" if self.not_by_agent else self.status.value

@@ -107,13 +107,13 @@ def test_the_journal_rebuilds_the_views(tmp_path: Path, journals: Path) -> None:
     (path,) = journals.glob("*.jsonl")
     data = path.read_bytes()
     journal = read_journal(path.name, data)
-    assert journal.looks and "value_" not in repr(journal.looks)
+    assert journal.sightings and "value_" not in repr(journal.sightings)
     for view in journal.views:
         until = JournalRun(
             **{
                 **{name: getattr(journal, name) for name in journal.__struct_fields__},
                 "steps": journal.steps[: view.index],
-                "looks": tuple(look for look in journal.looks if look.index <= view.index),
+                "sightings": tuple(look for look in journal.sightings if look.index <= view.index),
             }
         )
         assert rebuild(until).ledger.inform(range(view.index)).text == view.text

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, ValidationError, convert
 
-from execledger.core.policy import Looking, Policy, Preset
+from execledger.core.policy import Policy, Preset, WitnessSetting
 from execledger.errors import LedgerError
 from execledger.journal.folder import journal_folder
 
@@ -23,7 +23,7 @@ BLOCK = "model.ledger"
 _ALLOWED = {
     "preset": " or ".join(preset.value for preset in Preset),
     "placement": "auto, message or inside",
-    "witness": " or ".join(looking.value for looking in Looking),
+    "witness": " or ".join(looking.value for looking in WitnessSetting),
     **dict.fromkeys(("inform", "govern", "shadow"), "true or false"),
 }
 
@@ -41,7 +41,7 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Judge actions and compare results."""
     shadow: bool = False
     """Record what would be done, and change nothing."""
-    witness: Looking = Looking.AUTO
+    witness: WitnessSetting = WitnessSetting.AUTO
     """Look at the files that the state view lists, where the agent's environment lets us."""
     placement: Literal["auto", "message", "inside"] = "auto"
     """The place of the view: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""

@@ -362,7 +362,7 @@ class LedgerModel:
         """The request with the state view at its end; the agent's own list is not changed."""
         if self._witness is not None:
             self._session.look(
-                self._witness, unsettled=self._own_writers or not (self._witness.immediate or self._sealed)
+                self._witness, unrecorded_writes=self._own_writers or not (self._witness.cheap or self._sealed)
             )
         text = self._session.view(self._sealed, self._visible)
         if not text:
@@ -491,8 +491,8 @@ class LedgerModel:
                 done = f"reused {'after' if at in elided else 'before'} running, its output stands above"
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
-        if self._witness is not None and self._witness.immediate:
-            self._session.look(self._witness, since=first, unsettled=self._own_writers)
+        if self._witness is not None and self._witness.cheap:
+            self._session.look(self._witness, since=first, unrecorded_writes=self._own_writers)
 
     def _unanswered(
         self, message: Message, note: Message, outputs: list[Message], template_vars: dict[str, Any] | None

@@ -12,15 +12,16 @@ import threading
 import weakref
 from typing import Any
 
-from execledger.session.probe import SECONDS, ProbeWitness
+from execledger.core.witness_limits import PROBE_SECONDS
+from execledger.session.probe import ProbeWitness
 from execledger.session.witness import LocalWitness, Witness
 
-LOCAL = ("minisweagent.environments.local", "LocalEnvironment")
+LOCAL_CLASS = ("minisweagent.environments.local", "LocalEnvironment")
 """The class whose commands run on this machine, with the files of this machine."""
-RUNNERS = "minisweagent.run."
-"""Where the agent's runners are."""
-OWN = "minisweagent.environments."
-"""Where the agent's own environments are."""
+RUNNER_MODULES = "minisweagent.run."
+"""The package of the agent's runners."""
+ENVIRONMENT_MODULES = "minisweagent.environments."
+"""The package of the agent's own environments."""
 _THREAD = threading.local()
 
 
@@ -30,7 +31,7 @@ def note_environments() -> None:
     One runner may use another's function, so that all that are loaded are wrapped.
     """
     for name, module in list(sys.modules.items()):
-        if name.startswith(RUNNERS) and callable(getattr(module, "get_environment", None)):
+        if name.startswith(RUNNER_MODULES) and callable(getattr(module, "get_environment", None)):
             _wrap(module)
 
 
@@ -63,9 +64,9 @@ def witness_of(environment: Any, *, named: bool = False) -> Witness | None:
     Environments of the agent's own are looked at, and others if their user has ``named`` them for it.
     """
     kind = type(environment)
-    if (kind.__module__, kind.__qualname__) == LOCAL:
+    if (kind.__module__, kind.__qualname__) == LOCAL_CLASS:
         return LocalWitness()
-    known = kind.__module__.startswith(OWN) or named
+    known = kind.__module__.startswith(ENVIRONMENT_MODULES) or named
     return ProbeWitness(_Executing(environment)) if environment is not None and known else None
 
 
@@ -80,7 +81,7 @@ class _Executing:
         environment = self._environment()
         if environment is None:
             raise ValueError("the environment is gone")
-        done = environment.execute({"command": command}, timeout=SECONDS)
+        done = environment.execute({"command": command}, timeout=PROBE_SECONDS)
         if done.get("returncode") != 0:
             raise ValueError("the command failed")
         return str(done.get("output"))
