@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.cli.conftest import Execledger
 from tests.cli.test_replay import recorded
 from tests.core.stories import numbered, text, wrapped
 from tests.journal.runs import start, written
+from tests.support.looking import LookingSession
 
 
 @pytest.fixture
@@ -306,3 +308,157 @@ def test_a_shadow_run_says_what_would_have_been_shown(execledger: Execledger, ru
             "no state view was shown before it",
         ]
     )
+
+
+@pytest.fixture
+def looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A journal of a session whose files were looked at: calls 6 and 7 come behind changes of all kinds."""
+    root = tmp_path / "work"
+    root.mkdir()
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(("a.py", "b.py", "c.py")):
+        (root / name).write_text(text(20, 100 * number))
+    # The results of this session have no carriage returns, so the file can't be compared.
+    (root / "d.py").write_bytes(text(6).replace("\n", "\r\n").encode())
+    session = LookingSession(root, tmp_path)
+    session.run("cat a.py")
+    session.run("sed -n '5,9p' b.py", "cat c.py")
+    session.run("cat d.py")
+    session.run("sed -i -e '2s/.*/two/' -e '10i ten' a.py")
+    session.run("ls")
+    (root / "b.py").write_text("another\n")
+    (root / "c.py").unlink()
+    session.run("pwd", "ls")
+    return session.end().name
+
+
+def test_what_was_looked_at_is_printed_with_each_verdict(execledger: Execledger, looked: str) -> None:
+    """The file, its lines with the call that showed them, where they are now, and who has not changed them."""
+    assert said(execledger("why", looked, 6).out, "looked at") == snapshot(
+        [
+            """\
+looked at: d.py: 1-6 unknown: the first look disagreed with what was shown; shown by call 3: cat
+d.py\
+""",
+            "looked at: c.py: 1-20 gone, not by the agent; shown by call 2: cat c.py",
+            "looked at: b.py: 5-9 changed, not by the agent; shown by call 1: sed -n '5,9p' b.py",
+            "looked at: a.py: 1 same, 2 changed, 3-9 same, 10-20 moved to 11-21; shown by call 0: cat a.py",
+        ]
+    )
+    assert said(execledger("why", looked, 7).out, "looked at") == said(execledger("why", looked, 6).out, "looked at")
+    assert said(execledger("why", looked, 1).out, "looked at") == snapshot(
+        ["looked at: a.py: 1-20 same; shown by call 0: cat a.py"]
+    )
+    assert said(execledger("why", looked, 0).out, "looked at") == []
+
+
+def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
+    """With the paths, and line numbers as numbers."""
+    told = json.loads(execledger("why", looked, 6, "--json").out)
+    for file in told["looks"]:
+        file["path"], file["digest"] = Path(file["path"]).name, bool(file["digest"])
+    assert told["looks"] == snapshot(
+        [
+            {
+                "path": "d.py",
+                "before_call": 6,
+                "end": None,
+                "digest": False,
+                "reason": "the first look disagreed with what was shown",
+                "results": [
+                    {
+                        "call": 3,
+                        "command": "cat d.py",
+                        "not_by_agent": False,
+                        "lines": [{"lines": [1, 6], "verdict": "unknown", "now": None}],
+                    }
+                ],
+            },
+            {
+                "path": "c.py",
+                "before_call": 6,
+                "end": None,
+                "digest": False,
+                "reason": "",
+                "results": [
+                    {
+                        "call": 2,
+                        "command": "cat c.py",
+                        "not_by_agent": True,
+                        "lines": [{"lines": [1, 20], "verdict": "gone", "now": None}],
+                    }
+                ],
+            },
+            {
+                "path": "b.py",
+                "before_call": 6,
+                "end": 1,
+                "digest": True,
+                "reason": "",
+                "results": [
+                    {
+                        "call": 1,
+                        "command": "sed -n '5,9p' b.py",
+                        "not_by_agent": True,
+                        "lines": [{"lines": [5, 9], "verdict": "changed", "now": None}],
+                    }
+                ],
+            },
+            {
+                "path": "a.py",
+                "before_call": 6,
+                "end": 21,
+                "digest": True,
+                "reason": "",
+                "results": [
+                    {
+                        "call": 0,
+                        "command": "cat a.py",
+                        "not_by_agent": False,
+                        "lines": [
+                            {"lines": [1, 1], "verdict": "same", "now": None},
+                            {"lines": [2, 2], "verdict": "changed", "now": None},
+                            {"lines": [3, 9], "verdict": "same", "now": None},
+                            {"lines": [10, 20], "verdict": "moved", "now": [11, 21]},
+                        ],
+                    }
+                ],
+            },
+        ]
+    )
+    assert {name: told[name] for name in told if name not in ("looks", "view", "run")} == snapshot(
+        {
+            "call": 6,
+            "command": "pwd",
+            "category": "inspect",
+            "effects": "none",
+            "decision": "allow",
+            "rule": "new",
+            "proof": [],
+            "refers_to": [],
+            "compared": "different",
+            "compared_to": [],
+            "shown": {"kind": "full", "text": "", "instead": None},
+            "today": "the same",
+            "look_failed": False,
+        }
+    )
+
+
+def test_a_look_that_failed_is_said(execledger: Execledger, looked: str) -> None:
+    """It ended what was known."""
+    lines = [json.loads(line) for line in Path(looked).read_text().splitlines()]
+    read = next(at for at, line in enumerate(lines) if (line["event"], line.get("index")) == ("view", 1))
+    lines.insert(read, {"event": "look", "index": 1, "sighting": {}})
+    Path(looked).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert said(execledger("why", looked, 1).out, "looked at") == [
+        "looked at: nothing could be read, and what earlier looks had found did not count any more"
+    ]
+    assert json.loads(execledger("why", looked, 1, "--json").out)["look_failed"] is True
+
+
+def test_without_looks_nothing_is_said_of_them(execledger: Execledger, run: str) -> None:
+    """Neither of a run that was recorded by others, nor of a journal of an earlier version."""
+    for name in (run, journal(Policy(), (READ,), (PART,))):
+        assert said(execledger("why", name, 1).out, "looked at") == []
+        assert json.loads(execledger("why", name, 1, "--json").out)["looks"] == []

@@ -10,7 +10,19 @@ import random
 
 import pytest
 
-from execledger.core.witness import DISAGREED, ShownRange, Witnessed, aligned, line_digests
+from execledger.core.witness import (
+    DISAGREED,
+    NEVER_FOUND,
+    TOO_DIFFERENT,
+    UNPLACED,
+    DigestedLines,
+    ShownRange,
+    Witnessed,
+    WitnessedDigests,
+    aligned,
+    line_digests,
+)
+from execledger.core.witness_limits import MAX_ALIGNED_LINES
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Verdict
 
 FILE = "/w/a.py"
@@ -201,3 +213,19 @@ def test_texts_with_very_many_differences_are_not_aligned() -> None:
     before = [f"line {number}" for number in range(20_000)]
     now = [line if at % 2 else f"other {at}" for at, line in enumerate(before)]
     assert aligned(before, now).lost
+
+
+def test_some_lines_that_are_unknown_have_a_reason() -> None:
+    """Also where others of the same file are known, and where there are digests alone."""
+    known, unplaced = lines(1, 3), ShownRange(1, 5, ("never", "there"), fresh=False)
+    assert agreed(known).read(FILE, [known, unplaced], text(TEN)).reason == UNPLACED
+    assert agreed(known).gone(FILE, [known, unplaced]).reason == NEVER_FOUND
+    whole = lines(1, 10)
+    many = ["x", *(f"other {number}" for number in range(MAX_ALIGNED_LINES)), "line 5"]
+    assert agreed(whole).read(FILE, [whole], text(many)).reason == TOO_DIFFERENT
+    digests = WitnessedDigests()
+    here, other = DigestedLines(line_digests(known)[0]), DigestedLines("other")
+    assert digests.read(FILE, [known], 10, [here]).reason == ""
+    assert digests.read(FILE, [known, unplaced], 10, [here, other]).reason == UNPLACED
+    assert digests.gone(FILE, [known, unplaced]).reason == NEVER_FOUND
+    assert digests.gone(FILE, [known]).reason == ""

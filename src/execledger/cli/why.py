@@ -6,6 +6,7 @@ and whether this version would decide differently. For any other run, it is the 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -17,11 +18,14 @@ from execledger.core.faults import Fault
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import complete, propose
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
+from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, in_words
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import new_ledger, replay
 from execledger.vocabulary.decisions import Decision, Reuse, Shown
 from execledger.vocabulary.records import CommandRecord
+from execledger.vocabulary.sightings import SightedLines, Verdict
 
 BY_THE_ADAPTER = frozenset({"pending-writes", "not-governed", "unfinished", "no-shim", "fault"})
 """Rules of adapters, which depend on facts that no journal has, so they can't be evaluated again."""
@@ -38,6 +42,8 @@ class Explained(Struct, frozen=True):
     """The result as the model was shown it, or would have been."""
     view: str
     """The state view before the call; "" if there was none."""
+    looks: Looks = NO_LOOKS
+    """What was known from looks at the files when the model was called."""
     today: str = ""
     """Comparison with the decision of this version; "" if this version made the decision."""
     faults: tuple[Fault, ...] = ()
@@ -57,8 +63,9 @@ class _Why(click.Command):
 @click.command("why", cls=_Why)
 @click.argument("run", metavar="RUN")
 @click.argument("index")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @policy_options
-def command(run: str, index: str, preset: str | None, policy_file: str | None) -> None:
+def command(run: str, index: str, as_json: bool, preset: str | None, policy_file: str | None) -> None:
     """Print the decision about call INDEX of the recorded run RUN (a file, or archive!member).
 
     For a journal, this is the recorded decision, unless a policy is given to replay it under.
@@ -75,8 +82,11 @@ def command(run: str, index: str, preset: str | None, policy_file: str | None) -
         told = _replayed(recorded, number, policy)
     else:
         told = _live(recorded, number, governed)
-    for line in explanation(recorded, number, told):
-        click.echo(line)
+    if as_json:
+        click.echo(json.dumps(as_fields(recorded, number, told), ensure_ascii=True))
+    else:
+        for line in explanation(recorded, number, told):
+            click.echo(line)
     for fault in told.faults:
         click.echo(f"execledger: fault of Ledger's own: {fault}", err=True)
 
@@ -108,9 +118,12 @@ def _live(run: Run, index: int, governed: Governed) -> Explained:
     # All calls of a turn are decided before any of them runs.
     first = next(at for at, one in enumerate(run.steps) if (one.turn, one.action.thread) == turn)
     before = [one.governed.step for one in run.steps[:first] if one.governed is not None]
-    ledger = new_ledger(run)
-    for step in before:
-        ledger.record(step)
+    ledger, history = new_ledger(run), LookHistory()
+    for one in run.steps[:first]:
+        if one.governed is not None:
+            _looks(history, ledger, one, one.governed)
+            ledger.record(one.governed.step)
+    looks = _looks(history, ledger, run.steps[first], run.steps[first].governed or governed)
     view, today = governed.view, "not judged again, what Ledger made of a call before it is not recorded"
     if len(before) == first:
         visible = range(governed.since, first)
@@ -120,7 +133,14 @@ def _live(run: Run, index: int, governed: Governed) -> Explained:
     step = governed.step
     view = "the state view before it was not kept" if view is None else view
     record = ledger.classify(asked.action)
-    return Explained(record, step.decision, step.shown, view, today, tuple(ledger.faults.first))
+    return Explained(record, step.decision, step.shown, view, looks, today, tuple(ledger.faults.first))
+
+
+def _looks(history: LookHistory, ledger: Ledger, call: Recorded, governed: Governed) -> Looks:
+    """Take in what was found in the files before a call, and return what was known of them at its model call."""
+    for sighting in governed.sightings:
+        history.take(ledger, sighting)
+    return history.before(ledger, call.action.thread, call.turn, governed.sealed)
 
 
 def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) -> str:
@@ -177,7 +197,68 @@ def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
     yield f"shown:     {_showing(shown)}"
     if told.today:
         yield f"today:     {told.today}"
+    for file in told.looks.files:
+        yield from _looked(run, file)
+    if told.looks.failed:
+        yield "looked at: nothing could be read, and what earlier looks had found did not count any more"
     yield told.view or "no state view was shown before it"
+
+
+def _looked(run: Run, file: LookedFile) -> Iterator[str]:
+    """Return one line per result that showed lines of a file."""
+    for result in file.results:
+        unknown = any(piece.verdict is Verdict.UNKNOWN for piece in result.lines)
+        because = f": {file.reason}" if unknown and file.reason else ""
+        shown = f"shown by call {result.step}: {printable(run.steps[result.step].action.command)[:100]}"
+        yield f"looked at: {file.name}: {in_words(result.lines, result.not_by_agent)}{because}; {shown}"
+
+
+def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
+    """Return the explanation as the documented JSON object."""
+    decision, shown = told.decision, told.shown
+    return {
+        "run": run.name,
+        "call": index,
+        "command": run.steps[index].action.command,
+        "category": told.record.category.value,
+        "effects": told.record.effects.value,
+        "decision": type(decision).__name__.lower(),
+        "rule": decision.rule,
+        "proof": decision.proof,
+        "refers_to": decision.refers_to,
+        "compared": shown.compared,
+        "compared_to": shown.compared_to,
+        "shown": {"kind": shown.kind, "text": shown.text, "instead": shown.instead},
+        "today": told.today,
+        "looks": [_looked_fields(run, file) for file in told.looks.files],
+        "look_failed": told.looks.failed,
+        "view": told.view,
+    }
+
+
+def _looked_fields(run: Run, file: LookedFile) -> dict[str, object]:
+    results = [
+        {
+            "call": result.step,
+            "command": run.steps[result.step].action.command,
+            "not_by_agent": result.not_by_agent,
+            "lines": [_verdict_fields(piece) for piece in result.lines],
+        }
+        for result in file.results
+    ]
+    return {
+        "path": file.path,
+        "before_call": file.before,
+        "end": file.end,
+        "digest": file.digest,
+        "reason": file.reason,
+        "results": results,
+    }
+
+
+def _verdict_fields(piece: SightedLines) -> dict[str, object]:
+    now = None if piece.place is None else [piece.place, piece.place + piece.last - piece.first]
+    return {"lines": [piece.first, piece.last], "verdict": piece.verdict.value, "now": now}
 
 
 def _decided(decision: Decision) -> str:

@@ -283,6 +283,12 @@ class Ledger:
         holds = contained and found.writes == self.possible_writes and not found.writes.at_any_time
         return found if holds else None
 
+    def latest_sightings(self, thread: str, contained: bool) -> tuple[LatestSighting, ...]:
+        """What a witness found just now of each file that a state view may list, the file seen last first."""
+        files = islice(reversed(self.files(thread)), inform.MAX_FILES) if self._sightings else ()
+        latest = (self.latest_sighting(thread, path, contained) for path in files)
+        return tuple(found for found in latest if found is not None)
+
     def returned(self, view: View, observation: Observation) -> Returned | None:
         """Return the lines that ``observation`` shows of ``view``; cached for comparing and recording."""
         known = self._returned

@@ -29,6 +29,8 @@ UNPLACED = "something that may write ran between the result and the first look"
 """Why the lines of a result are unknown."""
 NEVER_FOUND = "no earlier look has found it"
 """Why a file that does not exist is unknown."""
+TOO_DIFFERENT = "the file differs in too many places for its lines to be followed"
+"""Why lines that an earlier look has found are unknown."""
 LOST = -1
 """The line number of lines that can't be followed any further."""
 
@@ -152,7 +154,7 @@ class Witnessed:
         file, asked = self._files.get(path, _File()), list(shown)
         known = [one for one in asked if file.follows(one)]
         found = [(one, [_all(one, Verdict.GONE if one in known else Verdict.UNKNOWN)]) for one in asked]
-        return FileSighting(path, _results(found), reason="" if known else NEVER_FOUND)
+        return FileSighting(path, _results(found), reason="" if len(known) == len(asked) else NEVER_FOUND)
 
     def read(self, path: str, shown: Iterable[ShownRange], text: str) -> FileSighting:
         """The sighting of a file that holds ``text``."""
@@ -167,8 +169,9 @@ class Witnessed:
         for one in asked:
             met = _all(one, Verdict.SAME if file.follows(one) else Verdict.UNKNOWN)
             found.append((one, pieces.get((one.step, one.first), [met])))
-        reason = UNPLACED if asked and not file.followed else ""
-        return FileSighting(path, _results(found), len(file.texts), file.digest, reason)
+        results = _results(found)
+        unknown = TOO_DIFFERENT if all(file.follows(one) for one in asked) else UNPLACED
+        return FileSighting(path, results, len(file.texts), file.digest, unknown if has_unknown(results) else "")
 
 
 class DigestedLines(Struct, frozen=True):
@@ -202,7 +205,8 @@ class WitnessedDigests:
         """The sighting of a file that does not exist; unknown for lines that no earlier look has found in it."""
         known = self._found.get(path, {}) if path not in self._disagreed else {}
         found = [(one, Verdict.GONE if (one.step, one.first) in known else Verdict.UNKNOWN) for one in shown]
-        return FileSighting(path, _results((one, [_all(one, verdict)]) for one, verdict in found))
+        results = _results((one, [_all(one, verdict)]) for one, verdict in found)
+        return FileSighting(path, results, reason=NEVER_FOUND if has_unknown(results) else "")
 
     def read(
         self, path: str, shown: Sequence[ShownRange], lines: int, digests: Sequence[DigestedLines]
@@ -212,7 +216,8 @@ class WitnessedDigests:
         if path in self._disagreed:
             return unread(path, shown, DISAGREED)
         whole = digest(*(f"{seen.here} {seen.there}" for seen in digests), str(lines))
-        return FileSighting(path, _results(found), None, whole)
+        results = _results(found)
+        return FileSighting(path, results, None, whole, UNPLACED if has_unknown(results) else "")
 
     def _piece(self, path: str, shown: ShownRange, seen: DigestedLines, lines: int) -> SightedLines:
         known, key, expected = self._found.setdefault(path, {}), (shown.step, shown.first), line_digests(shown)
@@ -235,6 +240,11 @@ def line_digests(shown: ShownRange) -> tuple[str, str]:
     ended = hashlib.sha256(text + b"\n").hexdigest()[:32]
     # An empty last line without a newline is no line.
     return ended, hashlib.sha256(text).hexdigest()[:32] if shown.texts[-1] else ended
+
+
+def has_unknown(results: Iterable[ResultSighting]) -> bool:
+    """Whether nothing is known of some of the lines."""
+    return any(piece.verdict is Verdict.UNKNOWN for result in results for piece in result.pieces)
 
 
 def unread(path: str, shown: Iterable[ShownRange], reason: str) -> FileSighting:

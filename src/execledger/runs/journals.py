@@ -23,6 +23,7 @@ from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Fingerprint, Step
+from execledger.vocabulary.sightings import Sighting
 
 FORMAT = "execledger-journal"
 """The name of the format."""
@@ -34,7 +35,7 @@ def read_as_run(name: str, data: bytes) -> Run:
     results: list[Observation] = []
     for event in journal.steps:
         results.append(_result(event.step, results))
-    start, steps = journal.start, journal.steps
+    start, steps, sightings = journal.start, journal.steps, _sightings(journal)
     ended = journal.ended
     told = ended.model_calls if ended is not None else None
     return Run(
@@ -50,7 +51,7 @@ def read_as_run(name: str, data: bytes) -> Run:
                 event.step.action,
                 result,
                 event.turn,
-                Governed(event.step, event.sealed, event.since, view),
+                Governed(event.step, event.sealed, event.since, view, sightings.get(event.index, ())),
                 event.step.inherits,
             )
             for event, result, view in zip(steps, results, _views(journal), strict=True)
@@ -86,6 +87,14 @@ def _views(journal: JournalRun) -> Iterator[str]:
         if turn is None:
             latest[thread] = (event.turn, text)
         yield text if turn in (None, event.turn) else ""
+
+
+def _sightings(journal: JournalRun) -> dict[int, tuple[Sighting, ...]]:
+    """What a witness found before each step, in order."""
+    found: dict[int, tuple[Sighting, ...]] = {}
+    for event in journal.sightings:
+        found[event.index] = (*found.get(event.index, ()), event.sighting)
+    return found
 
 
 def _compactions(journal: JournalRun) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from execledger.core.policy import Policy
 from execledger.runs.usage import ModelCall
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Step
+from execledger.vocabulary.sightings import Sighting
 
 
 class Governed(Struct, frozen=True):
@@ -21,6 +22,8 @@ class Governed(Struct, frozen=True):
     """The first step whose result was still visible when it was decided."""
     view: str | None
     """The state view that the model read before it; "" if there was none, None where it was not kept."""
+    sightings: tuple[Sighting, ...] = ()
+    """What a witness found in the files between the step before and this one, of any thread."""
 
 
 class Recorded(Struct, frozen=True):

@@ -59,7 +59,7 @@ class FileSighting(Struct, frozen=True):
     digest: str = ""
     """The digest of its text; "" if it was not read."""
     reason: str = ""
-    """Why its verdicts are unknown; "" if they are not."""
+    """Why some or all of its verdicts are unknown; "" if none is."""
 
 
 class Sighting(Struct, frozen=True):

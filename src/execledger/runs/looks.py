@@ -1,0 +1,101 @@
+"""What a witness found in the files before each model call, for people: followed while a journal's ledger is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from execledger.core.ledger import LatestSighting, Ledger
+from execledger.core.wording import span
+from execledger.vocabulary.records import Lines
+from execledger.vocabulary.sightings import SightedLines, Sighting, Verdict
+
+
+class LookedResult(Struct, frozen=True):
+    """What became of the lines of a file that one result showed."""
+
+    step: int
+    """The step whose result showed them."""
+    lines: tuple[SightedLines, ...]
+    """The lines in ascending order, by verdict."""
+    not_by_agent: bool
+    """They were changed or are gone although nothing that may write had run since they were found: not by the agent."""
+
+
+class LookedFile(Struct, frozen=True):
+    """What was known of one file from a look when the model was called."""
+
+    path: str
+    """The file."""
+    name: str
+    """Its short name."""
+    before: int
+    """The step that the look preceded: an earlier one than that of the model call if nothing can have changed since."""
+    end: int | None
+    """The number of its last line; None if that is not known."""
+    digest: str
+    """The digest of what was compared; "" if it was not read."""
+    reason: str
+    """Why some or all of its lines are unknown; "" if none is."""
+    results: tuple[LookedResult, ...]
+    """The results that showed lines of it."""
+
+
+class Looks(Struct, frozen=True):
+    """What was known from looks when the model was called."""
+
+    files: tuple[LookedFile, ...] = ()
+    """The files, the one seen last first."""
+    failed: bool = False
+    """The look failed: what earlier ones had found did not count any more."""
+
+
+NO_LOOKS = Looks()
+
+
+class LookHistory:
+    """Says for each step what was known from looks when its model call was made."""
+
+    def __init__(self) -> None:
+        """No look was taken yet."""
+        self._taken: dict[str, Looks] = {}
+        self._turns: dict[str, tuple[int, Looks]] = {}
+
+    def take(self, ledger: Ledger, sighting: Sighting) -> None:
+        """Take a sighting into ``ledger``, which has recorded the steps before it."""
+        ledger.witness(sighting)
+        failed = not (sighting.files or sighting.again)
+        self._taken[sighting.thread] = Looks(_files(ledger, sighting.thread, contained=False), failed)
+
+    def before(self, ledger: Ledger, thread: str, turn: int, sealed: bool) -> Looks:
+        """What was known when the model was called for this turn; asked before its step is recorded in ``ledger``."""
+        of_turn, looks = self._turns.get(thread, (None, NO_LOOKS))
+        if of_turn != turn:
+            taken = self._taken.pop(thread, None)
+            # In a container, an earlier look holds until something that may write has run.
+            looks = taken if taken is not None else Looks(_files(ledger, thread, sealed))
+            self._turns[thread] = (turn, looks)
+        return looks
+
+
+def _files(ledger: Ledger, thread: str, contained: bool) -> tuple[LookedFile, ...]:
+    return tuple(_file(ledger, latest) for latest in ledger.latest_sightings(thread, contained))
+
+
+def _file(ledger: Ledger, latest: LatestSighting) -> LookedFile:
+    file = latest.file
+    results = tuple(LookedResult(one.step, one.pieces, one.step in latest.not_by_agent) for one in file.results)
+    return LookedFile(file.path, ledger.name_of(file.path), latest.at, file.end, file.digest, file.reason, results)
+
+
+def in_words(lines: Iterable[SightedLines], not_by_agent: bool) -> str:
+    """Verdicts in words, such as ``1-23 same, 24 changed, 25-60 moved to 27-62``."""
+    return ", ".join(_words(one, not_by_agent) for one in lines)
+
+
+def _words(lines: SightedLines, not_by_agent: bool) -> str:
+    words = f"{span(Lines(lines.first, lines.last))} {lines.verdict.value}"
+    if lines.place is not None:
+        return f"{words} to {span(Lines(lines.place, lines.place + lines.last - lines.first))}"
+    return f"{words}, not by the agent" if not_by_agent and lines.verdict in (Verdict.CHANGED, Verdict.GONE) else words
