@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from execledger.evaluate.records import RunRow
+from execledger.journal.events import Counts
 from execledger.runs.usage import Tokens
 
 AGENT = "mini-swe-agent 2.4.6"
@@ -12,7 +13,7 @@ MODEL = "gpt-5-mini"
 
 
 def row(instance: str, arm: str = "base", trial: int = 1, **given: Any) -> RunRow:
-    """A run with figures that follow from nothing but what is given."""
+    """A run with figures that follow from nothing but what is given; a count that is None makes all counts unknown."""
     values: dict[str, Any] = {
         "run": f"{arm}/{trial}/{instance}",
         "agent": AGENT,
@@ -20,13 +21,16 @@ def row(instance: str, arm: str = "base", trial: int = 1, **given: Any) -> RunRo
         "preset": "" if arm == "base" else "verified",
         "resolved": False,
         "model_calls": 10,
-        "executed": 9,
+        "ran": 9,
         "rereads": 2,
         "tokens": Tokens(uncached=100_000, cached=900_000, output=5_000),
         "cost": 0.5,
         "input_by_call": (100_000,) * 10,
     }
-    return RunRow(instance=instance, arm=arm, trial=trial, **{**values, **given})
+    values |= given
+    counted = {name: values.pop(name) for name in Counts.__struct_fields__ if name in values}
+    counts = None if None in counted.values() else Counts(**counted)
+    return RunRow(instance=instance, arm=arm, trial=trial, counts=counts, **values)
 
 
 def experiment(trials: int = 1) -> list[RunRow]:

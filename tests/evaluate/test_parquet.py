@@ -18,6 +18,7 @@ from execledger.errors import LedgerError
 from execledger.evaluate.metrics import measured
 from execledger.evaluate.parquet import CallRow, ExportSummary, export
 from execledger.evaluate.records import RunRow
+from execledger.journal.events import Counts
 from execledger.runs.find import find_runs
 from execledger.runs.prices import Price, Prices
 from execledger.runs.replay import replay
@@ -114,14 +115,16 @@ def test_rereads_by_task(recorded: Path, exported: Path, monkeypatch: pytest.Mon
 
 
 def test_every_field_of_a_row_is_a_column(exported: Path) -> None:
-    """Tokens are one column each."""
+    """Each kind of tokens and each count is a column."""
     with duckdb.connect() as database:
         columns = {
             kind: [row[0] for row in database.execute(f"DESCRIBE FROM '{exported}/{kind}.parquet'").fetchall()]
             for kind in ("runs", "calls")
         }
     tokens = ["uncached_tokens", "cached_tokens", "written_tokens", "output_tokens"]
-    fields = [name for field in RunRow.__struct_fields__ for name in (tokens if field == "tokens" else [field])]
+    counts = ["executed" if name == "ran" else name for name in Counts.__struct_fields__ if name != "proposed"]
+    several = {"tokens": tokens, "counts": counts}
+    fields = [name for field in RunRow.__struct_fields__ for name in several.get(field, [field])]
     assert columns == {"runs": fields, "calls": list(CallRow.__struct_fields__)}
 
 

@@ -35,7 +35,7 @@ def tallied(*runs: Run, policy: Policy | None = None) -> Tally:
 def test_calls_are_counted_by_what_they_are() -> None:
     """Opaque calls by reason, unknown ones beside them, programs one by one."""
     tally = tallied(run(("cat a.py | head", "x\n"), ("eval $X", ""), ("frobnicate", ""), ("frobnicate; ls", "")))
-    assert (tally.runs, tally.calls, tally.turns) == (1, 4, 5)
+    assert (tally.runs, tally.counts.proposed, tally.turns) == (1, 4, 5)
     assert tally.categories == Counter({"inspect": 1, "other": 3})
     assert (tally.opaque, tally.unknown) == (Counter({"eval": 1}), 2)
     assert tally.unknown_programs == Counter({"frobnicate": 2})
@@ -46,14 +46,14 @@ def test_decisions_are_counted_by_rule() -> None:
     test = ("python -m pytest", "1 failed\n")
     tally = tallied(run(READ, READ, test, test, ("git show HEAD:a.py", text(20))))
     assert (tally.reuses, tally.elided) == (Counter({"whole-read": 1}), Counter({"same": 1}))
-    assert (tally.nudges, tally.remarks) == (Counter({"repeated-test": 1}), 1)
-    assert (tally.rereads, tally.exact_rereads, tally.search_rereads) == (2, 1, 1)
+    assert (tally.nudges, tally.counts.nudged) == (Counter({"repeated-test": 1}), 1)
+    assert (tally.counts.rereads, tally.counts.exact_rereads, tally.counts.search_rereads) == (2, 1, 1)
 
 
 def test_a_nudge_with_another_result_is_no_remark() -> None:
     """It is counted as a nudge all the same."""
     tally = tallied(run(("python -m pytest", "1 failed\n"), ("python -m pytest", "1 passed\n")))
-    assert (tally.nudges, tally.remarks) == (Counter({"repeated-test": 1}), 0)
+    assert (tally.nudges, tally.counts.nudged) == (Counter({"repeated-test": 1}), 0)
 
 
 def test_false_reuses_are_listed() -> None:
@@ -71,7 +71,7 @@ def test_bytes_count_once_for_every_later_model_call() -> None:
     assert recorded.turns == 4
     assert tally.read_bytes == size * 3 + size * 2 + 2
     assert tally.saved_bytes == (size - reference) * 2
-    assert tally.view_bytes == sum(len(call.view.text.encode()) for call in calls if call.view)
+    assert tally.counts.view_bytes == sum(len(call.view.text.encode()) for call in calls if call.view)
 
 
 def test_a_remark_costs_what_it_weighs() -> None:
@@ -85,7 +85,7 @@ def test_a_remark_costs_what_it_weighs() -> None:
 def test_runs_add_up() -> None:
     """Each run has a ledger of its own: what one has seen another has not."""
     tally = tallied(run(READ), run(READ))
-    assert (tally.runs, tally.calls, tally.reuses.total(), tally.elided.total()) == (2, 2, 0, 0)
+    assert (tally.runs, tally.counts.proposed, tally.reuses.total(), tally.elided.total()) == (2, 2, 0, 0)
 
 
 def test_an_output_that_is_not_known_is_left_out() -> None:

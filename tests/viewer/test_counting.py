@@ -127,13 +127,13 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
     worth = priced.close(shipped()).worth(shipped().date)
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     assert (line.steps, line.reuses, line.elided, line.nudges, line.rereads, line.saved_bytes, line.view_bytes) == (
-        tally.calls,
+        tally.counts.proposed,
         tally.reuses.total(),
         tally.elided.total(),
-        tally.remarks,
-        tally.rereads,
+        tally.counts.nudged,
+        tally.counts.rereads,
         tally.saved_bytes,
-        tally.view_bytes,
+        tally.counts.view_bytes,
     )
     assert (line.saved_cost, line.view_cost, line.net_cost) == (worth.saved, worth.spent, worth.net)
 

@@ -87,7 +87,7 @@ def test_a_run_compared_with_itself_is_the_same(page: Page) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("/api/runs?sort=size", 400, "`sort` is none of steps, turns,"),
+        ("/api/runs?sort=size", 400, "`sort` is none of rereads,"),
         ("/api/runs?limit=-1", 400, "`limit` is not a number, expected one from 0 on"),
         ("/api/runs?offset=%D9%A3", 400, "`offset` is not a number"),
         (f"{api(DEMO)}/map", 400, "`at` is not a number"),

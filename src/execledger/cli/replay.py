@@ -25,7 +25,7 @@ from execledger.errors import LedgerError
 from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun
 from execledger.journal.folder import open_private
 from execledger.redact import redact
-from execledger.runs.account import Account
+from execledger.runs.account import METRICS, Account
 from execledger.runs.find import HINT
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
@@ -76,7 +76,7 @@ def command(
     worth = counterfactual.worth(prices.date)
     if as_json:
         found = {
-            **msgspec.to_builtins(tally),
+            **tally.fields(),
             "counterfactual": msgspec.to_builtins(counterfactual),
             "net": {**msgspec.to_builtins(worth), "net": worth.net},
         }
@@ -86,7 +86,7 @@ def command(
         console.print(summary(tally, presets), costs(counterfactual, prices.date))
         console.print(worth.sentence(would=True), soft_wrap=True)
     unread = any(path not in read and not os.path.isdir(path) for path in paths)
-    return 1 if unread or (strict and (tally.false or tally.faults)) else 0
+    return 1 if unread or (strict and (tally.false or tally.counts.faults)) else 0
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -160,16 +160,17 @@ def summary(tally: Tally, presets: list[str]) -> Table:
     table.add_column()
     table.add_column(justify="right")
     table.add_column()
-    calls = max(tally.calls, 1)
-    for name, value, note in _rows(tally, calls):
-        table.add_row(name, value, note)
+    for row in _rows(tally):
+        table.add_row(*row)
     return table
 
 
-def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
+def _rows(tally: Tally) -> Iterator[tuple[str, str, str]]:
+    counts = tally.counts
+    calls = max(counts.proposed, 1)
     yield "runs", f"{tally.runs:,}", f"{len(tally.unreadable)} not readable" if tally.unreadable else ""
     yield "model calls", f"{tally.turns:,}", ""
-    yield "calls", f"{tally.calls:,}", _top(tally.categories, 7)
+    yield "calls", f"{counts.proposed:,}", _top(tally.categories, 7)
     opaque = tally.opaque.total()
     yield "opaque", f"{opaque:,}", f"{opaque / calls:.1%}{_listed('; ', tally.opaque)}"
     yield "unknown effects", f"{tally.unknown:,}", f"{tally.unknown / calls:.1%}"
@@ -182,16 +183,17 @@ def _rows(tally: Tally, calls: int) -> Iterator[tuple[str, str, str]]:
     )
     yield "reused before running", f"{tally.reuses.total():,}", _top(tally.reuses)
     yield "false reuses", f"{len(tally.false):,}", ""
-    if tally.faults:
-        yield "faults of Ledger's own", f"{tally.faults:,}", "what failed was allowed"
+    if counts.faults:
+        yield "faults of Ledger's own", f"{counts.faults:,}", "what failed was allowed"
     yield "reused after running", f"{tally.elided.total():,}", _top(tally.elided)
-    yield "nudges", f"{tally.nudges.total():,}", f"{tally.remarks} with a remark{_listed('; ', tally.nudges)}"
-    yield from tally.rows(f"{100 * tally.rereads / max(tally.turns, 1):.1f} per 100 model calls")
+    yield "nudges", f"{tally.nudges.total():,}", f"{counts.nudged} with a remark{_listed('; ', tally.nudges)}"
+    yield from (metric.row(counts) for metric in METRICS if not metric.detailed)
+    yield from counts.rows(f"{100 * counts.rereads / max(tally.turns, 1):.1f} per 100 model calls")
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each once for every later model call, mostly cached"
     untold = f"; unknown outputs, not counted: {tally.untold:,}" if tally.untold else ""
     yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these{untold}"
-    yield "state views", f"{tally.view_bytes:,}", "bytes, one view per model call, never cached"
+    yield "state views", f"{counts.view_bytes:,}", "bytes, one view per model call, never cached"
 
 
 def _top(counter: Counter[str], most: int = 5) -> str:

@@ -14,7 +14,7 @@ from rich.table import Table
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.folder import journal_folder, require_readable
 from execledger.journal.reader import Trouble, is_journal, read_events
-from execledger.runs.account import Account, Net
+from execledger.runs.account import METRICS, Account, Net
 from execledger.runs.decoding import TOO_LARGE
 from execledger.runs.find import Source, find_runs
 from execledger.runs.prices import load_prices
@@ -98,11 +98,7 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
     yield "runs", f"{totals.runs:,}", _told(unended=totals.unended, torn=totals.torn, incomplete=totals.incomplete)
     yield "files not read", f"{totals.unread:,}", ""
     yield "model calls", f"{totals.model_calls:,}", ""
-    yield "commands proposed", f"{counts.proposed:,}", ""
-    yield "run", f"{counts.ran:,}", ""
-    yield "reused before running", f"{counts.suppressed:,}", "answered with a reference, without running"
-    yield "reused after running", f"{counts.elided:,}", "run, the output replaced by a reference"
-    yield "nudged", f"{counts.nudged:,}", "run, a remark added"
+    yield from (metric.row(counts) for metric in METRICS)
     if counts.measured:
         unjudged = counts.proposed - counts.measured
         yield from counts.rows(f"{unjudged:,} commands of older journals not judged" if unjudged else "")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.rereads import COUNTS, judged
+from execledger.core.rereads import judged
 from execledger.errors import UnreadableRun
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals, runs_first
@@ -100,16 +100,13 @@ def account_of(run: Run, journal: JournalRun | None) -> Account:
 
 
 def _counted(row: RunRow, account: Account) -> RunRow:
-    """The row with the counts of an account: all that it has fields for, by their names."""
-    counts = account.counts
-    same = {name: getattr(counts, name) for name in counts.__struct_fields__ if name in row.__struct_fields__}
-    return replace(row, **same, executed=counts.ran, false_reuses=account.false_reuses)
+    """The row with the counts of an account."""
+    return replace(row, counts=account.counts, proposed=account.counts.proposed, false_reuses=account.false_reuses)
 
 
 def _untold(row: RunRow, policy: Policy) -> RunRow:
     """A run that Ledger took part in, and whose journal is not there."""
-    unknown = dict.fromkeys([*"executed suppressed elided nudged false_reuses view_tokens faults".split(), *COUNTS])
-    return replace(row, **_place(policy), **unknown)
+    return replace(row, **_place(policy), counts=None, false_reuses=None, view_tokens=None)
 
 
 def _place(policy: Policy) -> dict[str, str]:

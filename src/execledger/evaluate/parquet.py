@@ -23,6 +23,7 @@ from execledger.evaluate.records import RunRow
 from execledger.evaluate.redundancy import Redundancies
 from execledger.extras import needing
 from execledger.journal.clean import clean
+from execledger.journal.events import Counts
 from execledger.journal.folder import make_folder
 from execledger.runs.caching import shown_bytes
 from execledger.runs.prices import Prices, load_prices
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _MEMORY = "512MB"
 _LONGEST_TEXT = 100_000
 """Maximum number of characters of a text: a command may contain a whole file, and a row has to fit into memory."""
+_RENAMED = {"ran": "executed"}
+"""Counts whose column has another name."""
 _COLUMN_TYPES = {
     str: "VARCHAR",
     bool: "BOOLEAN",
@@ -169,25 +172,35 @@ def _call_row(run: Run, call: Replayed, redundancies: Redundancies) -> CallRow:
 
 
 def _columns(row: type[Struct]) -> dict[str, str]:
-    """Return the columns of a kind of row with their SQL types; each kind of tokens is a column."""
+    """Return the columns of a kind of row with their SQL types; each kind of tokens and each count is a column."""
     columns: dict[str, str] = {}
     for name, kind in get_type_hints(row).items():
         if kind == Tokens | None:
-            columns |= dict.fromkeys(_token_columns(), "BIGINT")
+            columns |= dict.fromkeys(_token_columns().values(), "BIGINT")
+        elif kind == Counts | None:
+            columns |= dict.fromkeys(_count_columns().values(), "BIGINT")
         else:
             columns[name] = _COLUMN_TYPES[kind]
     return columns
 
 
-def _token_columns() -> list[str]:
-    return [f"{name}_tokens" for name in Tokens.__struct_fields__]
+def _token_columns() -> dict[str, str]:
+    """Return the kinds of tokens with their columns."""
+    return {name: f"{name}_tokens" for name in Tokens.__struct_fields__}
+
+
+def _count_columns() -> dict[str, str]:
+    """Return the counts with their columns, except for that of proposed commands, which is known without a journal."""
+    return {name: _RENAMED.get(name, name) for name in Counts.__struct_fields__ if name != "proposed"}
 
 
 def _flat(row: RunRow) -> dict[str, Any]:
-    """Return a run's row with a column for each kind of tokens."""
+    """Return a run's row with a column for each kind of tokens and each count."""
     fields: dict[str, Any] = msgspec.to_builtins(row)
-    tokens = fields.pop("tokens") or {}
-    return fields | {f"{name}_tokens": tokens.get(name) for name in Tokens.__struct_fields__}
+    for field, columns in (("tokens", _token_columns()), ("counts", _count_columns())):
+        numbers = fields.pop(field) or {}
+        fields |= {column: numbers.get(name) for name, column in columns.items()}
+    return fields
 
 
 def _write(out: BinaryIO, fields: dict[str, Any]) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from execledger.journal.events import Counts
 from execledger.runs.usage import Tokens
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
     """One run of one instance in one arm.
 
-    What only Ledger's journal tells, from ``executed`` on, is None where Ledger took part and its journal is not there.
+    What only Ledger's journal tells is None where Ledger took part and its journal is missing: ``counts``,
+    ``false_reuses`` and ``view_tokens``.
     """
 
     run: str
@@ -35,32 +37,8 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Calls of the model."""
     proposed: int = 0
     """Commands that the model proposed."""
-    executed: int | None = 0
-    """Commands that ran."""
-    suppressed: int | None = 0
-    """Commands that a reference answered without running."""
-    elided: int | None = 0
-    """Commands that ran, and whose output a reference replaced."""
-    nudged: int | None = 0
-    """Commands whose result got a remark."""
-    rereads: int | None = 0
-    """Redundant snippet re-reads."""
-    covered_rereads: int | None = 0
-    """As ``RereadCounts.covered_rereads``."""
-    exact_rereads: int | None = 0
-    """As ``RereadCounts.exact_rereads``."""
-    partial_rereads: int | None = 0
-    """As ``RereadCounts.partial_rereads``."""
-    edited_rereads: int | None = 0
-    """As ``RereadCounts.edited_rereads``."""
-    found_rereads: int | None = 0
-    """As ``RereadCounts.found_rereads``."""
-    printed_rereads: int | None = 0
-    """As ``RereadCounts.printed_rereads``."""
-    files_rereads: int | None = 0
-    """As ``RereadCounts.files_rereads``."""
-    search_rereads: int | None = 0
-    """As ``RereadCounts.search_rereads``."""
+    counts: Counts | None = field(default_factory=Counts)
+    """All that the account of the run counts."""
     false_reuses: int | None = 0
     """Reuses that the true output contradicts, where it is known."""
     tokens: Tokens | None = None
@@ -75,7 +53,10 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Tokens of the state views, estimated."""
     view_cost: float | None = None
     """What the views cost, with what they keep out of the cached prefix; part of ``cost`` where they were sent."""
-    faults: int | None = 0
-    """Faults of Ledger's own."""
     input_by_call: tuple[int, ...] = ()
     """Tokens of input, call by call, for the figures."""
+
+    def count(self, name: str) -> int | None:
+        """One of the counts; None where they are not known."""
+        number: int | None = None if self.counts is None else getattr(self.counts, name)
+        return number

@@ -53,6 +53,11 @@ class Counts(RereadCounts, kw_only=True):
     shadow_nudges: int = 0
     """In shadow mode: remarks that would have been added."""
 
+    def add(self, other: Counts) -> None:
+        """Add the counts of another run."""
+        for name in Counts.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
 
 class _Event(Struct, frozen=True, kw_only=True, tag_field="event"):
     """Fields of every event."""

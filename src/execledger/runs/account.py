@@ -34,6 +34,40 @@ from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Step
 
 
+class Metric(Struct, frozen=True, kw_only=True):
+    """A number of ``Counts`` with its titles: ``stats``, ``replay``, the viewer's comparison and reports read these."""
+
+    name: str
+    """The field of ``Counts``."""
+    title: str
+    """Title of its row in ``stats`` and ``replay``."""
+    note: str = ""
+    """Explanation beside the number in ``stats``."""
+    compared: str = ""
+    """Title of its row where the arms of an evaluation are compared; "" if they are not compared by it."""
+    detailed: bool = False
+    """``replay`` and the viewer have rows of their own for it: by rule, or with what would have been done."""
+
+    def row(self, counts: Counts) -> tuple[str, str, str]:
+        """Title, number and explanation."""
+        return self.title, f"{getattr(counts, self.name):,}", self.note
+
+
+METRICS = (
+    Metric(name="proposed", title="commands proposed", detailed=True),
+    Metric(name="ran", title="run", compared="Executed commands", detailed=True),
+    Metric(
+        name="suppressed",
+        title="reused before running",
+        note="answered with a reference, without running",
+        detailed=True,
+    ),
+    Metric(name="elided", title="reused after running", note="run, the output replaced by a reference", detailed=True),
+    Metric(name="nudged", title="nudged", note="run, a remark added", detailed=True),
+)
+"""What is counted command by command, in the order of the rows; kinds of re-reads have ``rereads.TITLES``."""
+
+
 class Net(Struct, frozen=True, kw_only=True):
     """Dollars under one table of prices."""
 

@@ -6,11 +6,11 @@ Both are added up run by run, so that memory does not grow with the runs.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from execledger.core.rereads import RereadCounts
 from execledger.journal.events import Counts
 from execledger.journal.reader import Trouble
 from execledger.runs.account import Account
@@ -68,8 +68,7 @@ class Totals(Struct):
         self.runs += 1
         self.shadow_runs += run.shadow
         self.model_calls += run.model_calls
-        for count in Counts.__struct_fields__:
-            setattr(self.counts, count, getattr(self.counts, count) + getattr(run.counts, count))
+        self.counts.add(run.counts)
         self.unended += run.end is None
         self._add_usage(run)
         self.torn += trouble.torn
@@ -106,7 +105,7 @@ class Totals(Struct):
                 setattr(self, name, (getattr(self, name) or 0) + number)
 
 
-class Tally(RereadCounts):
+class Tally(Struct):
     """Many replayed runs, added up."""
 
     runs: int = 0
@@ -115,8 +114,8 @@ class Tally(RereadCounts):
     """Files that could not be read, with the reason."""
     troubled: list[str] = field(default_factory=list)
     """Runs that were read, but not whole, with what is wrong with them."""
-    calls: int = 0
-    """Calls with a recorded result."""
+    counts: Counts = field(default_factory=Counts)
+    """What happened in the replays."""
     turns: int = 0
     """Model calls."""
     categories: Counter[str] = field(default_factory=Counter)
@@ -133,22 +132,22 @@ class Tally(RereadCounts):
     """Reuses before running, by rule."""
     nudges: Counter[str] = field(default_factory=Counter)
     """Nudges, by rule."""
-    remarks: int = 0
-    """Nudges whose remark was shown."""
     elided: Counter[str] = field(default_factory=Counter)
     """References after running, by how the output compared."""
     false: list[str] = field(default_factory=list)
     """False reuses, by run and index."""
-    faults: int = 0
-    """Faults of Ledger's own: what they kept from being decided was allowed."""
     read_bytes: int = 0
     """Bytes of output, each counted once for every later model call."""
     saved_bytes: int = 0
     """Bytes that references would have kept out, counted in the same way."""
     untold: int = 0
     """Calls whose recorded output is unknown: it is not among ``read_bytes``."""
-    view_bytes: int = 0
-    """Bytes of state views, one per model call."""
+
+    def fields(self) -> dict[str, Any]:
+        """All numbers as a flat object, for JSON; ``calls`` and ``remarks`` are names of two counts for readers."""
+        fields: dict[str, Any] = to_builtins(self)
+        counts: dict[str, int] = fields.pop("counts")
+        return {**counts, **fields, "calls": self.counts.proposed, "remarks": self.counts.nudged}
 
     def classified(self, run: Run, call: Replayed) -> None:
         """Count how one call was understood, and name it if its reuse is false."""
@@ -166,20 +165,14 @@ class Tally(RereadCounts):
 
     def add(self, run: Run, account: Account) -> None:
         """Add one run, when all of its calls are counted."""
-        counts = account.counts
         self.runs += 1
+        self.counts.add(account.counts)
         self.turns += account.model_calls
         if run.trouble:
             self.troubled.append(f"{run.name}: {'; '.join(run.trouble)}")
-        self.calls += counts.proposed
         self.reuses.update(account.reuses)
         self.elided.update(account.elided)
         self.nudges.update(account.nudges)
-        self.remarks += counts.nudged
-        for name in RereadCounts.__struct_fields__:
-            setattr(self, name, getattr(self, name) + getattr(counts, name))
-        self.faults += counts.faults
         self.read_bytes += account.read_bytes
         self.saved_bytes += account.saved_bytes
         self.untold += account.unknown_outputs
-        self.view_bytes += counts.view_bytes

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from execledger.core.task import task_anchor
+from execledger.runs.account import METRICS
 from execledger.viewer.counting import RunLine
 from execledger.viewer.reading import Reading
 
@@ -16,21 +17,22 @@ TASK_BYTES = 100_000
 MAX_PLACES = 32
 """How many occurrences of a command are considered for one step, the nearest: bounds the work."""
 TOTALS = {
-    "steps": "steps",
-    "calls": "turns",
-    "input_tokens": "input_tokens",
-    "cached_tokens": "cached_tokens",
-    "output_tokens": "output_tokens",
-    "reuses": "reuses",
-    "elided": "elided",
-    "nudges": "nudges",
-    "rereads": "rereads",
-    "saved_cost": "saved_cost",
-    "view_cost": "view_cost",
-    "net_cost": "net_cost",
-    "faults": "faults",
+    "steps": ("steps", "steps"),
+    "calls": ("turns", "model calls"),
+    "input_tokens": ("input_tokens", "input tokens"),
+    "cached_tokens": ("cached_tokens", "cached"),
+    "output_tokens": ("output_tokens", "output tokens"),
+    "reuses": ("reuses", "reused before"),
+    "elided": ("elided", "reused after"),
+    "nudges": ("nudges", "nudged"),
+    **{metric.name: (metric.name, metric.title) for metric in METRICS if not metric.detailed},
+    "rereads": ("rereads", "re-reads"),
+    "saved_cost": ("saved_cost", "saved"),
+    "view_cost": ("view_cost", "views"),
+    "net_cost": ("net_cost", "net"),
+    "faults": ("faults", "faults"),
 }
-"""The totals that are compared, by name, with the fields of a run's line that hold them."""
+"""The totals that are compared, by name, with the fields of a run's line that hold them, and their titles."""
 
 
 class Comparison(Struct, frozen=True):
@@ -44,6 +46,8 @@ class Comparison(Struct, frozen=True):
     """Steps of both, in order: ``same``, ``changed`` (another result), ``removed`` (not in b), ``added`` (not in a)."""
     totals: dict[str, tuple[float | None, float | None]]
     """The totals of both."""
+    titles: dict[str, str]
+    """The titles of the totals."""
     same_task: bool | None
     """Both had the same task; None if one of them has none recorded."""
 
@@ -51,8 +55,9 @@ class Comparison(Struct, frozen=True):
 def compare(one: Reading, other: Reading) -> Comparison:
     """Compare two runs that were read completely."""
     a, b = (reading.line() for reading in (one, other))
-    totals = {name: (getattr(a, field), getattr(b, field)) for name, field in TOTALS.items()}
-    return Comparison(a, b, pairs(one.model.marks, other.model.marks), totals, _same_task(one, other))
+    totals = {name: (getattr(a, field), getattr(b, field)) for name, (field, _) in TOTALS.items()}
+    titles = {name: title for name, (_, title) in TOTALS.items()}
+    return Comparison(a, b, pairs(one.model.marks, other.model.marks), totals, titles, _same_task(one, other))
 
 
 def _same_task(one: Reading, other: Reading) -> bool | None:

@@ -7,7 +7,7 @@ import hashlib
 from msgspec import Struct
 
 from execledger.core.task import task_anchor
-from execledger.journal.events import Started
+from execledger.journal.events import Counts, Started
 from execledger.runs.account import Account
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import load_prices
@@ -18,8 +18,8 @@ TASK_BYTES = 200
 """Bytes of the task that stand in the list."""
 
 
-class RunLine(Struct, kw_only=True):
-    """One run in the list: its numbers, and which run it is."""
+class RunLine(Counts, kw_only=True):
+    """One run in the list: all counts of its account, further numbers, and which run it is."""
 
     steps: int = 0
     """Commands that the agent proposed."""
@@ -33,10 +33,6 @@ class RunLine(Struct, kw_only=True):
     """Commands with a remark behind their output; in shadow mode, those that would have had one."""
     shadow: bool = False
     """It ran in shadow mode: nothing was changed, and what is counted above is what would have been."""
-    rereads: int = 0
-    """Redundant snippet re-reads."""
-    view_bytes: int = 0
-    """What state views added to the model's input."""
     input_tokens: int | None = None
     """Tokens of input, cached ones included, as the provider counted them; None where that is not recorded."""
     cached_tokens: int | None = None
@@ -45,8 +41,6 @@ class RunLine(Struct, kw_only=True):
     """Tokens of output, as the provider counted them."""
     cost: float | None = None
     """Dollars, as the agent recorded them."""
-    faults: int = 0
-    """Faults of Ledger's own that were caught."""
     ended: str = ""
     """How it ended, in the agent's own word."""
     id: str
@@ -107,20 +101,19 @@ class Origin(Struct, frozen=True, kw_only=True):
 def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine:
     """The line of a run in the list; in shadow mode it has what would have been done."""
     counts, net, shadow = account.counts, account.net(), account.shadow
+    same = {name: getattr(counts, name) for name in counts.__struct_fields__}
+    done = {"elided": counts.shadow_elided} if shadow else {}
     return RunLine(
+        **(same | done),
         steps=counts.proposed,
         turns=account.model_calls,
         reuses=counts.shadow_reuses if shadow else counts.suppressed,
-        elided=counts.shadow_elided if shadow else counts.elided,
         nudges=counts.shadow_nudges if shadow else counts.nudged,
         shadow=shadow,
-        rereads=counts.rereads,
-        view_bytes=counts.view_bytes,
         input_tokens=account.tokens.input,
         cached_tokens=account.tokens.cached,
         output_tokens=account.tokens.output,
         cost=account.took.cost,
-        faults=counts.faults,
         ended=account.ended,
         id=run_id(origin.name),
         name=origin.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from execledger.evaluate.records import RunRow
+from execledger.journal.events import Counts
 from execledger.runs.usage import Tokens
 
 INSTANCES = 500
@@ -174,7 +175,7 @@ def arm_rows(compared: Compared, arm: str, totals: Totals, resolved: set[int]) -
             preset="" if arm == "base" else "paper",
             resolved=number in resolved,
             model_calls=calls[number],
-            rereads=rereads[number],
+            counts=Counts(rereads=rereads[number]),
             tokens=Tokens(uncached=tokens[number]),
             cost=totals.cost / INSTANCES,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -113,7 +114,8 @@ def settings(rows: Iterable[RunRow]) -> tuple[Setting, ...]:
     def setting(row: RunRow) -> tuple[bool, str, str]:
         return not row.agent.startswith(FIRST_SCAFFOLD), row.agent, row.model
 
-    found = groupby(sorted(dict.fromkeys(rows), key=setting), key=setting)
+    distinct = {msgspec.json.encode(row): row for row in rows}
+    found = groupby(sorted(distinct.values(), key=setting), key=setting)
     return tuple(_setting(agent, model, tuple(group)) for (_, agent, model), group in found)
 
 

@@ -7,7 +7,6 @@ trials: ``total = sum over instances of (mean over trials)``, which for equal tr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from operator import attrgetter
 from statistics import fmean
 
 from msgspec import Struct
@@ -29,6 +28,7 @@ from execledger.evaluate.statistics import (
     rru,
     spread,
 )
+from execledger.runs.account import METRICS
 from execledger.runs.usage import Tokens
 
 Of = Callable[[RunRow], float | None]
@@ -58,6 +58,10 @@ def _tokens(number: Callable[[Tokens], int | None]) -> Of:
     return lambda row: None if row.tokens is None else number(row.tokens)
 
 
+def _counted(name: str, title: str, *, optional: bool = False) -> Measure:
+    return Measure(name=name, title=title, unit=Unit.COUNT, of=lambda row: row.count(name), optional=optional)
+
+
 COST = Measure(name="cost", title="Total cost (USD)", unit=Unit.MONEY, of=lambda row: row.cost, from_tokens=True)
 COST_PER_RESOLVED = Measure(
     name="cost_per_resolved",
@@ -79,7 +83,7 @@ CACHE_HITS = Measure(
     from_tokens=True,
 )
 MODEL_CALLS = Measure(name="model_calls", title="Model calls", unit=Unit.COUNT, of=lambda row: row.model_calls)
-REREADS = Measure(name="rereads", title="Redundant snippet re-reads", unit=Unit.COUNT, of=lambda row: row.rereads)
+REREADS = _counted("rereads", "Redundant snippet re-reads")
 EFFICIENCY = (
     COST,
     Measure(
@@ -107,13 +111,9 @@ EFFICIENCY = (
         name="output_tokens", title="Output tokens", unit=Unit.TOKENS, of=_tokens(lambda t: t.output), from_tokens=True
     ),
     MODEL_CALLS,
-    Measure(name="executed", title="Executed commands", unit=Unit.COUNT, of=lambda row: row.executed),
+    *(_counted(metric.name, metric.compared) for metric in METRICS if metric.compared),
     REREADS,
-    *(
-        Measure(name=name, title=title, unit=Unit.COUNT, of=attrgetter(name), optional=True)
-        for name, title in TITLES.items()
-        if name != REREADS.name
-    ),
+    *(_counted(name, title, optional=True) for name, title in TITLES.items() if name != REREADS.name),
 )
 
 

@@ -213,7 +213,7 @@ def rereads_per_instance(found: tuple[Setting, ...]) -> Figure | None:
     axes = figure.subplots(len(found), 1, squeeze=False)
     for setting, (panel,) in zip(found, axes, strict=True):
         for arm in setting.arms:
-            counts = np.array([row.rereads for row in arm.rows if row.rereads is not None])
+            counts = np.array([row.counts.rereads for row in arm.rows if row.counts is not None])
             if not counts.size:
                 continue
             least = np.arange(1, max(counts.max(), 3) + 2)

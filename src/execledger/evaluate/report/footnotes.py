@@ -71,12 +71,12 @@ def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
 
 
 def _troubles(arms: tuple[Arm, ...]) -> Iterator[str]:
-    untold = sum(row.executed is None for arm in arms for row in arm.rows)
+    untold = sum(row.counts is None for arm in arms for row in arm.rows)
     if untold:
         yield f"{untold} runs with Ledger lack their journal: what only that tells is unknown, and left out"
     for what, number in (
         ("false reuses", sum(row.false_reuses or 0 for arm in arms for row in arm.rows)),
-        ("faults of Ledger's own", sum(row.faults or 0 for arm in arms for row in arm.rows)),
+        ("faults of Ledger's own", sum(row.count("faults") or 0 for arm in arms for row in arm.rows)),
     ):
         if number:
             yield f"{number} {what}"

@@ -6,23 +6,8 @@ import { count, dollars, nameParts } from "./format.js";
 import { runAddress } from "./router.js";
 
 const NARROW = "(max-width: 68rem)";
-const TITLES = {
-  steps: "steps",
-  calls: "model calls",
-  input_tokens: "input tokens",
-  cached_tokens: "cached",
-  output_tokens: "output tokens",
-  reuses: "reused before",
-  elided: "reused after",
-  nudges: "nudged",
-  rereads: "re-reads",
-  saved_cost: "saved",
-  view_cost: "views",
-  net_cost: "net",
-  faults: "faults",
-};
 
-/** The table; `comparison` has both runs and their totals. */
+/** The table; `comparison` has both runs, their totals and the titles of these. */
 export class Totals {
   constructor(comparison) {
     this.comparison = comparison;
@@ -58,7 +43,7 @@ export class Totals {
           "tr",
           {},
           h("th", { scope: "col" }, "Run"),
-          named.map(([name]) => h("th", { scope: "col" }, TITLES[name] ?? name)),
+          named.map(([name]) => h("th", { scope: "col" }, this.comparison.titles[name])),
         ),
       ),
       h("tbody", {}, sides, h("tr", { class: "difference" }, h("th", { scope: "row" }, "B − A"), difference)),
@@ -71,7 +56,7 @@ export class Totals {
       h(
         "tr",
         {},
-        h("th", { scope: "row" }, TITLES[name] ?? name),
+        h("th", { scope: "row" }, this.comparison.titles[name]),
         values.map((value) => h("td", {}, shown(name, value))),
         h("td", { class: "difference" }, signed(name, values)),
       ),
