@@ -25,9 +25,8 @@ from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.chronicle import Chronicle
-from execledger.viewer.counting import RunLine
+from execledger.viewer.counting import RunLine, tallied
 from execledger.viewer.runs import reading_of
-from execledger.viewer.tallies import tallied
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Shown, Step
 from tests.journal.runs import TASK, execledger, returning, start

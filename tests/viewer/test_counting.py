@@ -17,9 +17,8 @@ from execledger.runs.prices import shipped
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.totals import Tally
 from execledger.runs.usage import ModelCall, Tokens
-from execledger.viewer.counting import Origin, run_id, run_line
+from execledger.viewer.counting import Origin, run_id, run_line, tallied
 from execledger.viewer.runs import reading_of
-from execledger.viewer.tallies import tallied
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 from tests.journal.runs import start

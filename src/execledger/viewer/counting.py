@@ -1,21 +1,34 @@
-"""The line of a run in the list, from its account: the same for the list and for the run's own page."""
+"""The line of a run in the list, from its account: the same for the list and for the run's own page.
+
+A journal is counted on where it has grown; another run is replayed, call by call (``told_calls``).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from msgspec import Struct
 
+from execledger.agents.formats import read_run
+from execledger.core.ledger import Ledger
+from execledger.core.policy import Policy
 from execledger.core.task import task_anchor
+from execledger.evaluate.counterfactual import CounterfactualRun
 from execledger.journal.events import Counts, Started
+from execledger.journal.reader import JournalReader, is_journal, valid_utf8
 from execledger.runs.account import Account
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import load_prices
-from execledger.runs.recording import Run
-from execledger.vocabulary.decisions import Nudge, Reuse, Step
+from execledger.runs.recording import Recorded, Run
+from execledger.runs.replay import INHERITED, Replayed, new_ledger, replay
+from execledger.session.adapter import Resolve
+from execledger.vocabulary.decisions import Decision, Nudge, Reuse, Shown, Step
 
 TASK_BYTES = 200
-"""Bytes of the task that stand in the list."""
+"""Bytes of the task that the list shows."""
 
 
 class RunLine(Counts, kw_only=True):
@@ -135,6 +148,104 @@ def _run_cost(account: Account, model: str) -> float | None:
     """Dollars for the tokens of a run under the table; None where they are not recorded."""
     tokens = account.tokens.counted
     return None if tokens is None else load_prices().charged(model)[1].cost(tokens)
+
+
+class Call(Struct, frozen=True):
+    """The result of replaying one call."""
+
+    decision: Decision
+    """What is decided."""
+    shown: Shown
+    """What the model would be shown."""
+    view: str
+    """The state view that the model would read before it; "" if there is none."""
+
+    def step(self, recorded: Recorded) -> Step:
+        """The step that it and the recorded call make."""
+        return Step(recorded.action, self.decision, recorded.observation, self.shown, inherits=recorded.inherits)
+
+
+INHERITED_CALL = Call(INHERITED, Shown("full"), "")
+"""The result for a call that a conversation inherited."""
+
+
+def told_calls(run: Run, ledger: Ledger, account: Account) -> Iterator[Call]:
+    """Every call of ``run`` in order, replayed in ``ledger`` and added to ``account``."""
+    priced, prices = CounterfactualRun(run, ledger), load_prices()
+    views: dict[str, tuple[int, str]] = {}
+    told = 0
+    for replayed in replay(run, ledger=ledger):
+        # Inherited calls are recorded on the way to the next one.
+        yield from _inherited(run, told, replayed.index, account)
+        call = Call(replayed.decision, replayed.shown, _view(replayed, views))
+        account.add_replayed(replayed)
+        priced.add(replayed)
+        told = replayed.index + 1
+        yield call
+    yield from _inherited(run, told, len(run.steps), account)
+    if not ledger.policy.shadow:
+        account.worth = priced.close(prices).worth(prices.date)
+
+
+def _inherited(run: Run, first: int, end: int, account: Account) -> Iterator[Call]:
+    for recorded in run.steps[first:end]:
+        account.add_step(INHERITED_CALL.step(recorded), recorded.turn, truth=recorded.observation)
+        yield INHERITED_CALL
+
+
+def _view(replayed: Replayed, views: dict[str, tuple[int, str]]) -> str:
+    """The view that the model would have read before this turn."""
+    thread, turn = replayed.recorded.action.thread, replayed.recorded.turn
+    if replayed.view is not None:
+        views[thread] = (turn, replayed.view.text)
+    of_turn, text = views.get(thread, (-1, ""))
+    return text if of_turn == turn else ""
+
+
+class JournalTally:
+    """What a journal came to, as far as it was read."""
+
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        """Begin with the first line of ``file``; raises ``UnreadableRun`` if it is not the start of a journal."""
+        self.lines = JournalReader(name, file)
+        """How far it was read."""
+        self._name = name
+        self._account = Account()
+        self._account.add(self.lines.start)
+
+    @property
+    def start(self) -> Started:
+        """What run it is."""
+        return self.lines.start
+
+    @property
+    def over(self) -> bool:
+        """Its end is recorded."""
+        return self._account.over
+
+    def read_on(self, file: BinaryIO) -> None:
+        """Count what ``file`` holds behind what was read of it."""
+        file.seek(self.lines.offset)
+        while (found := self.lines.next(file)) is not None:
+            self._account.add(found[1])
+
+    def line(self) -> RunLine:
+        """The run in one line."""
+        return run_line(self._account, Origin.of_journal(self._name, self.start))
+
+
+def tallied(name: str, data: bytes, policy: Policy | None, resolve: Resolve | None) -> tuple[RunLine, bool]:
+    """The line of one run, and whether its end is recorded; a journal tells what happened, another run is replayed."""
+    if policy is None and is_journal(data):
+        journal = JournalTally(name, io.BytesIO(data))
+        journal.read_on(io.BytesIO(data))
+        return journal.line(), journal.over
+    run = read_run(name, valid_utf8(data), resolve)
+    ledger = new_ledger(run, policy)
+    account = Account.of_run(run, ledger.policy)
+    for _ in told_calls(run, ledger, account):
+        pass
+    return run_line(account, Origin.of_run(run)), True
 
 
 def mark_of(step: Step) -> str:

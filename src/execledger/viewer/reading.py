@@ -13,76 +13,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import BinaryIO
 
-from msgspec import Struct
-
 from execledger.core.fingerprint import fingerprint
-from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
-from execledger.evaluate.counterfactual import CounterfactualRun
 from execledger.journal.events import Event, StepRecorded, ViewRendered
 from execledger.journal.reader import NO_EVENT, JournalReader, Place, has_end
-from execledger.runs.account import Account
-from execledger.runs.prices import load_prices
-from execledger.runs.recording import Recorded, Run
-from execledger.runs.replay import INHERITED, Replayed, replay
-from execledger.viewer.counting import Origin, RunLine, run_line
+from execledger.runs.recording import Run
+from execledger.viewer.counting import Call, Origin, RunLine, run_line, told_calls
 from execledger.viewer.model import OUTPUT_LENGTH, NewSteps, RunAnswer, RunModel, StepAnswer, StepDetail
 from execledger.viewer.tracks import Span
 from execledger.vocabulary.actions import Observation
-from execledger.vocabulary.decisions import Decision, Shown, Step
-
-
-class Call(Struct, frozen=True):
-    """The result of replaying one call."""
-
-    decision: Decision
-    """What is decided."""
-    shown: Shown
-    """What the model would be shown."""
-    view: str
-    """The state view that the model would read before it; "" if there is none."""
-
-    def step(self, recorded: Recorded) -> Step:
-        """The step that it and the recorded call make."""
-        return Step(recorded.action, self.decision, recorded.observation, self.shown, inherits=recorded.inherits)
-
-
-INHERITED_CALL = Call(INHERITED, Shown("full"), "")
-"""The result for a call that a conversation inherited."""
-
-
-def told_calls(run: Run, ledger: Ledger, account: Account) -> Iterator[Call]:
-    """Every call of ``run`` in order, replayed in ``ledger`` and added to ``account``."""
-    priced, prices = CounterfactualRun(run, ledger), load_prices()
-    views: dict[str, tuple[int, str]] = {}
-    told = 0
-    for replayed in replay(run, ledger=ledger):
-        # Inherited calls are recorded on the way to the next one.
-        yield from _inherited(run, told, replayed.index, account)
-        call = Call(replayed.decision, replayed.shown, _view(replayed, views))
-        account.add_replayed(replayed)
-        priced.add(replayed)
-        told = replayed.index + 1
-        yield call
-    yield from _inherited(run, told, len(run.steps), account)
-    if not ledger.policy.shadow:
-        account.worth = priced.close(prices).worth(prices.date)
-
-
-def _inherited(run: Run, first: int, end: int, account: Account) -> Iterator[Call]:
-    for recorded in run.steps[first:end]:
-        account.add_step(INHERITED_CALL.step(recorded), recorded.turn, truth=recorded.observation)
-        yield INHERITED_CALL
-
-
-def _view(replayed: Replayed, views: dict[str, tuple[int, str]]) -> str:
-    """The view that the model would have read before this turn."""
-    thread, turn = replayed.recorded.action.thread, replayed.recorded.turn
-    if replayed.view is not None:
-        views[thread] = (turn, replayed.view.text)
-    of_turn, text = views.get(thread, (-1, ""))
-    return text if of_turn == turn else ""
+from execledger.vocabulary.decisions import Step
 
 
 class Reading(ABC):

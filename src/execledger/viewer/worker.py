@@ -23,7 +23,7 @@ from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.reader import JournalReader, is_journal_file
 from execledger.runs.find import Source, find_runs
 from execledger.session.adapter import Resolve
-from execledger.viewer.counting import RunLine
+from execledger.viewer.counting import JournalTally, RunLine, tallied
 from execledger.viewer.scan import (
     NO_FILE,
     CountStarted,
@@ -38,7 +38,6 @@ from execledger.viewer.scan import (
     Stamp,
     stamp_of,
 )
-from execledger.viewer.tallies import JournalTally, tallied
 
 LOOK_SECONDS = 2.0
 """How long one scan counts runs before the next one looks for new ones."""

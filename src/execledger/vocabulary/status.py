@@ -49,15 +49,6 @@ class RangeStatus(NamedTuple):
         context = IN_CONTEXT if self.in_context else OUT_OF_CONTEXT
         return context if self.status is Status.NO_CLAIM else f"{self.status.value}, {context}"
 
-    @classmethod
-    def parse(cls, words: str) -> RangeStatus:
-        """Read the words of a state view back; raises ``ValueError`` for any other text."""
-        for context in (OUT_OF_CONTEXT, IN_CONTEXT):
-            if words.endswith(context):
-                status = words.removesuffix(context).removesuffix(", ")
-                return cls(Status(status) if status else Status.NO_CLAIM, context == IN_CONTEXT)
-        raise ValueError(f"{words!r} is not the status of a range")
-
 
 class LookedUp(NamedTuple):
     """The status of a range that a witness has just looked up."""

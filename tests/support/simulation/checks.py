@@ -18,12 +18,14 @@ from execledger.core.lines import Returned, returned, split_lines
 from execledger.core.policy import Preset
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Step
-from execledger.vocabulary.status import RangeStatus, Status
 
 Numbered = tuple[str, int | None]
 """A line, with the number that was printed before it."""
 CLAIM = re.compile(r"(?P<spans>[^();]*?) \((?P<words>[^()]*)\)(?:; |$)")
 """One group of ranges in a line of the view, and what is said of them."""
+STATUS = r"(?:(?P<status>current|possibly stale|stale), )?"
+WORDS = re.compile(STATUS + r"(?:(?P<visible>in context)|seen, no longer in context)")
+"""All that a view may say of a range without a witness: a status, if one is claimed, and whether it is in context."""
 
 
 class Session(Struct):
@@ -158,12 +160,13 @@ def check_view(session: Session, thread: str, visible: Container[int], folder: P
             continue
         for claim in CLAIM.finditer(rest):
             known = session.known.get((thread, str(folder / name)), {})
-            found = RangeStatus.parse(claim["words"])
-            if found.status is Status.CURRENT and ledger.policy.preset is not Preset.PAPER:
+            found = WORDS.fullmatch(claim["words"])
+            assert found, f"{line!r} has words that are not the status of a range"
+            if found["status"] == "current" and ledger.policy.preset is not Preset.PAPER:
                 assert sealed, "something is called current although others may write"
                 session.claims += 1
                 _check_current(folder / name, claim["spans"], known)
-            if found.in_context:
+            if found["visible"]:
                 standing = _standing(session, thread, visible) if standing is None else standing
                 _check_context(name, claim["spans"], known, standing)
 
