@@ -340,8 +340,8 @@ def test_what_was_looked_at_is_printed_with_each_verdict(execledger: Execledger,
 looked at: d.py: 1-6 unknown: the first look disagreed with what was shown; shown by call 3: cat
 d.py\
 """,
-            "looked at: c.py: 1-20 gone, not by the agent; shown by call 2: cat c.py",
-            "looked at: b.py: 5-9 changed, not by the agent; shown by call 1: sed -n '5,9p' b.py",
+            "looked at: c.py: 1-20 gone (not by the agent); shown by call 2: cat c.py",
+            "looked at: b.py: 5-9 changed (not by the agent); shown by call 1: sed -n '5,9p' b.py",
             "looked at: a.py: 1 same, 2 changed, 3-9 same, 10-20 moved to 11-21; shown by call 0: cat a.py",
         ]
     )

@@ -6,7 +6,7 @@ from functools import partial
 
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
-from execledger.runs.looks import NO_LOOKS, LookHistory, in_words
+from execledger.runs.looks import NO_LOOKS, LookHistory, verdict_words
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Sighting, Verdict
 from tests.core.stories import text
@@ -74,5 +74,8 @@ def test_verdicts_in_words() -> None:
         SightedLines(5, 6, Verdict.MOVED, 8),
         SightedLines(7, 9, Verdict.UNKNOWN),
     )
-    assert in_words(lines, not_by_agent=True) == "1-3 same, 4 changed, not by the agent, 5-6 moved to 8-9, 7-9 unknown"
-    assert in_words(lines[:2], not_by_agent=False) == "1-3 same, 4 changed"
+    assert (
+        verdict_words(lines, not_by_agent=True)
+        == "1-3 same, 4 changed (not by the agent), 5-6 moved to 8-9, 7-9 unknown"
+    )
+    assert verdict_words(lines[:2], not_by_agent=False) == "1-3 same, 4 changed"

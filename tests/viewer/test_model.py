@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,12 +15,14 @@ from execledger.core.govern import RULES
 from execledger.core.policy import Policy, Preset
 from execledger.errors import UnreadableRun
 from execledger.journal.events import Event, StepRecorded, ViewRendered
+from execledger.runs.looks import NO_LOOKS, verdict_words
 from execledger.viewer.model import Columns
 from execledger.viewer.reading import JournalReading, ReplayReading
 from execledger.viewer.reasons import REASONS, in_words
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Fingerprint, Nudge, Reuse, Shown, Step
 from tests.journal.runs import plain_step, start
+from tests.support.looking import LookingSession
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, told
 
 
@@ -42,21 +45,22 @@ def test_a_run_has_one_entry_per_step_in_every_column() -> None:
     )
     assert [*zip(*msgspec.structs.astuple(answer.steps), strict=True)][3:9] == snapshot(
         [
-            ("inspect", "reuse", "reference", "reuse", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py"),
-            ("inspect", "allow", "full", "", "none", 4, "", "cat warehouse/inventory.py"),
-            ("inspect", "allow", "full", "", "none", 5, "", "cat tests/test_inventory.py"),
-            ("test", "allow", "full", "", "unknown", 6, "", "python3 -m unittest -q 2>&1"),
+            ("inspect", "reuse", "reference", "reuse", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py", ""),
+            ("inspect", "allow", "full", "", "none", 4, "", "cat warehouse/inventory.py", ""),
+            ("inspect", "allow", "full", "", "none", 5, "", "cat tests/test_inventory.py", ""),
+            ("test", "allow", "full", "", "unknown", 6, "", "python3 -m unittest -q 2>&1", ""),
+            ("inspect", "allow", "full", "", "none", 7, "", "nl -ba warehouse/inventory.py | sed -n '1,28p'", ""),
             (
-                "inspect",
+                "modify",
                 "allow",
                 "full",
                 "",
-                "none",
-                7,
+                "listed",
+                8,
                 "",
-                "nl -ba warehouse/inventory.py | sed -n '1,28p'",
+                "sed -i '24s/<= count/< count/' warehouse/inventory.py",
+                "",
             ),
-            ("modify", "allow", "full", "", "listed", 8, "", "sed -i '24s/<= count/< count/' warehouse/inventory.py"),
         ]
     )
 
@@ -124,6 +128,7 @@ Seen, most recent first:
 - warehouse/inventory.py: whole, 34 lines (current, in context)
 </execution_state>\
 """,
+            "looks": {"files": (), "failed": False},
         }
     )
 
@@ -338,3 +343,36 @@ def test_events_are_told_in_the_order_of_the_file() -> None:
     assert [reading.step(index).command for index in range(4)] == [
         event.step.action.command for event in events if isinstance(event, StepRecorded)
     ]
+
+
+def test_what_looks_found_is_a_part_of_the_steps_behind_them(tmp_path: Path) -> None:
+    """The list has what is new of it, once; a step has all that was known at its model call."""
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "a.py").write_text("".join(f"line {number}\n" for number in range(20)))
+    session = LookingSession(root, tmp_path)
+    session.run("cat a.py")
+    session.run("sed -i -e '2s/.*/two/' -e '10i ten' a.py")
+    session.run("ls", "pwd")
+    session.run("ls -a")
+    (root / "a.py").unlink()
+    session.run("ls")
+    reading = read_journal(session.end().read_bytes())
+    assert reading.answer().steps.looked == snapshot(
+        ["", "", "a.py: 2 changed, 10-20 moved to 11-21", "", "", "a.py: 1-20 gone"]
+    )
+    found = [reading.step(index).looks for index in range(6)]
+    assert found[0] == NO_LOOKS
+    assert found[2] == found[3]
+    assert [
+        [verdict_words(file.results[0].lines, not_by_agent=False) for file in looks.files] for looks in found
+    ] == snapshot(
+        [
+            [],
+            ["1-20 same"],
+            ["1 same, 2 changed, 3-9 same, 10-20 moved to 11-21"],
+            ["1 same, 2 changed, 3-9 same, 10-20 moved to 11-21"],
+            ["1 same, 2 changed, 3-9 same, 10-20 moved to 11-21"],
+            ["1-20 gone"],
+        ]
+    )

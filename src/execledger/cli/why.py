@@ -20,7 +20,7 @@ from execledger.core.policy import Policy
 from execledger.core.step import complete, propose
 from execledger.core.wording import printable
 from execledger.errors import LedgerError
-from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, in_words
+from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, verdict_words
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import new_ledger, replay
 from execledger.vocabulary.decisions import Decision, Reuse, Shown
@@ -210,7 +210,7 @@ def _looked(run: Run, file: LookedFile) -> Iterator[str]:
         unknown = any(piece.verdict is Verdict.UNKNOWN for piece in result.lines)
         because = f": {file.reason}" if unknown and file.reason else ""
         shown = f"shown by call {result.step}: {printable(run.steps[result.step].action.command)[:100]}"
-        yield f"looked at: {file.name}: {in_words(result.lines, result.not_by_agent)}{because}; {shown}"
+        yield f"looked at: {file.name}: {verdict_words(result.lines, result.not_by_agent)}{because}; {shown}"
 
 
 def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:

@@ -79,6 +79,41 @@ class LookHistory:
         return looks
 
 
+class LookNews:
+    """Says what a look found that the look before it had not."""
+
+    def __init__(self) -> None:
+        """Every line is where it was shown."""
+        self._known: dict[tuple[str, str], str] = {}
+        self._last: dict[str, Looks] = {}
+
+    def take(self, thread: str, looks: Looks) -> str:
+        """The news in words, file by file; "" if there are none, or the look is the one that was taken last."""
+        if self._last.get(thread) is looks:
+            return ""
+        self._last[thread] = looks
+        if looks.failed:
+            return "nothing could be read"
+        news: list[str] = []
+        for file in looks.files:
+            before, now = self._known.get((thread, file.path), ""), _differences(file)
+            self._known[thread, file.path] = now
+            if now != before:
+                news.append(f"{file.name}: {now or 'as it was shown'}")
+        return "; ".join(news)
+
+
+def _differences(file: LookedFile) -> str:
+    """What is not at its place any more, in words; "" if everything is."""
+    found = [_differing(result) for result in file.results]
+    words = ", ".join(dict.fromkeys(filter(None, found)))
+    return f"{words} ({file.reason})" if file.reason else words
+
+
+def _differing(result: LookedResult) -> str:
+    return verdict_words((one for one in result.lines if one.verdict is not Verdict.SAME), result.not_by_agent)
+
+
 def _files(ledger: Ledger, thread: str, contained: bool) -> tuple[LookedFile, ...]:
     return tuple(_file(ledger, latest) for latest in ledger.latest_sightings(thread, contained))
 
@@ -89,7 +124,7 @@ def _file(ledger: Ledger, latest: LatestSighting) -> LookedFile:
     return LookedFile(file.path, ledger.name_of(file.path), latest.at, file.end, file.digest, file.reason, results)
 
 
-def in_words(lines: Iterable[SightedLines], not_by_agent: bool) -> str:
+def verdict_words(lines: Iterable[SightedLines], not_by_agent: bool) -> str:
     """Verdicts in words, such as ``1-23 same, 24 changed, 25-60 moved to 27-62``."""
     return ", ".join(_words(one, not_by_agent) for one in lines)
 
@@ -98,4 +133,4 @@ def _words(lines: SightedLines, not_by_agent: bool) -> str:
     words = f"{span(Lines(lines.first, lines.last))} {lines.verdict.value}"
     if lines.place is not None:
         return f"{words} to {span(Lines(lines.place, lines.place + lines.last - lines.first))}"
-    return f"{words}, not by the agent" if not_by_agent and lines.verdict in (Verdict.CHANGED, Verdict.GONE) else words
+    return f"{words} (not by the agent)" if not_by_agent and lines.verdict in (Verdict.CHANGED, Verdict.GONE) else words

@@ -7,14 +7,17 @@ from msgspec import Struct, field
 
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy
-from execledger.core.wording import printable
+from execledger.core.wording import clip, printable
 from execledger.runs.account import Account
+from execledger.runs.looks import NO_LOOKS, LookNews, Looks
 from execledger.viewer.counting import Origin, RunLine, mark_of, run_line
 from execledger.viewer.reasons import in_words
 from execledger.viewer.tracks import FileTrack, Tracks
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Shown, Step
 
+LOOK_BYTES = 200
+"""Bytes of what a look found that are shown between two steps."""
 LABEL_LENGTH = 80
 """Characters of a command that are shown on the timeline."""
 OUTPUT_LENGTH = 200_000
@@ -40,6 +43,9 @@ class Columns(Struct):
     """The conversations."""
     label: list[str] = field(default_factory=list)
     """The beginnings of the commands."""
+    looked: list[str] = field(default_factory=list)
+    """What the look before the model call found that the one before had not, in words; "" if nothing, and for further
+    steps of the same call."""
 
     def since(self, step: int) -> Columns:
         """The entries from ``step`` on."""
@@ -87,6 +93,8 @@ class StepDetail(Struct, frozen=True, kw_only=True):
     """The call of the model that proposed it."""
     view: str
     """The state view that the model read before it; "" if there was none."""
+    looks: Looks = NO_LOOKS
+    """What was known from looks at the files when the model was called."""
 
 
 class DecisionAnswer(Struct, frozen=True):
@@ -175,6 +183,8 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     """The state view that the model read before it."""
     view_before: str
     """The one before the step before."""
+    looks: Looks
+    """What was known from looks at the files when the model was called."""
 
 
 class RunModel:
@@ -201,13 +211,17 @@ class RunModel:
         self._since: dict[str, int] = {}
         self._before: list[int] = []
         self._last: dict[str, int] = {}
+        self._news = LookNews()
 
     def __len__(self) -> int:
         """How many steps were added."""
         return len(self.columns.category)
 
-    def add(self, step: Step, turn: int, since: int | None = None) -> None:
-        """Add a step that the ledger has recorded; results from step ``since`` on were visible in its conversation."""
+    def add(self, step: Step, turn: int, since: int | None = None, looks: Looks = NO_LOOKS) -> None:
+        """Add a step that the ledger has recorded; results from step ``since`` on were visible in its conversation.
+
+        ``looks`` is what was known of the files when the model proposed it.
+        """
         index, action = len(self), step.action
         result = self.tracks.ledger.results[index]
         columns = self.columns
@@ -219,6 +233,7 @@ class RunModel:
         columns.turn.append(turn)
         columns.thread.append(action.thread)
         columns.label.append(_label(action))
+        columns.looked.append(clip(self._news.take(action.thread, looks), LOOK_BYTES))
         printed = result.print.digest if result.print is not None else ""
         self.marks.append((digest(result.record.normalized or action.command), printed))
         self._before.append(self._last.get(action.thread, -1))
@@ -272,6 +287,7 @@ class RunModel:
             output=_output(told.truth, step.shown, limit),
             view=told.view,
             view_before=before.view if before is not None else "",
+            looks=told.looks,
         )
 
 

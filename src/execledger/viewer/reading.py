@@ -16,8 +16,9 @@ from typing import BinaryIO
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
-from execledger.journal.events import Event, StepRecorded, ViewRendered
+from execledger.journal.events import Event, Sighted, StepRecorded, ViewRendered
 from execledger.journal.reader import NO_EVENT, JournalReader, Place, has_end
+from execledger.runs.looks import LookHistory, Looks
 from execledger.runs.recording import Run
 from execledger.viewer.counting import Call, Origin, RunLine, run_line, told_calls
 from execledger.viewer.model import OUTPUT_LENGTH, NewSteps, RunAnswer, RunModel, StepAnswer, StepDetail
@@ -173,6 +174,8 @@ class JournalReading(Reading):
         self._file: BinaryIO | None = None
         self._lines: list[tuple[Place, Place | None]] = []
         self._views: dict[str, tuple[int | None, Place]] = {}
+        self._history = LookHistory()
+        self._looks: list[Looks] = []
 
     @property
     def offset(self) -> int:
@@ -209,10 +212,14 @@ class JournalReading(Reading):
         return False
 
     def _take(self, event: Event, place: Place) -> None:
+        ledger = self.model.tracks.ledger
         if isinstance(event, StepRecorded):
-            self.model.tracks.ledger.record(event.step)
-            self.model.add(event.step, event.turn, event.since)
+            self._looks.append(self._history.before(ledger, event.step.action.thread, event.turn, event.sealed))
+            ledger.record(event.step)
+            self.model.add(event.step, event.turn, event.since, self._looks[-1])
             self._lines.append((place, self._view_of(event)))
+        elif isinstance(event, Sighted):
+            self._history.take(ledger, event.sighting)
         elif isinstance(event, ViewRendered):
             self._views[event.thread] = (None, place)
         self.model.account.add(event)
@@ -237,6 +244,7 @@ class JournalReading(Reading):
             truth=self._truth(event.step),
             turn=event.turn,
             view=text.text if isinstance(text, ViewRendered) else "",
+            looks=self._looks[index],
         )
 
     def _truth(self, step: Step) -> Observation:

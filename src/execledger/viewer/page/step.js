@@ -4,6 +4,7 @@ import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
 import { bytes } from "./format.js";
 import { meaningOf } from "./lanes.js";
+import { looksSection } from "./looks.js";
 import { categoryBadge, markBadge } from "./marks.js";
 import { commandBlock, textBlock, wholeOutput } from "./output.js";
 import { runAddress } from "./router.js";
@@ -27,8 +28,8 @@ export class StepPanel {
   /** Show a step, as the source tells it. */
   show(step, governed) {
     this.element.setAttribute("aria-label", `Step ${step.index}`);
-    const sections = [this.heading(step), this.decision(step, governed), ...this.result(step, governed)];
-    fill(this.body, sections);
+    const looked = looksSection(step.looks, (other) => this.links([other]));
+    fill(this.body, this.heading(step), this.decision(step, governed), looked, this.result(step, governed));
     this.element.scrollTop = 0;
   }
 
