@@ -30,17 +30,21 @@ from execledger.runs.find import find_runs
 from execledger.runs.recording import Run
 from execledger.session.witness import LocalWitness
 from execledger.vocabulary.records import Category
-from tests.support.knowing import DEFINITE, Known, Shape, session
+from tests.support.knowing import Known, Setting, Shape, session
+from tests.support.view_reader import DEFINITE, INDEFINITE, NO_CLAIM, NOT_BY_YOU
 
 NEEDS_CORPUS = True
 MAX_STEPS = 120
 """Steps of a recorded run that are played."""
 ARMS = (
-    ("verified, witness", Policy(), True),
-    ("verified", Policy(), False),
-    ("paper", Policy(preset=Preset.PAPER), False),
+    ("verified, witness", Setting(Policy(), "local")),
+    ("verified", Setting(Policy())),
+    ("sealed, probes", Setting(Policy(), "probe", sealed=True)),
+    ("sealed", Setting(Policy(), sealed=True)),
+    ("paper", Setting(Policy(preset=Preset.PAPER))),
 )
-OTHERS = ("possibly stale", "stale", "no claim")
+"""What is compared: the words of the preset ``verified`` with a witness and without, and those of ``paper``."""
+WORDS = (*DEFINITE, *INDEFINITE, NO_CLAIM)
 FILES, FILE_BYTES, ROUNDS = 20, 20_000, 40
 
 
@@ -55,6 +59,10 @@ def shapes(run: Run) -> Iterator[Shape]:
         if view is not None:
             lines = view.ranges[0]
             yield Shape("read", number, max(lines.first, 1), lines.last or 0)
+        elif step.observation.timed_out:
+            yield Shape("timeout")
+        elif record.background:
+            yield Shape("background")
         elif record.category is Category.TEST:
             yield Shape("test")
         elif record.category is Category.SETUP:
@@ -66,10 +74,9 @@ def shapes(run: Run) -> Iterator[Shape]:
 
 
 def played(job: tuple[int, tuple[Shape, ...], int]) -> Known:
-    """One session under one arm."""
+    """One session under one arm; others write in every third one."""
     seed, steps, arm = job
-    _, policy, witness = ARMS[arm]
-    return session(steps, seed, policy, witness=witness, hostile=seed % 3 == 0)
+    return session(steps, seed, ARMS[arm][1]._replace(hostile=seed % 3 == 0))
 
 
 def costs() -> tuple[float, float]:
@@ -102,7 +109,7 @@ def costs() -> tuple[float, float]:
 
 
 def main() -> int:
-    """Print the table; 1 if a status was wrong."""
+    """Print the tables; 1 if a word about a range was wrong, or if the witness makes views longer."""
     parser = argparse.ArgumentParser(description="How much a state view knows.")
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--runs", type=int, default=60, help="recorded runs per agent and model")
@@ -115,23 +122,30 @@ def main() -> int:
         if taken[group] < options.runs and run.steps:
             taken[group] += 1
             steps = tuple(shapes(run))
-            jobs += [(group, (len(jobs), steps, arm)) for arm in range(len(ARMS))]
+            jobs += [(group, (taken[group], steps, arm)) for arm in range(len(ARMS))]
     found = {(group, arm): Known() for group in taken for arm in range(len(ARMS))}
     with ProcessPoolExecutor() as pool:
         for (group, (_, _, arm)), known in zip(jobs, pool.map(played, (job for _, job in jobs)), strict=True):
             found[group, arm].add(known)
-    words = (*DEFINITE, *OTHERS)
-    print("| runs | preset | views | bytes | ranges | definite | " + " | ".join(words) + " | wrong |")
-    print("| --- " * (7 + len(words)) + "|")
+    return report(taken, found)
+
+
+def report(taken: Counter[str], found: dict[tuple[str, int], Known]) -> int:
+    """Print what the sessions came to, and what a look costs."""
+    heads = ("runs", "views of", "views", "bytes", "ranges", "definite", *WORDS, NOT_BY_YOU, "probes per call", "wrong")
+    print(f"| {' | '.join(heads)} |\n{'| --- ' * len(heads)}|")
     wrong: list[str] = []
     for (group, arm), known in found.items():
-        total = max(known.ranges.total(), 1)
-        shares = " | ".join(f"{known.ranges[word] / total:.1%}" for word in words)
-        print(
-            f"| {taken[group]} {group} | {ARMS[arm][0]} | {known.views:,} | {known.bytes / max(known.views, 1):.0f} | "
-            f"{known.ranges.total():,} | {known.definite:.1%} | {shares} | {len(known.wrong)} |"
-        )
-        wrong += known.wrong if ARMS[arm][2] else []
+        name, setting = ARMS[arm]
+        total, views = max(known.ranges.total(), 1), max(known.views, 1)
+        probes = f"{known.probes / views:.2f}" if setting.looks == "probe" else "-"
+        cells = (f"{taken[group]} {group}", name, f"{known.views:,}", f"{known.bytes / views:.0f}", f"{total:,}")
+        shares = (f"{known.definite:.1%}", *(f"{known.ranges[word] / total:.1%}" for word in WORDS))
+        print(f"| {' | '.join((*cells, *shares, f'{known.others:,}', probes, str(len(known.wrong))))} |")
+        if setting.looks:
+            wrong += [f"{group}, {name}: {one}" for one in known.wrong]
+            longer = known.bytes > found[group, arm + 1].bytes
+            wrong += [f"{group}, {name}: longer views than without"] if longer else []
     same, changed = costs()
     print(f"\nA look at {FILES} files of {FILE_BYTES // 1000} KB, in times of reading and hashing them: ", end="")
     print(f"{same:.2f} if nothing has changed, {changed:.2f} if every file has.")

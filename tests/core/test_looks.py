@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Observation
@@ -78,13 +80,23 @@ def test_a_job_in_the_background_counts_behind_any_other_program() -> None:
 
 def test_in_a_container_a_look_holds_until_something_may_have_written() -> None:
     """A reader behind it changes nothing; elsewhere a look is good for one model call."""
-    ledger = session("python3 x.py")
+    ledger = session("sed -i 1d b.py")
     look(ledger, Verdict.SAME)
     run(ledger, "ls")
     assert line(ledger, sealed=True) == "- a.py: whole, 10 lines (current)"
     assert "possibly stale" in line(ledger)
-    run(ledger, "python3 x.py")
+    run(ledger, "sed -i 1d b.py")
     assert "possibly stale" in line(ledger, sealed=True)
+
+
+@pytest.mark.parametrize("command", ["python3 x.py", "make", "sleep 9 &", "ln a.py b.py", "./run"])
+def test_behind_a_program_that_may_leave_a_job_a_look_holds_for_one_call(command: str) -> None:
+    """It may write later, although no other command runs."""
+    ledger = session(command)
+    look(ledger, Verdict.SAME)
+    assert line(ledger, sealed=True) == "- a.py: whole, 10 lines (current)"
+    run(ledger, "ls")
+    assert "current" not in line(ledger, sealed=True)
 
 
 def test_a_sighting_without_files_ends_what_was_known() -> None:

@@ -204,8 +204,8 @@ def judge(piece: SightedLines, place: int, line: str, now: list[str] | None) -> 
 def test_an_empty_last_line_is_no_line_without_its_newline() -> None:
     """A file that has lost its last, empty line does not have the digest of one that ends with it."""
     shown = ShownRange(0, 1, ("a", "b", ""))
-    assert hashlib.sha256(b"a\nb\n").hexdigest()[:32] not in line_digests(shown)
-    assert hashlib.sha256(b"").hexdigest()[:32] not in line_digests(ShownRange(0, 9, ("",)))
+    assert hashlib.sha256(b"a\nb\n").hexdigest() not in line_digests(shown)
+    assert hashlib.sha256(b"").hexdigest() not in line_digests(ShownRange(0, 9, ("",)))
 
 
 def test_texts_with_very_many_differences_are_not_aligned() -> None:

@@ -12,6 +12,7 @@ import pytest
 from execledger.core.witness import PossibleWrites, ShownRange
 from execledger.core.witness_limits import MAX_PROBE_FAILURES
 from execledger.session.probe import ProbeWitness
+from execledger.vocabulary.records import Lines
 from execledger.vocabulary.sightings import FileSighting, Verdict
 
 SHELLS = [shell for shell in (["sh"], ["bash", "--posix"], ["busybox", "sh"]) if shutil.which(shell[0])]
@@ -61,18 +62,40 @@ def test_what_a_probe_finds(shell: list[str], tmp_path: Path) -> None:
     assert "secret" not in "".join(run.printed)
 
 
-def test_it_looks_only_where_something_may_have_been_written(tmp_path: Path) -> None:
-    """A second look at the same moment is none, unless a job was left in the background."""
+def test_only_the_listed_part_of_a_range_is_judged(tmp_path: Path) -> None:
+    """A change below the part that is still listed does not make that part changed; it was found with the rest."""
+    path, lines = tmp_path / "a", [f"line {number}" for number in range(1, 21)]
+    path.write_text(text(lines))
+    witness = ProbeWitness(Shell())
+    whole = ShownRange(0, 1, tuple(lines))
+    witness.look({str(path): [whole]}, PossibleWrites(0, False))
+    path.write_text(text([*lines[:14], "other", *lines[15:]]))
+    part = ShownRange(0, 1, tuple(lines), False, (Lines(1, 9), Lines(13, 20)))
+    found = pieces(witness.look({str(path): [part]}, PossibleWrites(1, False)) or [])
+    assert found == [(1, 9, "same", None), (13, 20, "changed", None)]
+
+
+def test_a_name_that_no_command_can_hold_is_left_out(tmp_path: Path) -> None:
+    """It costs no probe: the other files are looked at."""
+    path = tmp_path / "a"
+    path.write_text("one\n")
+    shown = (ShownRange(0, 1, ("one",)),)
+    asked = {"/w/\udcff.py": shown, "/w/\0.py": shown, str(path): shown}
+    assert pieces(ProbeWitness(Shell()).look(asked, PossibleWrites(0, False)) or []) == [(1, 1, "same", None)]
+
+
+def test_it_looks_only_where_something_is_new(tmp_path: Path) -> None:
+    """A second look is none, unless something may have been written, files change at any time, or lines are new."""
     path = tmp_path / "a"
     path.write_text("one\ntwo\n")
-    asked = {str(path): (ShownRange(0, 1, ("one", "two")),)}
+    first, second = ShownRange(0, 1, ("one", "two")), ShownRange(4, 2, ("two",))
     run = Shell()
     witness = ProbeWitness(run)
-    looks = [
-        witness.look(asked, writes)
-        for writes in (PossibleWrites(1, False), PossibleWrites(1, False), PossibleWrites(1, True))
-    ]
-    assert ([look is not None for look in looks], len(run.printed)) == ([True, False, True], 2)
+    calm, busy, later = PossibleWrites(1, False), PossibleWrites(1, True), PossibleWrites(2, False)
+    asked = [([first], calm), ([first], calm), ([first], busy), ([first, second], calm), ([first], calm), ([], calm)]
+    looks = [witness.look({str(path): shown}, writes) for shown, writes in [*asked, ([first], later)]]
+    assert [look is not None for look in looks] == [True, False, True, True, False, False, True]
+    assert len(run.printed) == 4
 
 
 @pytest.mark.parametrize("answer", ["", "bash: sed: not found", "execledger-probe-begin\nlines 3\n", "lines 3"])

@@ -1,13 +1,11 @@
-"""Sessions in a real folder and a real shell, and a reader who checks every status of every state view.
+"""Sessions in a real folder and a real shell with a witness, of which every word of every state view is checked.
 
-The reader knows what was shown of each line (it reads the files itself, before a command does) and what the files hold
-now. It parses the view as text, and shares no code with the witness.
+The checking reader is ``view_reader``: it reads the files itself, and shares no code with the witness.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -20,15 +18,15 @@ from typing import Literal, NamedTuple
 
 from execledger.core.policy import Policy
 from execledger.session.chronicle import Chronicle
+from execledger.session.probe import ProbeWitness
 from execledger.session.session import Session
-from execledger.session.witness import LocalWitness
+from execledger.session.witness import LocalWitness, Witness
 from execledger.vocabulary.actions import Action, Observation
+from tests.support.view_reader import DEFINITE, NOT_BY_YOU, ViewReader
 
-Kind = Literal["read", "search", "edit", "test", "install", "other"]
-GROUP = re.compile(r"(?P<ranges>[^()]*) \((?P<words>[^()]*)\)(?:; |$)")
-"""Ranges of a file in the view, and what is said of them."""
-DEFINITE = ("current", "now at", "changed", "gone")
-"""Status words that claim something certain."""
+Kind = Literal["read", "search", "edit", "test", "install", "background", "timeout", "other"]
+Looks = Literal["", "local", "probe"]
+"""How the files are looked at."""
 TOOL = """\
 import random, sys, pathlib
 chance = random.Random(int(sys.argv[1]))
@@ -46,6 +44,8 @@ for path in files if chance.random() < 0.3 else []:
 print("ok", chance.random())
 """
 """A program that may write whatever it likes, as tests and installers may."""
+LATE = 6
+"""How many times a job that was left behind may write."""
 
 
 class Shape(NamedTuple):
@@ -60,6 +60,36 @@ class Shape(NamedTuple):
     """The last line that is read; 0 is the end of the file."""
 
 
+class Run(NamedTuple):
+    """A command of a session, and what it does, for the reader of the views."""
+
+    command: str
+    """The command."""
+    name: str = ""
+    """The file that it shows or writes."""
+    shows: tuple[int, int] | None = None
+    """The lines of the file that it shows."""
+    writes: bool = False
+    """It writes the file."""
+    unknown: bool = False
+    """It may write any file, now or later."""
+    left_running: bool = False
+    """It is known to go on behind its result: a job in the background, or a command that was stopped."""
+    stopped: bool = False
+    """It was stopped by a time limit."""
+
+
+class Setting(NamedTuple):
+    """How a session is run."""
+
+    policy: Policy
+    looks: Looks = ""
+    sealed: bool = False
+    """Nothing but the agent's commands and their jobs write."""
+    hostile: bool = False
+    """Others write between the steps; in a sealed session, jobs that programs have left behind."""
+
+
 @dataclass
 class Known:
     """What views have said, and what of it was wrong."""
@@ -69,6 +99,10 @@ class Known:
     bytes: int = 0
     ranges: Counter[str] = field(default_factory=Counter)
     """Ranges that were listed, by their status."""
+    others: int = 0
+    """Ranges that were called changed, not by you."""
+    probes: int = 0
+    """Commands that a witness ran."""
     wrong: list[str] = field(default_factory=list)
 
     @property
@@ -82,16 +116,18 @@ class Known:
         self.views += other.views
         self.bytes += other.bytes
         self.ranges += other.ranges
+        self.others += other.others
+        self.probes += other.probes
         self.wrong += other.wrong
 
 
 class Folder:
-    """The files of a session, what was shown of them, and the commands that make and change them."""
+    """The files of a session, and the commands that make and change them."""
 
     def __init__(self, root: Path, chance: Random) -> None:
         """An empty folder with one program in it."""
         self.root, self.chance = root, chance
-        self.shown: dict[str, dict[int, str]] = {}
+        self.made: set[str] = set()
         self.past: list[tuple[Path, bytes]] = []
         (root / "tool").write_text(TOOL)
         (root / "Makefile").write_text("test:\n\t@python3 -S tool $(SEED)\n")
@@ -99,23 +135,25 @@ class Folder:
     def file(self, number: int) -> Path:
         """A file of the session, made when it is first asked for."""
         path = self.root / f"mod_{number % 24}.py"
-        if not path.exists() and path.name not in self.shown:
+        if path.name not in self.made:
+            self.made.add(path.name)
             size = self.chance.randint(20, 160)
             lines = [self.chance.choice(("", "    pass", f"x{line} = {line}", f"y{line} = 1")) for line in range(size)]
             path.write_text("\n".join(lines) + self.chance.choice(("\n", "\n", "")))
         return path
 
-    def lines(self, path: Path) -> list[str] | None:
+    def lines(self, name: str) -> list[str] | None:
         """What a file holds, line by line; None if there is none."""
+        path = self.root / name
         if not path.exists():
             return None
         text = path.read_bytes().decode(errors="replace")
         return text.removesuffix("\n").split("\n") if text else []
 
-    def read(self, shape: Shape) -> str:
-        """A command that reads lines of a file; what it will show is noted."""
-        path = self.file(shape.file)
-        lines = self.lines(path) or []
+    def read(self, shape: Shape) -> Run:
+        """A command that reads lines of a file."""
+        name = self.file(shape.file).name
+        lines = self.lines(name) or []
         first = min(shape.first, max(len(lines), 1))
         last = min(shape.last, len(lines)) if shape.last else len(lines)
         form = self.chance.randrange(5)
@@ -130,41 +168,48 @@ class Folder:
                 "head -n {2} {0} | tail -n +{1}",
                 "awk 'NR>={1} && NR<={2}' {0}",
             )[form]
-        known = self.shown.setdefault(path.name, {})
-        known.update({place: lines[place - 1] for place in range(first, last + 1)})
-        return command.format(path.name, first, last)
+        return Run(command.format(name, first, last), name, (first, last))
 
-    def edit(self, shape: Shape) -> str:
+    def edit(self, shape: Shape) -> Run:
         """A command that changes a file."""
         name = self.file(shape.file).name
-        lines = self.lines(self.root / name) or [""]
+        lines = self.lines(name) or [""]
         at = self.chance.randint(1, max(len(lines), 1))
-        return (
+        commands = (
             f"sed -i '{at}s/.*/edited = {at}/' {name}",
             f"sed -i '{at}d' {name}",
             f"sed -i '{at}i inserted = {at}' {name}",
             f"printf 'more = {at}\\n' >> {name}",
-            f"python3 -S - <<'E'\np = '{name}'\ns = open(p).read().replace('pass', 'return', 1)\n"
-            "open(p, 'w').write(s)\nE",
             f"cat > {name} <<'E'\n" + "\n".join(lines[: at // 2 + 3]) + "\nE",
             f"git mv {name} other.py 2>/dev/null; mv {name} kept && mv kept {name}",
-        )[self.chance.randrange(7)]
+            f"python3 -S - <<'E'\np = '{name}'\ns = open(p).read().replace('pass', 'return', 1)\n"
+            "open(p, 'w').write(s)\nE",
+        )
+        chosen = self.chance.randrange(len(commands))
+        return Run(commands[chosen], name, writes=True, unknown=chosen >= 5)
 
-    def command(self, shape: Shape) -> str:
+    def run(self, shape: Shape) -> Run:
         """The command for one step."""
         if shape.kind == "read":
             return self.read(shape)
         if shape.kind == "edit":
             return self.edit(shape)
         if shape.kind == "search":
-            return f"grep -n edited {self.file(shape.file).name}"
+            name = self.file(shape.file).name
+            return Run(f"grep -n edited {name}")
+        if shape.kind == "other":
+            return Run("ls")
         seed = self.chance.randrange(10**6)
-        return {"test": f"make test SEED={seed}", "install": f"python3 -S tool {seed}"}.get(shape.kind, "ls")
+        if shape.kind == "background":
+            return Run(f"python3 -S tool {seed} &", unknown=True, left_running=True)
+        command = f"python3 -S tool {seed}" if shape.kind == "install" else f"make test SEED={seed}"
+        stopped = shape.kind == "timeout"
+        return Run(command, unknown=True, left_running=stopped, stopped=stopped)
 
     def interfere(self) -> None:
-        """Do what a person or another program may do meanwhile."""
+        """Do what a person, another program or a job may do meanwhile."""
         path = self.file(self.chance.randrange(6))
-        lines = self.lines(path)
+        lines = self.lines(path.name)
         kind = self.chance.randrange(6)
         if lines is None or (kind == 0 and self.past):
             path, data = self.chance.choice(self.past) if self.past else (path, b"new\n")
@@ -190,86 +235,90 @@ class Folder:
             path.write_text("\n".join(lines) + "\n")
 
 
-def session(shapes: Iterable[Shape], seed: int, policy: Policy, *, witness: bool, hostile: bool) -> Known:
+class _Playing:
+    """One session while it is run."""
+
+    def __init__(self, root: str, seed: int, setting: Setting) -> None:
+        self.chance, self.known, self.setting = Random(seed), Known(), setting
+        self._folder = Folder(Path(root), self.chance)
+        self._session = Session(setting.policy, "Mend the parser.", Chronicle(None, "", lambda _: None))
+        self._witness = self._looking()
+        self._reader = ViewReader(by_range=setting.looks == "probe")
+        # How many times jobs that programs have left behind may still write.
+        self._jobs = 0
+
+    def _looking(self) -> Witness | None:
+        if self.setting.looks == "local":
+            return LocalWitness()
+        return ProbeWitness(self._probe) if self.setting.looks == "probe" else None
+
+    def _probe(self, command: str) -> str:
+        """Run a probe as the agent's environment would."""
+        self.known.probes += 1
+        done = subprocess.run(["sh", "-c", command], cwd="/", capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def step(self, shape: Shape) -> None:
+        """One model call: look, view, command, result, and what others do meanwhile."""
+        self._look()
+        self._check(self._session.view(self.setting.sealed))
+        run = self._folder.run(shape)
+        shown = self._folder.lines(run.name) if run.shows else None
+        action = Action(run.command, str(self._folder.root))
+        (proposal,) = self._session.propose([action], self.setting.sealed)
+        observation = None if proposal.suppressed else self._observed(run)
+        visible = range(self.known.steps)
+        self._session.record(self._session.complete(action, proposal.decision, observation, visible))
+        cheap = self._witness is not None and self._witness.cheap
+        self._reader.ran(run.name if run.writes else "", unknown=run.unknown, left_running=run.left_running)
+        if run.shows and shown:
+            first, last = run.shows
+            texts = {place: shown[place - 1] for place in range(first, last + 1)}
+            self._reader.showed(run.name, texts, looked=cheap)
+        self.known.steps += 1
+        if cheap:
+            self._look(since=self.known.steps - 1)
+        self._jobs = self._jobs + LATE if run.unknown else self._jobs
+        self._others_write()
+
+    def _look(self, since: int = 0) -> None:
+        if self._witness is not None:
+            unrecorded = not (self._witness.cheap or self.setting.sealed)
+            self._session.look(self._witness, since=since, unrecorded_writes=unrecorded)
+
+    def _others_write(self) -> None:
+        if not self.setting.hostile or self.chance.random() >= 0.2:
+            return
+        if not self.setting.sealed:
+            self._folder.interfere()
+        elif self._jobs:
+            self._jobs -= 1
+            self._folder.interfere()
+
+    def _observed(self, run: Run) -> Observation:
+        done = subprocess.run(
+            ["bash", "-c", run.command], cwd=self._folder.root, capture_output=True, text=True, errors="replace"
+        )
+        status = 124 if run.stopped else done.returncode
+        return Observation(done.stdout + done.stderr, exit_status=status, timed_out=run.stopped)
+
+    def _check(self, view: str) -> None:
+        known = self.known
+        known.views += 1
+        known.bytes += len(view.encode())
+        for claim, wrong in self._reader.check(view, self._folder.lines):
+            known.ranges[claim.status] += 1
+            known.others += NOT_BY_YOU in claim.words
+            if wrong:
+                known.wrong.append(
+                    f"step {known.steps}: {claim.name}: {claim.first}-{claim.last} ({claim.words}): {wrong}"
+                )
+
+
+def session(shapes: Iterable[Shape], seed: int, setting: Setting) -> Known:
     """Run one session, and check every view."""
-    chance, known = Random(seed), Known()
     with tempfile.TemporaryDirectory() as root:
-        folder = Folder(Path(root), chance)
-        run = Session(policy, "Mend the parser.", Chronicle(None, "", lambda _: None))
-        looks = LocalWitness()
+        playing = _Playing(root, seed, setting)
         for shape in shapes:
-            if witness:
-                run.look(looks)
-            view = run.view(sealed=False)
-            known.views += 1
-            known.bytes += len(view.encode())
-            check(view, folder, known)
-            command = folder.command(shape)
-            action = Action(command, root)
-            (proposal,) = run.propose([action], sealed=False)
-            done = subprocess.run(["bash", "-c", command], cwd=root, capture_output=True, text=True, errors="replace")
-            observation = Observation(done.stdout + done.stderr, exit_status=done.returncode)
-            run.record(run.complete(action, proposal.decision, observation, range(known.steps)))
-            known.steps += 1
-            if witness:
-                run.look(looks, since=known.steps - 1)
-            if hostile and chance.random() < 0.2:
-                folder.interfere()
-    return known
-
-
-def check(view: str, folder: Folder, known: Known) -> None:
-    """Judge every status of a view as somebody would who believes it."""
-    for line in view.split("Seen, most recent first:")[-1].split("\n"):
-        name, found, rest = line.removeprefix("- ").partition(": ")
-        if not found or not line.startswith("- "):
-            continue
-        for group in GROUP.finditer(rest):
-            words = group["words"]
-            status = next((word for word in DEFINITE if words.startswith(word)), "")
-            status = status or (
-                "possibly stale" if "possibly" in words else "stale" if "stale" in words else "no claim"
-            )
-            for first, last in places(group["ranges"]):
-                known.ranges[status] += 1
-                wrong = fault(folder, name, first, last, status, words)
-                if wrong:
-                    known.wrong.append(f"{line}\n    {group[0]}: {wrong}")
-
-
-def places(ranges: str) -> list[tuple[int, int]]:
-    """The ranges that a view names."""
-    whole = re.fullmatch(r"whole, (\d+) lines?", ranges)
-    if whole:
-        return [(1, int(whole[1]))]
-    found = re.findall(r"(?<![\d-])(\d+)(?:-(\d+))?", ranges.partition(" and ")[0])
-    return [(int(first), int(last or first)) for first, last in found]
-
-
-def fault(folder: Folder, name: str, first: int, last: int, status: str, words: str) -> str:
-    """What is wrong with a status; "" if it is true."""
-    shown, now = folder.shown.get(name, {}), folder.lines(folder.root / name)
-    asked = range(first, last + 1)
-    if any(place not in shown for place in asked):
-        return "a line that was never shown"
-    if status == "gone":
-        return "" if now is None else "the file is there"
-    if status in ("current", "now at", "changed") and now is None:
-        return "the file is gone"
-    texts = now or []
-    shift = 0
-    if status == "now at":
-        there = re.match(r"now at (\d+)", words)
-        shift = int(there[1]) - first if there else 0
-        if shift == 0:
-            return "moved to where it was"
-    if status == "changed" and "in part" in words:
-        parts = [texts[place - 1 : place] != [shown[place]] for place in asked]
-        return "" if any(parts) else "no line of it is changed"
-    for place in asked:
-        here = texts[place + shift - 1] if 0 < place + shift <= len(texts) else None
-        if status in ("current", "now at") and here != shown[place]:
-            return f"line {place} was {shown[place]!r} and is {here!r}"
-        if status == "changed" and here == shown[place]:
-            return f"line {place} is as it was shown"
-    return ""
+            playing.step(shape)
+        return playing.known

@@ -31,6 +31,7 @@ from execledger.core.wording import shown_name
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
 from execledger.shell.paths import resolve
+from execledger.shell.ranges import subtract
 from execledger.shell.scripts import Scripts, is_script
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Patch, Search, Write
 from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
@@ -260,22 +261,27 @@ class Ledger:
     def _shown_ranges(self, thread: str, path: str, seen: ObservedFile) -> Iterator[ShownRange]:
         lines = self._seen.get((thread, path))
         for part in seen.parts if lines is not None else ():
-            record = part.record
+            record, placed = part.record, tuple(run for run in part.ranges if run.first > 0)
             for run in record.ranges:
                 shown = lines.excerpt(record.holder, run) if lines and run.first > 0 and run.last else None
-                if shown is not None:
-                    yield ShownRange(record.step, run.first, shown.texts, fresh=record.clock == self.clock)
+                listed = subtract((run,), subtract((run,), placed))
+                if shown is not None and listed:
+                    fresh = record.clock == self.clock
+                    yield ShownRange(record.step, run.first, shown.texts, fresh, listed)
 
     @property
     def possible_writes(self) -> PossibleWrites:
-        """What may have been written so far, for a witness to judge whether another look is worth taking."""
-        return PossibleWrites(self.clock, self.left_running)
+        """What may have been written so far, for a witness to judge whether another look is worth taking.
+
+        Behind whatever ends the seal, files may change at any time: a program may have left a job that writes later.
+        """
+        return PossibleWrites(self.clock, bool(self.unsealed))
 
     def latest_sighting(self, thread: str, path: str, contained: bool) -> LatestSighting | None:
         """What a witness found of ``path`` just now; None if it has not looked since the file may have changed.
 
         ``contained``: nothing but the agent's own commands can write. There, a look holds until one that may write has
-        run, unless a job was left behind.
+        run, as long as none of them can have left a job behind.
         """
         found = self._sightings.get((thread, path))
         if found is None or found.at == len(self):

@@ -21,6 +21,7 @@ from msgspec import Struct
 from execledger.core.fingerprint import digest
 from execledger.core.lines import split_lines
 from execledger.core.witness_limits import MAX_ALIGNED_LINES, MAX_EQUAL_PAIRS, MAX_FOLLOWED, MAX_REPORTED_PIECES
+from execledger.vocabulary.records import Lines
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Verdict
 
 DISAGREED = "the first look disagreed with what was shown"
@@ -46,7 +47,7 @@ class PossibleWrites(Struct, frozen=True):
     commands: int
     """How many commands that may write have run."""
     at_any_time: bool
-    """Files may change at any time: a job was left in the background, a command was stopped, or others may write."""
+    """Files may change at any time: a command may have left a job behind, was stopped, or others may write."""
 
 
 class Alignment(Struct, frozen=True):
@@ -69,6 +70,15 @@ class ShownRange(Struct, frozen=True):
     """The lines."""
     fresh: bool = True
     """Nothing that may write has run since: a first look that disagrees says that the file can't be compared."""
+    listed: tuple[Lines, ...] = ()
+    """The parts of them that no newer result shows again, which a state view lists; all of them if it is empty."""
+
+    def parts(self) -> Iterator[ShownRange]:
+        """Each of the parts that are listed."""
+        for part in self.listed or (Lines(self.first, self.first + len(self.texts) - 1),):
+            first = part.first - self.first
+            last = len(self.texts) if part.last is None else part.last - self.first + 1
+            yield ShownRange(self.step, part.first, self.texts[first:last], self.fresh)
 
 
 class _Followed:
@@ -193,19 +203,21 @@ class WitnessedDigests:
 
     def __init__(self) -> None:
         """No look was taken yet."""
-        # For lines that a look has found at their places: how many lines the file had at the last of these looks.
-        self._found: dict[str, dict[tuple[int, int], int]] = {}
+        # The lines that looks have found at their places, by file and step: the first, the last, and how many lines the
+        # file had then; those that were found last at the end.
+        self._found: dict[str, dict[int, list[tuple[int, int, int]]]] = {}
         self._disagreed: set[str] = set()
 
     def length(self, path: str, shown: ShownRange) -> int:
         """How many lines a file had when these were last found at their places; -1 if they never were."""
-        return self._found.get(path, {}).get((shown.step, shown.first), -1)
+        found = self._found.get(path, {}).get(shown.step, ())
+        ending = shown.first + len(shown.texts) - 1
+        return next((lines for first, last, lines in reversed(found) if first <= shown.first and ending <= last), -1)
 
     def gone(self, path: str, shown: Iterable[ShownRange]) -> FileSighting:
         """The sighting of a file that does not exist; unknown for lines that no earlier look has found in it."""
-        known = self._found.get(path, {}) if path not in self._disagreed else {}
-        found = [(one, Verdict.GONE if (one.step, one.first) in known else Verdict.UNKNOWN) for one in shown]
-        results = _results((one, [_all(one, verdict)]) for one, verdict in found)
+        known = [(one, path not in self._disagreed and self.length(path, one) >= 0) for one in shown]
+        results = _results((one, [_all(one, Verdict.GONE if found else Verdict.UNKNOWN)]) for one, found in known)
         return FileSighting(path, results, reason=NEVER_FOUND if has_unknown(results) else "")
 
     def read(
@@ -220,26 +232,33 @@ class WitnessedDigests:
         return FileSighting(path, results, None, whole, UNPLACED if has_unknown(results) else "")
 
     def _piece(self, path: str, shown: ShownRange, seen: DigestedLines, lines: int) -> SightedLines:
-        known, key, expected = self._found.setdefault(path, {}), (shown.step, shown.first), line_digests(shown)
+        expected, before = line_digests(shown), self.length(path, shown)
         if seen.here in expected:
-            known[key] = lines
+            self._note(path, shown, lines)
             return _all(shown, Verdict.SAME)
-        if key not in known:
+        if before < 0:
             if shown.fresh:
                 self._disagreed.add(path)
             return _all(shown, Verdict.UNKNOWN)
         if seen.there in expected:
-            now = shown.first + lines - known[key]
+            now = shown.first + lines - before
             return SightedLines(shown.first, shown.first + len(shown.texts) - 1, Verdict.MOVED, now)
         return _all(shown, Verdict.CHANGED)
+
+    def _note(self, path: str, shown: ShownRange, lines: int) -> None:
+        """Note that these lines were found at their places."""
+        known = self._found.setdefault(path, {}).setdefault(shown.step, [])
+        first, last = shown.first, shown.first + len(shown.texts) - 1
+        known[:] = [one for one in known if one[:2] != (first, last)][-MAX_FOLLOWED:]
+        known.append((first, last, lines))
 
 
 def line_digests(shown: ShownRange) -> tuple[str, str]:
     """The digests of lines, with and without a newline behind the last one."""
     text = "\n".join(shown.texts).encode("utf-8", "surrogatepass")
-    ended = hashlib.sha256(text + b"\n").hexdigest()[:32]
+    ended = hashlib.sha256(text + b"\n").hexdigest()
     # An empty last line without a newline is no line.
-    return ended, hashlib.sha256(text).hexdigest()[:32] if shown.texts[-1] else ended
+    return ended, hashlib.sha256(text).hexdigest() if shown.texts[-1] else ended
 
 
 def has_unknown(results: Iterable[ResultSighting]) -> bool:

@@ -23,19 +23,23 @@ from execledger.vocabulary.sightings import FileSighting
 BEGIN, END = "execledger-probe-begin", "execledger-probe-end"
 """The lines around the answer."""
 FUNCTIONS = f"""\
-LC_ALL=C; export LC_ALL
-digest() {{ sed -n "$1,$2p" "$file" | sha256sum | cut -c 1-32; }}
+LC_ALL=C; export LC_ALL; unset IFS
+digest() {{ sum=$(sed -n -e "$1,$2p" -e "$2q" "$file" | sha256sum); sum=${{sum%% *}}; }}
 probe() {{
-file=$1; shift
-if [ ! -e "$file" ] && [ -x "$(dirname "$file")" ]; then echo gone; return; fi
+file=$1; folder=${{1%/*}}; shift
+if [ ! -e "$file" ]; then
+while [ -n "$folder" ] && [ ! -e "$folder" ]; do folder=${{folder%/*}}; done
+if [ -x "$folder/" ]; then echo gone; return; fi
+fi
 if [ ! -f "$file" ] || [ ! -r "$file" ]; then echo "not a readable file"; return; fi
-if [ "$(wc -c <"$file")" -gt {MAX_PROBED_BYTES} ]; then echo "too large for a look"; return; fi
-now=$(($(wc -l <"$file"))); echo "lines $now"
+set -- $(wc -lc <"$file") "$@"
+if [ "$2" -gt {MAX_PROBED_BYTES} ]; then echo "too large for a look"; return; fi
+now=$1; shift 2; echo "lines $now"
 while [ $# -gt 2 ]; do
-here=$(digest "$1" "$2"); there=- moved=$((now - $3))
+digest "$1" "$2"; here=$sum sum=- moved=$((now - $3))
 if [ "$3" -ge 0 ] && [ "$moved" -ne 0 ] && [ $(($1 + moved)) -gt 0 ]
-then there=$(digest $(($1 + moved)) $(($2 + moved))); fi
-echo "$here $there"; shift 3
+then digest $(($1 + moved)) $(($2 + moved)); fi
+echo "$here $sum"; shift 3
 done
 }}
 echo {BEGIN}
@@ -55,7 +59,10 @@ class ProbedFile(NamedTuple):
 
 
 class ProbeWitness:
-    """Looks at files by commands in the agent's own environment, after steps that may have written."""
+    """Looks at files by commands in the agent's own environment: after steps that may have written or have shown lines.
+
+    One look finds what the one before it found only if nothing can have written since, and if the lines are the same.
+    """
 
     cheap = False
 
@@ -64,13 +71,15 @@ class ProbeWitness:
         self._execute = execute
         self._witnessed = WitnessedDigests()
         self._looked_after = -1
+        self._asked_for: frozenset[tuple[str, int, int]] = frozenset()
         self._failures = 0
 
     def look(self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites) -> list[FileSighting] | None:
-        """The sightings of files; None if nothing may have been written since the last look, [] after a failure."""
+        """The sightings of files; None if the last look holds for all that is asked, [] after a failure."""
         if self._failures >= MAX_PROBE_FAILURES:
             return []
-        if writes.commands == self._looked_after and not writes.at_any_time:
+        wanted = frozenset((path, one.step, one.first) for path, shown in questions.items() for one in shown)
+        if writes.commands == self._looked_after and not writes.at_any_time and wanted <= self._asked_for:
             return None
         asked = self._asked(questions)
         try:
@@ -79,18 +88,19 @@ class ProbeWitness:
             # The agent's own end of a run, too, ends here.
             self._failures += 1
             return []
-        self._looked_after = writes.commands
+        self._looked_after, self._asked_for = writes.commands, wanted
         return [self._sighting(one, answer) for one, answer in zip(asked, answers, strict=True)]
 
     def _asked(self, questions: Mapping[str, Sequence[ShownRange]]) -> list[ProbedFile]:
         """As many files as one probe may ask for."""
         asked: list[ProbedFile] = []
         ranges, size = 0, len(FUNCTIONS)
-        for path, shown in questions.items():
-            ranges += len(shown)
-            size += len(path.encode("utf-8", "surrogatepass")) * 2 + 24 * len(shown)
-            if path.startswith(SYSTEM_FOLDERS) or "\0" in path:
+        for path, ranges_of in questions.items():
+            if path.startswith(SYSTEM_FOLDERS) or "\0" in path or not _encodable(path):
                 continue
+            shown = [part for one in ranges_of for part in one.parts()]
+            ranges += len(shown)
+            size += len(path.encode()) * 2 + 24 * len(shown)
             if ranges > MAX_PROBED_RANGES or size > MAX_PROBE_COMMAND:
                 break
             asked.append(ProbedFile(path, shown, [self._witnessed.length(path, one) for one in shown]))
@@ -103,6 +113,11 @@ class ProbeWitness:
         if answer.reason:
             return unread(path, shown, answer.reason)
         return self._witnessed.read(path, shown, answer.lines, answer.digests)
+
+
+def _encodable(path: str) -> bool:
+    """Whether a name can be a part of a command: some are no UTF-8."""
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 class Answered(NamedTuple):
@@ -144,9 +159,9 @@ def answered(output: str, asked: Sequence[ProbedFile]) -> list[Answered]:
         digests = []
         for _ in one.shown:
             here, _, there = next(lines, "").partition(" ")
-            if len(here) != 32 or len(there) not in (1, 32):
+            if len(here) != 64 or len(there) not in (1, 64):
                 raise ValueError("a digest is missing")
-            digests.append(DigestedLines(here, there if len(there) == 32 else ""))
+            digests.append(DigestedLines(here, there if len(there) == 64 else ""))
         found.append(Answered("", int(count), digests))
     if next(lines, "") != END:
         raise ValueError("the answer to a probe is cut")

@@ -80,9 +80,8 @@ class Session:
     def _look(self, witness: Witness, thread: str, since: int, unrecorded_writes: bool) -> bool:
         """Take a look, and say whether what is known is as true as before."""
         asked = self.ledger.questions(thread, since)
-        looked = witness.look(
-            asked, replace(self.ledger.possible_writes, at_any_time=unrecorded_writes or self.ledger.left_running)
-        )
+        writes = self.ledger.possible_writes
+        looked = witness.look(asked, replace(writes, at_any_time=unrecorded_writes or writes.at_any_time))
         if not looked:
             return looked is None or not asked
         found = {file.path: file for file in looked}
