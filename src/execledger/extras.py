@@ -16,9 +16,10 @@ from execledger.errors import LedgerError
 
 NAME = "execledger"
 EXTRAS = {
-    "codex": ("aiohttp", "zstandard"),
+    "codex": ("aiohttp", "zstandard", "tree_sitter_javascript"),
     "eval": ("duckdb", "matplotlib", "numpy", "scipy"),
     "mini": ("minisweagent", "litellm"),
+    "proxy": ("aiohttp", "zstandard"),
     "ray": ("ray",),
     "swebench": ("swebench",),
     "symbols": ("tree_sitter_javascript", "tree_sitter_go", "tree_sitter_rust", "tree_sitter_java"),

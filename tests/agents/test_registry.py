@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from execledger.agents import registry
 from execledger.agents.formats import read_run
 from execledger.cli.run import command as run_command
 from execledger.doctor.checks import checks
 from execledger.errors import LedgerError
+from execledger.proxy.dialects import DIALECTS
 from execledger.session.adapter import Adapter
 
 RECORD = '''
@@ -110,7 +112,7 @@ def test_its_records_are_recognised_and_read(parrot: Path) -> None:
 def test_every_part_that_a_record_names_exists() -> None:
     """Launchers, adapters, formats, tools and checks can be imported from where their records say."""
     for one in registry.agents():
-        for field in ("launcher", "problems", "adapter", "formats", "actions"):
+        for field in ("launcher", "problems", "adapter", "formats", "actions", "journal_names", "batch"):
             assert not getattr(one, field) or one.part(field) is not None
 
 
@@ -120,3 +122,21 @@ def test_the_adapter_of_the_proxy_has_every_function_of_the_port() -> None:
     for one in registry.agents():
         if one.adapter:
             assert [name for name in names if not callable(getattr(one.part("adapter"), name, None))] == []
+
+
+def test_an_adapter_is_chosen_by_agent_or_by_dialect(parrot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never the one that is registered first; without a match the error names what there is."""
+    record = replace(registry.agents()[-1], adapter=".launch", dialects=("squawk",))
+    monkeypatch.setattr(registry, "agents", lambda: (*registry._records(registry.PACKAGES[:-1]), record))
+    given = (("parrot", ""), ("", "squawk"), ("", "responses"))
+    names = [vars(registry.proxy_adapter(*one))["__name__"] for one in given]
+    assert names == ["parrot_agent.launch", "parrot_agent.launch", "execledger.agents.codex.tools"]
+    with pytest.raises(LedgerError, match="no adapter for codex and squawk") as caught:
+        registry.proxy_adapter("codex", "squawk")
+    assert caught.value.hint == "codex: responses; parrot: squawk"
+
+
+def test_every_dialect_of_an_agent_is_a_module() -> None:
+    """A record names dialects that exist."""
+    known = {type(dialect).__module__.rpartition(".")[2] for dialect in DIALECTS}
+    assert {name for one in registry.proxied() for name in one.dialects} <= known

@@ -409,8 +409,9 @@ def test_what_is_missing_is_named(words: tuple[str, ...], module: str, current: 
     """In one line, with the line that brings it."""
     command = [str(current) if word == "codex" else word for word in (*EXECLEDGER, *words)]
     ended = run((), command, home, PYTHONPATH=without(home, module))
-    hint = f"hint: {install_command('codex')}\n"
-    assert ended == Ended(2, "", f"execledger: {module}: not installed, it comes with the extra `codex`\n{hint}")
+    extra = "codex" if "codex" in words else "proxy"
+    hint = f"hint: {install_command(extra)}\n"
+    assert ended == Ended(2, "", f"execledger: {module}: not installed, it comes with the extra `{extra}`\n{hint}")
 
 
 def test_mistakes_are_named_before_anything_starts(current: Path, home: CodexHome) -> None:

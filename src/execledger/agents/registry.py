@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from execledger.core.policy import Policy
+from execledger.errors import LedgerError
 from execledger.extras import install_command
 from execledger.session.adapter import Adapter
 
@@ -96,6 +97,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Checks of the doctor, a ``Problems``; only for agents that are Python packages."""
     adapter: str = ""
     """The module that is its ``Adapter`` for the proxy."""
+    dialects: tuple[str, ...] = ()
+    """The wire dialects that it speaks, by the names of their modules in ``proxy/dialects``."""
     formats: str = ""
     """The formats of its recorded runs, a tuple of ``Format``."""
     batch: str = ""
@@ -106,6 +109,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The keys of an evaluation's plan that mean something to this agent alone."""
     isolation: Literal["salt", "cache key"] = "cache key"
     """What keeps its runs apart in a provider's prompt cache: a salt before the prompt, or a cache key of its own."""
+    journal_names: str = ""
+    """``journal_names(file, data) -> Iterator[str | Path]``: the journal of a run in ``file``, as the path that the
+    record holds or as patterns of the journal's name; nothing if the file is not one of this agent."""
     records: tuple[str, ...] = ()
     """The files of recorded runs in the folder of a finished task, as patterns."""
     actions: str = ""
@@ -149,9 +155,18 @@ def evaluated() -> tuple[Agent, ...]:
     return tuple(one for one in agents() if one.batch)
 
 
-def proxy_adapter() -> Adapter:
-    """The adapter of the agents that reach their model through the proxy."""
-    adapter: Adapter = next(one for one in agents() if one.adapter).part("adapter")
+def proxied() -> tuple[Agent, ...]:
+    """The agents that reach their model through the proxy."""
+    return tuple(one for one in agents() if one.adapter)
+
+
+def proxy_adapter(agent: str = "", dialect: str = "") -> Adapter:
+    """The adapter of an agent, given by its key, or of the first agent that speaks a dialect."""
+    found = [one for one in proxied() if (agent in ("", one.key)) and (not dialect or dialect in one.dialects)]
+    if not found:
+        known = "; ".join(f"{one.key}: {', '.join(one.dialects)}" for one in proxied())
+        raise LedgerError(f"no adapter for {agent or 'any agent'} and {dialect or 'any dialect'}", hint=known)
+    adapter: Adapter = found[0].part("adapter")
     return adapter
 
 

@@ -8,6 +8,7 @@ import threading
 
 import click
 
+from execledger.agents.registry import proxied, proxy_adapter
 from execledger.cli.switches import Switches, proxy_rules, switches
 from execledger.journal.folder import edits_file
 from execledger.off import is_off
@@ -19,18 +20,24 @@ from execledger.runs.account import sentences
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port on loopback; a free one if left out.")
 @click.option("--sealed", is_flag=True, help="The agents have this machine to themselves, as in a container.")
 @click.option("--pass-through", is_flag=True, help="Change nothing, not a byte.")
+@click.option(
+    "--agent",
+    type=click.Choice([one.key for one in proxied()]),
+    default=proxied()[0].key,
+    show_default=True,
+    help="The agent whose tools are understood.",
+)
 @switches
-def command(upstream: str, port: int, sealed: bool, pass_through: bool, switches: Switches) -> None:
+def command(upstream: str, port: int, sealed: bool, pass_through: bool, agent: str, switches: Switches) -> None:
     """Stand between agents that speak the Responses API and their model, until stopped."""
     rules = proxy_rules(switches, sealed)
-    from execledger.agents.registry import proxy_adapter
     from execledger.proxy.serve import Proxy, ProxySettings
 
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     settings = ProxySettings(
-        adapter=proxy_adapter(),
+        adapter=proxy_adapter(agent),
         upstream=upstream,
         rules=rules,
         edits=edits_file(),

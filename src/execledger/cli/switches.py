@@ -93,7 +93,7 @@ def switches(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
     """What a proxy does with conversations, under these switches."""
-    with needing("codex"):
+    with needing("proxy"):
         import_module("execledger.proxy.serve")
     from execledger.proxy.book import Rules
 

@@ -29,8 +29,8 @@ SECONDS = 60.0
 
 def proxy() -> Iterator[Finding]:
     """One streamed request through the proxy and back."""
-    if missing("codex"):
-        yield Finding("proxy", "note", "not installed", install_command("codex"))
+    if missing("proxy"):
+        yield Finding("proxy", "note", "not installed", install_command("proxy"))
         return
     if not passes_by():
         # The proxy would ask the same web proxy for the upstream that we are about to start.
@@ -42,7 +42,9 @@ def proxy() -> Iterator[Finding]:
 
     with (
         LocalServer(0, _upstream) as upstream,
-        Proxy(ProxySettings(adapter=proxy_adapter(), upstream=upstream.url.rstrip("/") + "/v1")) as relay,
+        Proxy(
+            ProxySettings(adapter=proxy_adapter(dialect="responses"), upstream=upstream.url.rstrip("/") + "/v1")
+        ) as relay,
     ):
         status, body = _asked(relay.port, "POST", "/v1/responses", REQUEST)
     if (status, body) == (200, b"".join(EVENTS)):

@@ -6,29 +6,12 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
-
-from execledger.journal.reader import JournalRun, read_journal
+from execledger.agents.registry import agents
+from execledger.journal.reader import JournalRun, is_journal_file, read_journal
 from execledger.runs.find import Source
 
 JOURNALS = "journals"
 """Name of the folder for journals beside the runs of an evaluation."""
-_ROLLOUT = "rollout-"
-_SESSION = 36
-"""Length of the identifier of a Codex session."""
-
-
-class _Ledger(Struct, frozen=True):
-    journal: str = ""
-
-
-class _Info(Struct, frozen=True):
-    ledger: _Ledger | None = None
-
-
-class _Trajectory(Struct, frozen=True):
-    info: _Info
 
 
 class Journals:
@@ -59,28 +42,25 @@ class Journals:
 
 
 def _places(file: Path, data: bytes, folders: list[Path]) -> Iterator[Path]:
-    """Yield the paths at which the journal of a run may be."""
-    if file.suffix == ".jsonl":
-        # The names of both files contain the identifier of the Codex session.
-        session = file.stem[-_SESSION:] if file.name.startswith(_ROLLOUT) else ""
-        for folder in folders if session else ():
-            yield from (path for path in sorted(folder.glob(f"*{session}*")) if path.name != file.name)
-        return
-    try:
-        ledger = msgspec.json.decode(data, type=_Trajectory).info.ledger
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return
-    if ledger is not None and ledger.journal:
-        yield from (folder / Path(ledger.journal).name for folder in folders)
-        yield Path(ledger.journal)
+    """Yield the paths at which the journal of a run may be, as the agents' packages tell."""
+    for agent in agents():
+        if not agent.journal_names:
+            continue
+        for found in agent.part("journal_names")(file, data):
+            if isinstance(found, Path):
+                # The folders may have been moved since the path was noted.
+                yield from (folder / found.name for folder in folders)
+                yield found
+            else:
+                named = (path for folder in folders for path in sorted(folder.glob(found)))
+                yield from (path for path in named if path.name != file.name)
 
 
 def runs_first(sources: Iterable[Source]) -> Iterator[Source]:
-    """Yield the sources with files that may be journals after the runs; members of archives keep their order."""
+    """Yield the sources with journals after the runs; members of archives keep their order."""
     later: list[Source] = []
     for source in sources:
-        file = Path(source.name)
-        if file.suffix == ".jsonl" and not file.name.startswith(_ROLLOUT) and file.is_file():
+        if source.name.endswith(".jsonl") and is_journal_file(source.name):
             later.append(source)
         else:
             yield source

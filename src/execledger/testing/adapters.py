@@ -1,7 +1,7 @@
 """Checks that an adapter keeps the promises of its port, ``execledger.session.adapter.Adapter``.
 
 ``check_calls`` checks single tool calls with their results; ``check_conversation`` sends the recorded requests of a
-client through the proxy's own code, without a network, and needs the same extra as the proxy (``execledger[codex]``).
+client through the proxy's own code, without a network, and needs the same extra as the proxy (``execledger[proxy]``).
 Both raise ``AssertionError`` with what was found.
 """
 

@@ -18,7 +18,7 @@ def test_arms_stand_in_the_papers_order() -> None:
 
 
 def test_the_first_scaffold_stands_before_others() -> None:
-    """mini-swe-agent is the paper's controlled evaluation, so other agents follow it."""
+    """mini-swe-agent, the paper's controlled evaluation, is registered first, so other agents follow it."""
     rows = [row("a", agent="codex 1"), row("a", agent="mini-swe-agent 2", model="b"), row("a", agent="aider 3")]
     assert [setting.scaffold for setting in settings(rows)] == ["mini-swe-agent", "aider", "codex"]
 

@@ -6,6 +6,8 @@ a bare object about the session, and the items behind it are bare too. A sub-age
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -33,6 +35,10 @@ _FORGETS = frozenset(
     "compacted compaction context_compaction compaction_summary thread_rolled_back undo_completed".split()
 )
 """What takes earlier results out of the model's sight, or files back to what they were."""
+
+
+_SESSION_LENGTH = 36
+"""Length of the identifier of a session."""
 
 
 class _Line(Struct, frozen=True):
@@ -258,6 +264,12 @@ def _parts(output: object) -> tuple[str, ...]:
     if isinstance(output, list):
         return tuple(part["text"] for part in output if isinstance(part, dict) and isinstance(part.get("text"), str))
     return (text_of(output),) if output is not None else ()
+
+
+def journal_names(file: Path, data: bytes) -> Iterator[str]:
+    """A pattern of the journal's name: both files are named after the identifier of the session."""
+    if file.name.startswith("rollout-") and file.suffix == ".jsonl":
+        yield f"*{file.stem[-_SESSION_LENGTH:]}*"
 
 
 FORMATS = (

@@ -25,6 +25,7 @@ AGENT = Agent(
     launcher=".launch:start",
     problems=".launch:problems",
     formats=".recorded:FORMATS",
+    journal_names=".recorded:journal_names",
     batch=".batch",
     batch_program="mini-extra",
     plan_keys=("config", "step_limit", "cost_limit", "threads"),

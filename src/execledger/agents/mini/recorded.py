@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
@@ -53,6 +54,25 @@ class _Extra(Struct, frozen=True):
 
 
 _NOTHING = _Extra()
+
+
+class _Ledger(Struct, frozen=True):
+    """Ledger's note in a trajectory."""
+
+    journal: str = ""
+
+
+class _LedgerInfo(Struct, frozen=True):
+    ledger: _Ledger | None = None
+
+
+class _Noted(Struct, frozen=True):
+    """The part of a trajectory that names its journal."""
+
+    info: _LedgerInfo
+
+
+_NOTED = Decoder(_Noted)
 
 
 class _Message(Struct, frozen=True):
@@ -272,6 +292,18 @@ def _is_container(config: _Config) -> bool:
         return False
     names = f"{config.environment_type or ''} {environment.environment_class or ''}"
     return bool(environment.image or _CONTAINERS.search(names))
+
+
+def journal_names(file: Path, data: bytes) -> Iterator[Path]:
+    """The path of the journal that a trajectory holds, if Ledger took part in it."""
+    if file.suffix == ".jsonl":
+        return
+    try:
+        ledger = _NOTED.decode(data).info.ledger
+    except (MsgspecError, UnicodeDecodeError):
+        return
+    if ledger is not None and ledger.journal:
+        yield Path(ledger.journal)
 
 
 FORMATS = (

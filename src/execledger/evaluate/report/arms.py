@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.agents.registry import agents
 from execledger.evaluate.records import RunRow
 
 TITLES = {
@@ -19,7 +20,6 @@ TITLES = {
     "shadow": "shadow",
 }
 ORDER = tuple(TITLES)
-FIRST_SCAFFOLD = "mini-swe-agent"
 
 
 class Arm(Struct, frozen=True, kw_only=True):
@@ -109,10 +109,11 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def settings(rows: Iterable[RunRow]) -> tuple[Setting, ...]:
-    """Group rows by setting, the paper's first scaffold before others; duplicate rows count once."""
+    """Group rows by setting, those of the first registered agent before others; duplicate rows count once."""
+    first = agents()[0].name
 
     def setting(row: RunRow) -> tuple[bool, str, str]:
-        return not row.agent.startswith(FIRST_SCAFFOLD), row.agent, row.model
+        return not row.agent.startswith(first), row.agent, row.model
 
     distinct = {msgspec.json.encode(row): row for row in rows}
     found = groupby(sorted(distinct.values(), key=setting), key=setting)
