@@ -169,7 +169,7 @@ def test_calls_without_an_end_are_not_held(figure: Figure) -> None:
             event = b"data: " + json.dumps({**data, **({"item": item} if number < calls else {})}).encode() + b"\n\n"
             fed.append(event)
             sent.append(stream.feed(event))
-            held = max(held, stream._size)
+            held = max(held, stream._held.size)
         sent.append(stream.end())
         # What is let go of comes as it came, if not always in the same order.
         assert sorted(b"".join(sent).split(b"\n\n")) == sorted(b"".join(fed).split(b"\n\n"))

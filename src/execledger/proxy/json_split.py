@@ -8,14 +8,14 @@ beginning of an element on are a list of whole values only if the window ends be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Raw
 
-from execledger.proxy.json_surrogates import SurrogateEscapes
+from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
 from execledger.proxy.worker import LIGHTER, Work
 
@@ -53,6 +53,26 @@ def object_fields(text: bytes) -> dict[str, Raw] | None:
     return fields if escapes.all_restored else None
 
 
+def valid_text(raw: bytes) -> bytes:
+    """A JSON text with invalid UTF-8 replaced."""
+    data = bytes(raw)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").encode()
+    return data
+
+
+def editable_fields(raw: bytes) -> dict[str, Raw]:
+    """The fields of an object that is to be edited; lone surrogates are kept in values and replaced in names."""
+    text = valid_text(raw)
+    fields = object_fields(text)
+    if fields is None:
+        fields = object_fields(replace_surrogates(text))
+    assert fields is not None, "only an object that was read is edited"
+    return fields
+
+
 def list_elements(text: bytes) -> list[bytes] | None:
     """The elements of a JSON list, each with its own bytes; None if the text is not one."""
     try:
@@ -74,11 +94,21 @@ def text_field(fields: Mapping[str, Raw], name: str) -> str:
         return ""
 
 
-def with_field(fields: dict[str, Raw], name: str, value: object) -> bytes:
+def with_field(fields: Mapping[str, Raw], name: str, value: object) -> bytes:
     """The JSON object of these fields with another value in one of them; the others keep their bytes."""
-    fields[name] = Raw(_ENCODE(value))
-    pieces = (piece for key, kept in fields.items() for piece in (b",", _ENCODE(key), b":", kept))
+    return object_of({**fields, name: Raw(_ENCODE(value))})
+
+
+def object_of(fields: Mapping[str, bytes]) -> bytes:
+    """The JSON object of these fields, whose values are JSON texts."""
+    pieces = (piece for name, value in fields.items() for piece in (b",", _ENCODE(name), b":", value))
     return b"".join((b"{", *[*pieces][1:], b"}"))
+
+
+def list_of(elements: Sequence[bytes]) -> bytes:
+    """The JSON list of these elements, which are JSON texts."""
+    # One join: a long history is copied once, and joining bytes releases the interpreter lock.
+    return b"".join((b"[", *[piece for element in elements for piece in (b",", element)][1:], b"]"))
 
 
 def split_list(body: bytes, name: str) -> Work[Pieces | None]:

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from execledger.proxy.dialect import Leaf, Propose, marks_of
-from execledger.proxy.json_split import NOT_JSON, object_fields, split_list, text_field, with_field
+from execledger.proxy.dialects.held_calls import HeldCalls
+from execledger.proxy.json_split import NOT_JSON, editable_fields, split_list, text_field, valid_text, with_field
 from execledger.proxy.json_surrogates import replace_surrogates
-from execledger.proxy.limits import MAX_CALL, MAX_HELD
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens, tokens_of
@@ -88,7 +88,7 @@ class Responses:
     def leaf(self, raw: bytes) -> Leaf:
         """The content of an item; one that can't be read is context."""
         try:
-            wire = _ITEM.decode(_valid_text(raw))
+            wire = _ITEM.decode(valid_text(raw))
         except (msgspec.MsgspecError, RecursionError):
             return _leaf_with_surrogates(raw)
         if wire.type.endswith("_output"):
@@ -105,12 +105,12 @@ class Responses:
 
     def with_call(self, raw: bytes, call: ToolCall) -> bytes:
         """The item of a call, with other arguments in it."""
-        fields = _item_fields(raw)
+        fields = editable_fields(raw)
         return with_field(fields, ARGUMENTS[text_field(fields, "type")], call.text)
 
     def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
         """The item of a result, with other text in it: a string or a list of parts, as before."""
-        fields = _item_fields(raw)
+        fields = editable_fields(raw)
         plain = bytes(fields.get("output", b"")).startswith(b'"')
         output = "".join(parts) if plain else [{"type": "input_text", "text": part} for part in parts]
         return with_field(fields, "output", output)
@@ -189,7 +189,7 @@ def _put_call(item: dict[str, Any], call: ToolCall) -> None:
 def _leaf_with_surrogates(raw: bytes) -> Leaf:
     """An item with lone surrogates: its kind is known, its text is neither judged nor edited."""
     try:
-        wire = _ITEM.decode(replace_surrogates(_valid_text(raw)))
+        wire = _ITEM.decode(replace_surrogates(valid_text(raw)))
     except (msgspec.MsgspecError, RecursionError):
         return Leaf("context")
     if wire.type.endswith("_output"):
@@ -197,26 +197,6 @@ def _leaf_with_surrogates(raw: bytes) -> Leaf:
     if wire.call_id and wire.type.endswith("_call"):
         return Leaf("call", wire.call_id, ToolCall(wire.type.removesuffix("_call"), ""))
     return Leaf("model") if wire.role == "assistant" else Leaf("context")
-
-
-def _item_fields(raw: bytes) -> dict[str, Raw]:
-    """The fields of an item; lone surrogates are kept in values and replaced in names."""
-    text = _valid_text(raw)
-    fields = object_fields(text)
-    if fields is None:
-        fields = object_fields(replace_surrogates(text))
-    assert fields is not None, "only an item that was read is edited"
-    return fields
-
-
-def _valid_text(raw: bytes) -> bytes:
-    """An item with invalid UTF-8 replaced."""
-    data = bytes(raw)
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace").encode()
-    return data
 
 
 def _parts(value: Raw) -> tuple[str, ...] | None:
@@ -253,15 +233,6 @@ class _Event(Struct):
 _EVENT = msgspec.json.Decoder(_Event)
 
 
-class _Held(Struct):
-    """A call that is not complete yet."""
-
-    events: list[bytes] = field(default_factory=list)
-    """Its events so far."""
-    size: int = 0
-    """Their size in bytes."""
-
-
 class ResponsesStream:
     """Edits the events of one answer.
 
@@ -273,9 +244,7 @@ class ResponsesStream:
         """An editor that asks ``propose`` about every complete call."""
         self.tokens: Tokens | None = None
         self._propose = propose
-        self._held: dict[int | None, _Held] = {}
-        self._size = 0
-        self._large: set[int | None] = set()
+        self._held = HeldCalls[int | None]()
         self._swapped: dict[str, ToolCall] = {}
 
     def feed(self, event: bytes) -> bytes:
@@ -293,21 +262,17 @@ class ResponsesStream:
         if call is not None and read.item is not None and read.type == "response.output_item.done":
             sent = self._done(event, read.item, call, read.output_index)
             # Released only now: after a fault, ``end`` still has it.
-            self._release(read.output_index)
+            self._held.release(read.output_index)
             return sent
         before = b""
         if call is not None and read.type == "response.output_item.added":
-            before = self._release(read.output_index)
-            self._held[read.output_index] = _Held()
-        held = self._held.get(read.output_index)
-        return before + (event if held is None else self._hold(event, read, held))
+            before = self._held.begin(read.output_index)
+        held = read.output_index in self._held
+        return before + (self._held.hold(read.output_index, event) if held else event)
 
     def end(self) -> bytes:
         """The events that are still held, unchanged."""
-        rest = b"".join(event for held in self._held.values() for event in held.events)
-        self._held.clear()
-        self._size = 0
-        return rest
+        return self._held.end()
 
     def skip(self, piece: bytes) -> bytes:
         """The bytes to forward after a piece of an event that is too long to be read; it may hold a call."""
@@ -321,30 +286,11 @@ class ResponsesStream:
             self._propose("", ToolCall("unread", ""))
         return self.end() + event
 
-    def _release(self, index: int | None) -> bytes:
-        """The held events of one call, unchanged."""
-        held = self._held.pop(index, None)
-        self._size -= held.size if held is not None else 0
-        return b"" if held is None else b"".join(held.events)
-
-    def _hold(self, event: bytes, read: _Event, held: _Held) -> bytes:
-        held.events.append(event)
-        held.size += len(event)
-        self._size += len(event)
-        if held.size > MAX_CALL:
-            self._large.add(read.output_index)
-            return self._release(read.output_index)
-        if self._size > MAX_HELD:
-            self._large.update(self._held)
-            return self.end()
-        return b""
-
     def _done(self, event: bytes, item: _WireCall, call: ToolCall, index: int | None) -> bytes:
         """Judge a complete call; its held events and this one, edited if another call takes its place."""
-        held = self._held.get(index)
-        before = held.events if held is not None else []
+        before = self._held.events(index)
         swap = self._propose(item.call_id or "", call)
-        if swap is None or not _editable(item) or index in self._large:
+        if swap is None or not _editable(item) or self._held.forwarded(index):
             return b"".join((*before, event))
         self._swapped[item.call_id or ""] = swap
         return b"".join((*_edited(before, swap), _with_item(event, swap)))
