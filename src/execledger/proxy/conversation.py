@@ -24,6 +24,7 @@ from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import AnsweredCall, History, RecordedCall
 from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT, MAX_STEPS, MAX_TAKEN, STEP
 from execledger.proxy.response_editor import ResponseEditor
+from execledger.proxy.whole_answer import WholeAnswer
 from execledger.proxy.worker import PORTION, Work
 from execledger.redact import redact
 from execledger.session.adapter import Adapter, ToolCall
@@ -261,7 +262,7 @@ class Conversation:
         if step is not None:
             return RecordedCall(step)
         proposed = self._proposed.pop(answered.call_id, None)
-        if proposed is not None and proposed.call != answered.call:
+        if proposed is not None and not answered.call.repeats(proposed.call):
             proposed = None
         if proposed is not None and proposed.cwd == answered.cwd:
             action = proposed.action
@@ -289,7 +290,7 @@ class Conversation:
         known = parts is not None and sum(map(len, parts)) <= MAX_RESULT
         observation = Observation(truncated=True)
         if parts is not None and known:
-            observation = self._adapter.observation_of(answered.call, parts)
+            observation = self._adapter.observation_of(answered.call, parts, is_error=answered.is_error)
         if edit is not None:
             return self._edited(action, observation, edit), None
         decision = proposed.decision if proposed is not None else UNSEEN
@@ -340,8 +341,8 @@ class Conversation:
 
     # Govern
 
-    def answer(self, turn: Turn, decoder: Decoder | None = None) -> ResponseEditor:
-        """An editor for the streamed answer to a request, whose content encoding ``decoder`` undoes."""
+    def answer(self, turn: Turn, decoder: Decoder | None = None, *, streams: bool = True) -> ResponseEditor:
+        """An editor for the answer to a request, streamed or whole, whose content encoding ``decoder`` undoes."""
         workspace = self._workspace
         pending = False
 
@@ -356,7 +357,8 @@ class Conversation:
                 return None
             return judged.shim
 
-        return ResponseEditor(self.dialect.stream(judge), workspace.session, self.lock, self.overlook, decoder)
+        editor = self.dialect.stream(judge) if streams else WholeAnswer(self.dialect, judge)
+        return ResponseEditor(editor, workspace.session, self.lock, self.overlook, decoder, events=streams)
 
     def overlook(self) -> None:
         """Note that the next calls of the model are unknown: they may write until the next turn, and stay unseen."""

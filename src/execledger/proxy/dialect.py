@@ -27,6 +27,9 @@ LeafKind: TypeAlias = Literal["call", "result", "model", "user", "context"]
 Propose: TypeAlias = Callable[[str, ToolCall], ToolCall | None]
 """Judges a proposed call, given its id: returns the call to put in its place, or None to forward it unchanged."""
 
+UNREAD = ToolCall("unread", "")
+"""Proposed, with no id, in place of calls that could not be read: the client may run anything."""
+
 
 class Leaf(Struct, frozen=True):
     """The content of one leaf, in the same shape for all dialects."""
@@ -39,6 +42,8 @@ class Leaf(Struct, frozen=True):
     """The call, if it is one."""
     parts: tuple[str, ...] | None = None
     """The text parts of a result; None if it contains anything else, such as an image."""
+    is_error: bool = False
+    """The client marked the result as an error."""
     text: str = ""
     """The text of the user or of the context."""
 
@@ -128,6 +133,10 @@ class Dialect(Protocol):
 
     def stream(self, propose: Propose) -> StreamEditor:
         """An editor for one streamed answer that asks ``propose`` about every complete call."""
+        ...
+
+    def answer(self, body: bytes, propose: Propose) -> tuple[bytes, Tokens | None]:
+        """The body of an answer that is not streamed, its calls judged by ``propose``, and its usage if it has one."""
         ...
 
 

@@ -50,7 +50,7 @@ class CallEdit(Struct, frozen=True, tag="call"):
 
     def made(self, call_id: str, call: ToolCall) -> bool:
         """``call`` is the shim itself, and no copy of it."""
-        return call == self.shim and self.call_id in ("", call_id)
+        return call.repeats(self.shim) and self.call_id in ("", call_id)
 
 
 class ResultEdit(Struct, frozen=True, tag="result"):

@@ -21,7 +21,7 @@ from execledger.proxy.worker import LIGHTER, Work, run_to_end
 from execledger.session.adapter import Adapter, ToolCall
 
 
-class AnsweredCall(Struct, frozen=True):
+class AnsweredCall(Struct, frozen=True, kw_only=True):
     """A call and its result, met in a history for the first time."""
 
     call_id: str
@@ -30,6 +30,8 @@ class AnsweredCall(Struct, frozen=True):
     """What the model asked for."""
     parts: tuple[str, ...] | None
     """The text parts of the client's result; None if it contains anything else."""
+    is_error: bool
+    """The client marked the result as an error."""
     chain: str
     """The hash of every call and result up to this one."""
     cwd: str | None
@@ -220,7 +222,17 @@ class History:
             # Another call of the same turn, or other output of the model, would be between the two.
             alone = self._known[-1] is asked
             recorded = on_answered(
-                AnsweredCall(leaf.call_id, asked.call, leaf.parts, known.chain, asked.cwd, fresh, alone, edit)
+                AnsweredCall(
+                    call_id=leaf.call_id,
+                    call=asked.call,
+                    parts=leaf.parts,
+                    is_error=leaf.is_error,
+                    chain=known.chain,
+                    cwd=asked.cwd,
+                    fresh=fresh,
+                    alone=alone,
+                    edit=edit,
+                )
             )
             known.step, edit = recorded.step, edit or recorded.edit
         if edit is not None:

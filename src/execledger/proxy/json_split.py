@@ -18,6 +18,7 @@ from msgspec import Raw
 from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
 from execledger.proxy.worker import LIGHTER, Work
+from execledger.runs.usage import Tokens, tokens_of
 
 WINDOW = 1_000_000
 """Bytes that are decoded at once, or more where an element is longer."""
@@ -92,6 +93,22 @@ def text_field(fields: Mapping[str, Raw], name: str) -> str:
         return _TEXT.decode(fields[name])
     except (KeyError, *NOT_JSON):
         return ""
+
+
+def compact(text: bytes) -> str:
+    """A JSON text without spaces, as most clients write the arguments of a call; one that is not JSON, unchanged."""
+    try:
+        return _ENCODE(msgspec.json.decode(text)).decode()
+    except NOT_JSON:
+        return bytes(text).decode("utf-8", "replace")
+
+
+def usage_of(fields: Mapping[str, Raw], name: str = "usage") -> Tokens | None:
+    """The tokens that an answer with these fields reports; None if it reports none."""
+    try:
+        return tokens_of(msgspec.json.decode(fields[name]))
+    except (KeyError, *NOT_JSON):
+        return None
 
 
 def with_field(fields: Mapping[str, Raw], name: str, value: object) -> bytes:

@@ -24,6 +24,8 @@ from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.worker import LIGHTER, PORTION, InlineRunner, Work, WorkRunner
 from execledger.session.session import error_text
 
+STREAM, ANSWERS = "text/event-stream", ("text/event-stream", "application/json")
+"""The content types of a streamed answer, and of all answers that are judged."""
 OPENING = 3
 """Leaves at the beginning of an unnamed conversation that identify it."""
 
@@ -139,9 +141,9 @@ class Passage:
         try:
             encoding = headers.get("content-encoding", "")
             stream_decoder = decoder(encoding) if encoding else None
-            streams = headers.get("content-type", "").startswith("text/event-stream")
-            if streams and (stream_decoder is not None or not encoding):
-                return conversation.answer(turn, stream_decoder)
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind in ANSWERS and (stream_decoder is not None or not encoding):
+                return conversation.answer(turn, stream_decoder, streams=kind == STREAM)
             conversation.overlook()
         except Exception as error:
             self._fault("an answer", error)

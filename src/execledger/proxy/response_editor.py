@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import StreamEditor
-from execledger.proxy.sse import Events, Piece
+from execledger.proxy.sse import Events, NoEvents, Piece
 from execledger.proxy.worker import LIGHTER, Work, WorkRunner, run_to_end
 from execledger.runs.usage import ModelCall
 from execledger.session.session import Session
@@ -47,10 +47,13 @@ class ResponseEditor:
         lock: asyncio.Lock,
         overlook: Callable[[], None],
         decoder: Decoder | None = None,
+        *,
+        events: bool = True,
     ) -> None:
         """An editor at the start of a response.
 
         ``decoder`` undoes its content encoding; ``overlook`` is called when calls were forwarded without being judged.
+        Without ``events`` the response is one body and not a stream of events.
         """
         self.lock = lock
         """Must be held while bytes are fed: other conversations of the session use the same ledger."""
@@ -58,7 +61,7 @@ class ResponseEditor:
         self._session = session
         self._overlook = overlook
         self._decoder = decoder
-        self._events = Events()
+        self._events = Events() if events else NoEvents()
         self._broken = False
         self._begun = False
         self._counted = False
@@ -140,6 +143,8 @@ class ResponseEditor:
                     sent.append(take())
                 with suppress(Exception):
                     self._faulted(error)
+        with suppress(Exception):
+            self._count()
         return b"".join(sent)
 
     def _faulted(self, error: Exception) -> None:

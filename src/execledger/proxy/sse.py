@@ -74,6 +74,18 @@ class Events:
         return chunk[at:]
 
 
+class NoEvents:
+    """The splitter of a body that is not a stream of events: each chunk is one piece of it."""
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The chunk."""
+        return [chunk] if chunk else []
+
+    def rest(self) -> bytes:
+        """Nothing: every byte was given out."""
+        return b""
+
+
 def _may_end(data: bytes) -> bool:
     """Whether ``data`` may contain the end of an event."""
     return b"\n\n" in data or (b"\r" in data and _END.search(data) is not None)

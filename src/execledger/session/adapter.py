@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from execledger.vocabulary.actions import Action, Observation
@@ -23,6 +24,22 @@ class ToolCall(Struct, frozen=True):
     """The JSON arguments of a function call, or the free text of a custom tool."""
     custom: bool = False
     """The tool takes free text."""
+
+    def repeats(self, proposed: ToolCall) -> bool:
+        """Whether this call in a client's history is ``proposed``; clients may add arguments that have a default."""
+        if self == proposed or self.name != proposed.name or self.custom:
+            return self == proposed
+        kept, made = (_arguments(call.text) for call in (self, proposed))
+        return kept is not None and made is not None and made.items() <= kept.items()
+
+
+def _arguments(text: str) -> dict[str, bytes] | None:
+    """The JSON text of each argument, without spaces; None if the text is not an object."""
+    try:
+        arguments = msgspec.json.decode(text, type=dict[str, object])
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return {name: msgspec.json.encode(value) for name, value in arguments.items()}
 
 
 Resolve: TypeAlias = Callable[[str], ToolCall | None]
@@ -66,8 +83,8 @@ class Adapter(Protocol):
         """The action that a call proposes."""
         ...
 
-    def observation_of(self, call: ToolCall, parts: tuple[str, ...]) -> Observation:
-        """The observation that a call's output holds."""
+    def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
+        """The observation that a call's output holds; ``is_error`` if the client marked it as an error."""
         ...
 
     def referenced(self, call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:

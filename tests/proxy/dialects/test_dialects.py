@@ -106,6 +106,9 @@ class Blocks:
     def stream(self, propose: Propose) -> BlocksStream:
         return BlocksStream(propose)
 
+    def answer(self, body: bytes, propose: Propose) -> tuple[bytes, Tokens | None]:
+        return body, None
+
 
 REGISTERED: tuple[Dialect, ...] = (*DIALECTS, Blocks())
 HEADERS = {"session-id": "s", "thread-id": "t", "user-agent": "codex_exec/1.0"}

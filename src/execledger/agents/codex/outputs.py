@@ -140,7 +140,7 @@ def _ended(text: str) -> Report | None:
     return Report("", found.output, metadata.exit_code, metadata=found.metadata)
 
 
-def observation_of(call: ToolCall, parts: tuple[str, ...]) -> Observation:
+def observation_of(call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
     """What came back from ``call``, as the model was shown it."""
     if call.custom and call.name == SCRIPT_TOOL:
         return _of_script(call, parts)

@@ -9,9 +9,21 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from execledger.proxy.dialect import Leaf, Propose, marks_of
+from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
 from execledger.proxy.dialects.held_calls import HeldCalls
-from execledger.proxy.json_split import NOT_JSON, editable_fields, split_list, text_field, valid_text, with_field
+from execledger.proxy.json_split import (
+    NOT_JSON,
+    editable_fields,
+    list_elements,
+    list_of,
+    object_fields,
+    object_of,
+    split_list,
+    text_field,
+    usage_of,
+    valid_text,
+    with_field,
+)
 from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
@@ -124,6 +136,18 @@ class Responses:
         """An editor for one streamed answer."""
         return ResponsesStream(propose)
 
+    def answer(self, body: bytes, propose: Propose) -> tuple[bytes, Tokens | None]:
+        """The body of an answer that is not streamed, with its calls judged, and its usage."""
+        answer = object_fields(body)
+        items = list_elements(answer["output"]) if answer is not None and "output" in answer else None
+        if answer is None or items is None:
+            # It may hold calls, which the client will run.
+            propose("", UNREAD)
+            return body, None
+        edited = [_judged_item(bytes(item), propose) for item in items]
+        sent = body if edited == [*map(bytes, items)] else object_of({**answer, "output": Raw(list_of(edited))})
+        return sent, usage_of(answer)
+
 
 # Items
 
@@ -214,6 +238,23 @@ def _parts(value: Raw) -> tuple[str, ...] | None:
     return tuple(str(part["text"]) for part in decoded)
 
 
+def _judged_item(raw: bytes, propose: Propose) -> bytes:
+    """An item of an answer, with another call in it if its own is suppressed."""
+    try:
+        item = msgspec.json.decode(raw, type=_WireCall)
+    except NOT_JSON:
+        # It may be a call, which the client will run.
+        propose("", UNREAD)
+        return raw
+    call = _call_of(item)
+    swap = propose(item.call_id or "", call) if call is not None else None
+    return (
+        raw
+        if swap is None or not _editable(item)
+        else with_field(editable_fields(raw), ARGUMENTS[item.type], swap.text)
+    )
+
+
 # Streamed answers
 
 
@@ -276,14 +317,14 @@ class ResponsesStream:
 
     def skip(self, piece: bytes) -> bytes:
         """The bytes to forward after a piece of an event that is too long to be read; it may hold a call."""
-        self._propose("", ToolCall("unread", ""))
+        self._propose("", UNREAD)
         return self.end() + piece
 
     def _unread(self, event: bytes) -> bytes:
         """Forward an event that can't be read, and before it everything held: it may belong to any call."""
         if b"output_item.done" in event:
             # It may be a complete call, which the client will run.
-            self._propose("", ToolCall("unread", ""))
+            self._propose("", UNREAD)
         return self.end() + event
 
     def _done(self, event: bytes, item: _WireCall, call: ToolCall, index: int | None) -> bytes:

@@ -1,0 +1,370 @@
+"""The Gemini dialect: requests with ``contents``, whose parts are the leaves.
+
+A leaf is the role of its content, a line feed, and the part without its ``thoughtSignature``, which clients add and
+remove from request to request. With a Google login the request is an inner object of the body, and so are the answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+import msgspec
+from msgspec import Raw, Struct
+
+from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
+from execledger.proxy.json_split import (
+    NOT_JSON,
+    compact,
+    editable_fields,
+    list_elements,
+    list_of,
+    object_fields,
+    object_of,
+    split_list,
+    text_field,
+    usage_of,
+    valid_text,
+    with_field,
+)
+from execledger.proxy.json_surrogates import replace_surrogates
+from execledger.proxy.sse import data_of, with_data
+from execledger.proxy.worker import LIGHTER, Work
+from execledger.runs.usage import Tokens
+from execledger.session.adapter import ToolCall
+
+SIGNATURE = "thoughtSignature"
+"""The field of a part that carries the model's reasoning to its next turn; it is never moved."""
+WRAPPER, WRAPPED_ANSWER = "request", "response"
+"""The fields that hold a request and an answer where the client has a Google login."""
+_MODEL = re.compile(r"/models/([^/:]+):")
+_ENCODE = msgspec.json.Encoder().encode
+_DECODE = msgspec.json.Decoder().decode
+
+
+# Requests
+
+
+class _Content(Struct, frozen=True):
+    """One content, split."""
+
+    raw: bytes
+    """Its bytes as the client sent them."""
+    fields: dict[str, Raw]
+    """Its fields."""
+    parts: list[bytes]
+    """Its parts as the client sent them."""
+
+    def leaves(self) -> list[bytes]:
+        """The leaf of each part."""
+        role = text_field(self.fields, "role").encode() or b"user"
+        return [b"%b\n%b" % (role, _without_signature(part)) for part in self.parts]
+
+    def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
+        """The content with these leaves in place of its ``own``; any beyond them are appended."""
+        if leaves == own:
+            return self.raw
+        parts = [
+            part if leaf == before else _with_signature(_part(leaf), part)
+            for leaf, before, part in zip(leaves, own, self.parts, strict=False)
+        ]
+        parts += [_part(leaf) for leaf in leaves[len(own) :]]
+        return object_of({**self.fields, "parts": Raw(list_of(parts))})
+
+
+class GeminiRequest:
+    """A request of this dialect, split into its fields, contents and parts."""
+
+    def __init__(
+        self,
+        body: bytes,
+        model: str,
+        outer: dict[str, Raw] | None,
+        fields: dict[str, Raw],
+        contents: list[_Content],
+        leaves: Sequence[bytes],
+    ) -> None:
+        """The request ``body``; ``outer`` has the fields around the request where it is wrapped."""
+        self.body = body
+        self.model = model
+        """The name of the requested model."""
+        self.leaves = leaves
+        self._outer = outer
+        self._fields = fields
+        self._contents = contents
+
+    @cached_property
+    def marks(self) -> list[int]:
+        """The hash of each leaf."""
+        return marks_of(self.leaves)
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the model may call functions, in a content of its own."""
+        declared = b'"functionDeclarations"' in bytes(self._fields.get("tools", b""))
+        return declared and text_field(self._contents[-1].fields, "role") in ("user", "function", "")
+
+    @property
+    def cache_key(self) -> str:
+        """The session, which only a wrapped request names."""
+        return text_field(self._fields, "session_id")
+
+    def joined(self, leaves: Sequence[bytes]) -> bytes:
+        """The body with other leaves; a view is one more part of the last content."""
+        pieces: list[bytes] = []
+        at = 0
+        for content in self._contents:
+            own = self.leaves[at : at + len(content.parts)]
+            last = content is self._contents[-1]
+            pieces.append(content.joined(leaves[at:] if last else leaves[at : at + len(own)], own))
+            at += len(own)
+        request = object_of({**self._fields, "contents": Raw(list_of(pieces))})
+        return request if self._outer is None else object_of({**self._outer, WRAPPER: Raw(request)})
+
+
+class Gemini:
+    """The dialect of Gemini CLI."""
+
+    paths: tuple[str, ...] = (":streamGenerateContent", ":generateContent")
+    turn_paths: tuple[str, ...] = paths
+
+    def split(self, path: str, body: bytes) -> Work[GeminiRequest | None]:
+        """The request; None if a content is of another shape."""
+        outer, inner = _unwrapped(body)
+        pieces = yield from split_list(inner, "contents")
+        if pieces is None or not pieces[1]:
+            return None
+        contents: list[_Content] = []
+        leaves: list[bytes] = []
+        for raw in pieces[1]:
+            yield len(raw) // LIGHTER
+            content = _content(bytes(raw))
+            if content is None:
+                return None
+            contents.append(content)
+            leaves += content.leaves()
+        named = _MODEL.search(path)
+        model = named[1] if named else text_field(outer or {}, "model")
+        return GeminiRequest(body, model, outer, pieces[0], contents, leaves)
+
+    def leaf(self, raw: bytes) -> Leaf:
+        """The content of a part; one that can't be read is context."""
+        role, _, part = bytes(raw).partition(b"\n")
+        try:
+            wire = _PART.decode(valid_text(part))
+        except (msgspec.MsgspecError, RecursionError):
+            return _leaf_with_surrogates(role, part)
+        if wire.functionCall is not None:
+            return Leaf("call", wire.functionCall.id, _call_of(wire.functionCall))
+        if wire.functionResponse is not None:
+            parts, is_error = _parts(wire.functionResponse)
+            return Leaf("result", wire.functionResponse.id, parts=parts, is_error=is_error)
+        if role == b"model":
+            return Leaf("model")
+        return Leaf("user" if role == b"user" else "context", text=wire.text or "")
+
+    def with_call(self, raw: bytes, call: ToolCall) -> bytes:
+        """The part of a call, with other arguments in it."""
+        role, _, part = bytes(raw).partition(b"\n")
+        return b"%b\n%b" % (role, _with_arguments(part, compact(call.text.encode())))
+
+    def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
+        """The part of a result, with other text in it: an output or an error, as before."""
+        role, _, part = bytes(raw).partition(b"\n")
+        fields = editable_fields(part)
+        result = editable_fields(fields["functionResponse"])
+        response = editable_fields(result["response"])
+        name = "output" if "output" in response else "error"
+        edited = {**result, "response": Raw(with_field(response, name, "".join(parts)))}
+        return b"%b\n%b" % (role, object_of({**fields, "functionResponse": Raw(object_of(edited))}))
+
+    def view_leaf(self, text: str) -> bytes:
+        """A text part for the end of the last content."""
+        return b"user\n" + _ENCODE({"text": text})
+
+    def stream(self, propose: Propose) -> GeminiStream:
+        """An editor for one streamed answer."""
+        return GeminiStream(propose)
+
+    def answer(self, body: bytes, propose: Propose) -> tuple[bytes, Tokens | None]:
+        """An answer with its calls judged, and its usage; the events of a stream have the same shape."""
+        outer, inner = _unwrapped(body, WRAPPED_ANSWER)
+        answer = object_fields(inner)
+        if answer is None:
+            # It may hold calls, which the client will run.
+            propose("", UNREAD)
+            return body, None
+        tokens = usage_of(answer, "usageMetadata")
+        candidates = list_elements(answer["candidates"]) if "candidates" in answer else None
+        edited = [_judged_candidate(bytes(one), propose) for one in candidates or ()]
+        if edited == [*map(bytes, candidates or ())]:
+            return body, tokens
+        sent = object_of({**answer, "candidates": Raw(list_of(edited))})
+        return sent if outer is None else object_of({**outer, WRAPPED_ANSWER: Raw(sent)}), tokens
+
+
+# Parts
+
+
+class _Call(Struct, frozen=True):
+    id: str = ""
+    name: str = ""
+    args: Raw = Raw(b"")
+
+
+class _Result(Struct, frozen=True):
+    id: str = ""
+    name: str = ""
+    response: Raw = Raw(b"")
+
+
+class _WirePart(Struct, frozen=True):
+    """The fields of any part that are read."""
+
+    text: str | None = None
+    functionCall: _Call | None = None
+    functionResponse: _Result | None = None
+
+
+_PART = msgspec.json.Decoder(_WirePart)
+
+
+def _unwrapped(body: bytes, wrapper: str = WRAPPER) -> tuple[dict[str, Raw] | None, bytes]:
+    """The fields around a wrapped object and the object; None and the body itself if it is not wrapped."""
+    if b'"%b"' % wrapper.encode() not in body[:100_000]:
+        return None, body
+    fields = object_fields(body)
+    if fields is None or not bytes(fields.get(wrapper, b"")).startswith(b"{"):
+        return None, body
+    return fields, bytes(fields[wrapper])
+
+
+def _content(raw: bytes) -> _Content | None:
+    """One content, split; None if its parts are no list of objects."""
+    fields = object_fields(raw)
+    parts = list_elements(fields["parts"]) if fields is not None and "parts" in fields else None
+    if fields is None or parts is None or not all(bytes(part).startswith(b"{") for part in parts):
+        return None
+    return _Content(raw, fields, [bytes(part) for part in parts])
+
+
+def _part(leaf: bytes) -> bytes:
+    """The part of a leaf."""
+    return bytes(leaf).partition(b"\n")[2]
+
+
+def _without_signature(part: bytes) -> bytes:
+    """A part in its normal form."""
+    fields = object_fields(part)
+    if fields is None:
+        return part
+    fields.pop(SIGNATURE, None)
+    return object_of(fields)
+
+
+def _with_signature(edited: bytes, part: bytes) -> bytes:
+    """An edited part with the signature that ``part`` has."""
+    before = object_fields(part) or {}
+    signature = {SIGNATURE: before[SIGNATURE]} if SIGNATURE in before else {}
+    return object_of({**editable_fields(edited), **signature})
+
+
+def _call_of(call: _Call) -> ToolCall:
+    return ToolCall(call.name, compact(bytes(call.args) or b"{}"))
+
+
+def _with_arguments(part: bytes, arguments: str) -> bytes:
+    """The part of a call with other arguments."""
+    fields = editable_fields(part)
+    call = {**editable_fields(fields["functionCall"]), "args": Raw(arguments.encode())}
+    return object_of({**fields, "functionCall": Raw(object_of(call))})
+
+
+def _leaf_with_surrogates(role: bytes, part: bytes) -> Leaf:
+    """A part with lone surrogates: its kind is known, its text is neither judged nor edited."""
+    try:
+        wire = _PART.decode(replace_surrogates(valid_text(part)))
+    except (msgspec.MsgspecError, RecursionError):
+        return Leaf("model" if role == b"model" else "context")
+    if wire.functionResponse is not None:
+        return Leaf("result", wire.functionResponse.id)
+    if wire.functionCall is not None:
+        return Leaf("call", wire.functionCall.id, ToolCall(wire.functionCall.name, ""))
+    return Leaf("model" if role == b"model" else "context")
+
+
+def _parts(result: _Result) -> tuple[tuple[str, ...] | None, bool]:
+    """The text of a result, and whether it is an error; None if it is not one text."""
+    try:
+        response = _DECODE(result.response) if result.response else {}
+    except NOT_JSON:
+        return None, False
+    if not isinstance(response, dict):
+        return None, False
+    is_error = "error" in response
+    text = response.get("error" if is_error else "output")
+    return (text,) if isinstance(text, str) else () if text is None and not response else None, is_error
+
+
+def _judged_candidate(raw: bytes, propose: Propose) -> bytes:
+    """A candidate of an answer, with other calls in place of those that are suppressed."""
+    candidate = object_fields(raw)
+    content = object_fields(candidate["content"]) if candidate is not None and "content" in candidate else None
+    if candidate is None or content is None or "parts" not in content:
+        return raw
+    parts = list_elements(content["parts"])
+    if parts is None:
+        propose("", UNREAD)
+        return raw
+    edited = [_judged_part(bytes(part), propose) for part in parts]
+    if edited == [*map(bytes, parts)]:
+        return raw
+    return object_of({**candidate, "content": Raw(object_of({**content, "parts": Raw(list_of(edited))}))})
+
+
+def _judged_part(raw: bytes, propose: Propose) -> bytes:
+    """A part of an answer, with another call in it if its own is suppressed."""
+    try:
+        wire = _PART.decode(raw)
+    except NOT_JSON:
+        propose("", UNREAD)
+        return raw
+    if wire.functionCall is None:
+        return raw
+    swap = propose(wire.functionCall.id, _call_of(wire.functionCall))
+    return raw if swap is None else _with_arguments(raw, swap.text)
+
+
+# Streamed answers
+
+
+class GeminiStream:
+    """Edits the events of one answer: each is a whole answer with some parts, so that nothing has to be held."""
+
+    def __init__(self, propose: Propose) -> None:
+        """An editor that asks ``propose`` about every call."""
+        self.tokens: Tokens | None = None
+        self._propose = propose
+        self._tokens: Tokens | None = None
+        """The usage so far: every event reports it, the last one that of the whole answer."""
+
+    def feed(self, event: bytes) -> bytes:
+        """The bytes to forward after the next event."""
+        if b"functionCall" not in event and b"usageMetadata" not in event:
+            return event
+        data = data_of(event)
+        sent, tokens = Gemini().answer(data, self._propose)
+        self._tokens = tokens or self._tokens
+        self.tokens = self._tokens if b'"finishReason"' in data else self.tokens
+        return event if sent == data else with_data(event, sent)
+
+    def skip(self, piece: bytes) -> bytes:
+        """The bytes to forward after a piece of an event that is too long to be read; it may hold a call."""
+        self._propose("", UNREAD)
+        return piece
+
+    def end(self) -> bytes:
+        """Nothing is held."""
+        self.tokens = self._tokens
+        return b""
