@@ -299,3 +299,43 @@ def test_keys_are_kept_nowhere(tmp_path: Path, paper: Rules) -> None:
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(files) >= 2
     assert not any(b"secret-key" in file.read_bytes() for file in files)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "path", "expected"),
+    [
+        ("/v1", "/responses?x=1", "/base/responses?x=1"),
+        ("", "/v1/messages?beta=true", "/base/v1/messages?beta=true"),
+        ("", "/api/hello", "/base/api/hello"),
+        ("", "/v1/run/9/x", "/base/v1/run/9/x"),
+    ],
+)
+@pytest.mark.parametrize("launched", [False, True])
+def test_a_path_reaches_the_upstream_without_what_is_ours(
+    prefix: str, path: str, expected: str, launched: bool
+) -> None:
+    """The prefix is replaced by the upstream's address, and the name of a launched run is removed."""
+    upstream = Echo()
+
+    async def work(url: str, client: ClientSession) -> int:
+        root = url.removesuffix(prefix) if prefix else url
+        async with client.get(f"{root}{'/run/some-run' if launched else ''}{prefix}{path}") as response:
+            return response.status
+
+    assert through(upstream, work, prefix=prefix) == 200
+    assert [path for path, _, _ in upstream.received] == [expected]
+
+
+def test_a_client_that_names_no_session_has_that_of_its_path(tmp_path: Path) -> None:
+    """Two starts of a client whose conversations begin alike are two sessions."""
+    upstream = Echo()
+    unnamed = {"user-agent": "some-client/1.0"}
+
+    async def work(url: str, client: ClientSession) -> None:
+        for run in ("one", "one", "two"):
+            address = url.replace("/v1", f"/run/{run}/v1/responses")
+            async with client.post(address, data=body(), headers=unnamed) as response:
+                await response.read()
+
+    through(upstream, work, rules=Rules(journals=tmp_path))
+    assert sorted(path.name.split(".")[0][-3:] for path in tmp_path.glob("*.jsonl")) == ["one", "two"]

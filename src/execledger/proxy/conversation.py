@@ -182,6 +182,8 @@ class Conversation:
         self._store = store
         self._may_be_sealed = sealed
         self._history = History(dialect, adapter, store)
+        self._placed = False
+        """The instructions of the first request were searched for the working directory."""
         self._proposed: dict[str, _Proposed] = {}
         self.lock = workspace.lock
         """The session's lock, which every method here requires."""
@@ -213,6 +215,8 @@ class Conversation:
         workspace = self._workspace
         if len(request.leaves) > MAX_ITEMS or workspace.full:
             return None
+        if not self._placed:
+            self._placed, self._history.first_cwd = True, self._adapter.cwd_of(request.instructions)
         reach = self._history.reach(request.leaves, request.marks, MAX_NEW)
         if reach < len(request.leaves):
             # The model sees all of it now, so that no part of it may be edited later.

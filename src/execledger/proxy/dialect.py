@@ -76,6 +76,11 @@ class SplitRequest(Protocol):
         """The name of the requested model; "" if the request has none."""
         ...
 
+    @property
+    def instructions(self) -> str:
+        """The system prompt, where it is not among the leaves; some clients state the working directory there."""
+        ...
+
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with these leaves in place of its own, and the frame unchanged.
 

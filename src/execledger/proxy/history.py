@@ -100,13 +100,15 @@ class History:
         """The position of the first call of the last turn."""
         self._chains: set[str] = set()
         """The chain of every leaf."""
+        self.first_cwd: str | None = None
+        """The working directory at the beginning, where the request states it outside the leaves."""
         self.steps: list[int] = []
         """Steps whose results are part of the last request, in its order."""
 
     @property
     def cwd(self) -> str | None:
         """The working directory of the next command."""
-        return self._known[-1].cwd if self._known else None
+        return self._known[-1].cwd if self._known else self.first_cwd
 
     @property
     def chain(self) -> str:
@@ -214,6 +216,8 @@ class History:
         if asked is None or asked.call is None:
             return
         known.answers = asked
+        if leaf.parts is not None:
+            known.cwd = self._adapter.cwd_after(asked.call, leaf.parts) or known.cwd
         # A result that is not only text is identified by its bytes.
         answer = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
         known.chain = digest(known.chain, leaf.call_id, asked.call.name, asked.call.text, *answer)

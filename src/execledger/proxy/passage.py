@@ -6,6 +6,7 @@ ledger; with the stored edits alone, so that the model is shown what it was show
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
@@ -24,6 +25,8 @@ from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.worker import LIGHTER, PORTION, InlineRunner, Work, WorkRunner
 from execledger.session.session import error_text
 
+LAUNCHED = re.compile(r"\A/run/([0-9A-Za-z-]{1,64})(?=/)")
+"""The path prefix that a launcher gives to a client which names no session in its requests, and the session in it."""
 STREAM, ANSWERS = "text/event-stream", ("text/event-stream", "application/json")
 """The content types of a streamed answer, and of all answers that are judged."""
 OPENING = 3
@@ -117,7 +120,9 @@ class Passage:
         """Note a request that is forwarded without being followed: its effects are unknown."""
         if self._dialect(method, path) is not None:
             with suppress(Exception):
-                await self._overlook(self.book.adapter.asked(headers, "", "").session)
+                launched = LAUNCHED.match(path)
+                session = self.book.adapter.asked(headers, "", "").session or (launched[1] if launched else "")
+                await self._overlook(session)
 
     def _dialect(self, method: str, path: str) -> Dialect | None:
         """The dialect of a request; None if it holds no conversation, or everything passes through."""
@@ -199,6 +204,8 @@ class Passage:
         last = dialect.leaf(request.leaves[-1]) if request.leaves else None
         text = last.text if last is not None and last.kind in ("user", "context") else ""
         asked = self.book.adapter.asked(headers, request.cache_key, text)
+        if not asked.session and (launched := LAUNCHED.match(path)):
+            asked = replace(asked, session=launched[1], thread=launched[1], named=False)
         if not asked.session:
             # A conversation without a name is identified by its beginning.
             opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.leaves[:OPENING]))

@@ -33,11 +33,11 @@ from execledger import __version__
 from execledger.local_server.loopback import foreign_origin
 from execledger.proxy.content_encoding import portions
 from execledger.proxy.limits import MAX_BODY
-from execledger.proxy.passage import Passage, Sent
+from execledger.proxy.passage import LAUNCHED, Passage, Sent
 from execledger.redact import redact
 
 PREFIX = "/v1"
-"""The path prefix that is replaced by the upstream's base address."""
+"""The path prefix that is replaced by the upstream's base address, where that address includes the version."""
 CONNECT_SECONDS, SILENCE_SECONDS = 30.0, 900.0
 """Timeouts for connecting to the upstream and for a pause in its answer: longer than any client waits."""
 MAX_HEADER = 262_144
@@ -60,11 +60,12 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 class Relay:
     """Forwards requests."""
 
-    def __init__(self, upstream: str, passage: Passage) -> None:
-        """A relay to ``upstream`` whose requests and answers ``passage`` edits."""
+    def __init__(self, upstream: str, passage: Passage, prefix: str = PREFIX) -> None:
+        """A relay to ``upstream``, which replaces ``prefix``; ``passage`` edits requests and answers."""
         self.requests = 0
         """The number of forwarded requests."""
         self._upstream = upstream.rstrip("/")
+        self._prefix = prefix
         self._passage = passage
         self._client: ClientSession | None = None
         self._turn = asyncio.Lock()
@@ -73,7 +74,8 @@ class Relay:
         """The server's routes."""
         app = web.Application()
         app.router.add_get("/healthz", self._health)
-        app.router.add_route("*", PREFIX + "/{path:.*}", self._relay)
+        for before in ("", "/run/{run}"):
+            app.router.add_route("*", before + self._prefix + "/{path:.*}", self._relay)
         app.cleanup_ctx.append(self._connected)
         app.on_response_prepare.append(_untyped)
         return app
@@ -148,7 +150,8 @@ class Relay:
     ) -> ClientResponse:
         """The upstream's answer to a request, once its headers have arrived."""
         assert self._client is not None
-        address = URL(self._upstream + request.rel_url.raw_path_qs.removeprefix(PREFIX), encoded=True)
+        path = LAUNCHED.sub("", request.rel_url.raw_path_qs, count=1)
+        address = URL(self._upstream + path.removeprefix(self._prefix), encoded=True)
         for left in range(KEPT_TRIES, -1, -1):
             connection: dict[str, bool] = {}
             try:

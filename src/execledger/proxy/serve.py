@@ -53,6 +53,8 @@ class ProxySettings(Struct, frozen=True, kw_only=True):
     """What translates the tools of the agents that use the proxy."""
     rules: Rules = Rules()
     """What is done with conversations."""
+    prefix: str = PREFIX
+    """The path prefix of the agent's requests that ``upstream`` replaces."""
     edits: Path | None = None
     """Where edits are remembered; None remembers them in memory only."""
     port: int = 0
@@ -85,7 +87,7 @@ class Proxy(LocalServer):
     @property
     def url(self) -> str:
         """The base address that an agent is given."""
-        return super().url.rstrip("/") + PREFIX
+        return super().url.rstrip("/") + self._settings.prefix
 
     def _built(self) -> web.Application:
         """The relay with everything behind it."""
@@ -97,7 +99,7 @@ class Proxy(LocalServer):
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
         passage = Passage(book, pass_through=through, tell=tell, runner=worker)
-        app = Relay(settings.upstream, passage).application()
+        app = Relay(settings.upstream, passage, settings.prefix).application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)
         app.cleanup_ctx.append(_quick_switches)

@@ -79,6 +79,10 @@ class Adapter(Protocol):
         """The working directory that a message sets for the commands after it; None if it sets none."""
         ...
 
+    def cwd_after(self, call: ToolCall, parts: tuple[str, ...]) -> str | None:
+        """The working directory that a call's output reports for the commands after it; None if it reports none."""
+        ...
+
     def action_of(self, call: ToolCall, cwd: str | None, thread: str = "") -> Action:
         """The action that a call proposes."""
         ...

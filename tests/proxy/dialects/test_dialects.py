@@ -28,6 +28,7 @@ class BlocksRequest:
     """Messages with a role and several blocks, and a breakpoint on the last message."""
 
     cache_key = ""
+    instructions = ""
     offers_tools = True
 
     def __init__(self, body: bytes, frame: Json) -> None:

@@ -79,6 +79,11 @@ def cwd_of(text: str) -> str | None:
     return text[start + len("<cwd>") : end].strip() or None if 0 <= start < end else None
 
 
+def cwd_after(call: ToolCall, parts: tuple[str, ...]) -> str | None:
+    """Codex reports no working directory in an output."""
+    return None
+
+
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((value for name in names if (value := headers.get(name))), "")
 
@@ -97,6 +102,7 @@ def _asks_to_act(metadata: str) -> bool:
 __all__ = [
     "action_of",
     "asked",
+    "cwd_after",
     "cwd_of",
     "observation_of",
     "referenced",

@@ -110,6 +110,11 @@ class ChatRequest:
         """The name of the requested model."""
         return text_field(self._fields, "model")
 
+    @property
+    def instructions(self) -> str:
+        """The system prompt is among the leaves."""
+        return ""
+
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more message."""
         pieces: list[bytes] = []

@@ -110,6 +110,13 @@ class GeminiRequest:
         """The session, which only a wrapped request names."""
         return text_field(self._fields, "session_id")
 
+    @property
+    def instructions(self) -> str:
+        """The system prompt."""
+        content = _content(bytes(self._fields.get("systemInstruction", b"")))
+        texts = (text_field(object_fields(part) or {}, "text") for part in content.parts) if content else ()
+        return "\n".join(texts)
+
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more part of the last content."""
         pieces: list[bytes] = []

@@ -109,6 +109,11 @@ class MessagesRequest:
         """The name of the requested model."""
         return text_field(self._fields, "model")
 
+    @property
+    def instructions(self) -> str:
+        """The system prompt."""
+        return "\n".join(_parts(self._fields.get("system", Raw(b""))) or ())
+
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more block of the last message."""
         pieces: list[bytes] = []

@@ -71,6 +71,11 @@ class ResponsesRequest:
         """The name of the requested model."""
         return text_field(self._fields, "model")
 
+    @property
+    def instructions(self) -> str:
+        """The system prompt."""
+        return text_field(self._fields, "instructions")
+
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other items."""
         pieces: list[bytes] = []
