@@ -266,15 +266,58 @@ def test_after_a_compaction_nothing_that_vanished_is_referred_to(
     reused = NOT_RUN if preset == "paper" else RAN
     kinds = [[reference(text) for text in results(request)] for request in stage.requests]
     assert kinds[5:] == [["", "", reused, reused, ""], [], [""], ["", reused]]
-    status = "current, " if preset == "paper" else ""
-    assert view(stage.requests[6]).splitlines()[-3:-1] == [
-        f"- {TESTS}: whole, 27 lines ({status}seen, no longer in context)",
-        f"- {INVENTORY}: whole, 34 lines ({status}seen, no longer in context)",
+    status, words = ("current, ", " (current, seen, no longer in context)") if preset == "paper" else ("", "")
+    assert view(stage.requests[6]).splitlines()[-4:-1] == [
+        "Seen, most recent first:" if preset == "paper" else "Seen, no longer in context:",
+        f"- {TESTS}: whole, 27 lines{words}",
+        f"- {INVENTORY}: whole, 34 lines{words}",
     ]
     assert f"- {INVENTORY}: whole, 34 lines ({status}in context)" in view(stage.requests[7])
     not_run = [command.startswith("Instead of") for command in ran(run)]
     assert not_run == [kind == NOT_RUN for kind in ("", "", reused, reused, "", "", reused)]
     assert stage.counts == ((7, 3, 0, 0) if preset == "paper" else (7, 0, 3, 0))
+
+
+@pytest.mark.parametrize("provider", ["custom", "openai"])
+def test_after_a_compaction_the_view_is_what_remains(provider: Provider, binary: Path, home: CodexHome) -> None:
+    """What was seen is separate from what is in context, by where its lines are now; edits are named by their lines."""
+    script = turns(
+        cat(INVENTORY),
+        cat(TESTS),
+        # By a command: an old codex tells the result of the tool in another form when it compacts.
+        BY_COMMAND,
+        shell(f"sed -i '1i # A shop.' {INVENTORY}"),
+        answer(shell("python3 -c 'print(1)'"), usage=TOO_MUCH),
+        cat(TESTS),
+        shell(f"sed -n '20,30p' {INVENTORY}"),
+        DONE,
+    )
+    with Stage(binary, home, script, local_files=True) as stage:
+        stage.run("Fix it.", config=LIMIT, provider=provider, extra=KEY)
+    stage.check()
+    assert [request.kind for request in stage.requests] == [*["turn"] * 5, "compaction", *["turn"] * 3]
+    assert view(stage.requests[6]) == snapshot("""\
+<execution_state>
+Task: Fix it.
+Modified, most recent first:
+- warehouse/inventory.py: Inventory.take; new lines 1, 25
+Seen, no longer in context:
+- tests/test_inventory.py: whole, 27 lines (current)
+- warehouse/inventory.py: 1-23 (now at 2-24); 24 (changed); 25-34 (now at 26-35)
+</execution_state>\
+""")
+    assert view(stage.requests[8]) == snapshot("""\
+<execution_state>
+Task: Fix it.
+Modified, most recent first:
+- warehouse/inventory.py: Inventory.take; new lines 1, 25
+Seen, most recent first:
+- warehouse/inventory.py: 20-30 (current)
+- tests/test_inventory.py: whole, 27 lines (current)
+Seen, no longer in context:
+- warehouse/inventory.py: 1-19 (now at 2-20); 31-34 (now at 32-35)
+</execution_state>\
+""")
 
 
 def approved(binary: Path, home: CodexHome, guard: tuple[str, ...], beyond: Json) -> None:

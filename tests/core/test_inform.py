@@ -149,7 +149,8 @@ def test_what_vanished_never_reads_as_available() -> None:
 <execution_state>
 Seen, most recent first:
 - b.py: whole, 20 lines (current, in context)
-- a.py: whole, 20 lines (current, seen, no longer in context)
+Seen, no longer in context:
+- a.py: whole, 20 lines (current)
 </execution_state>\
 """)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from inline_snapshot import snapshot
 
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
@@ -105,3 +106,27 @@ def test_a_sighting_without_files_ends_what_was_known() -> None:
     look(ledger, Verdict.SAME)
     ledger.witness(Sighting())
     assert "possibly stale" in line(ledger)
+
+
+def test_after_a_compaction_modified_files_have_their_new_lines() -> None:
+    """As long as the edits are in context they are not repeated; what was seen has a list of its own."""
+    ledger = session("sed -i 3d a.py", "cat b.py")
+    pieces = (
+        SightedLines(1, 2, Verdict.SAME),
+        SightedLines(3, 3, Verdict.CHANGED),
+        SightedLines(4, 10, Verdict.MOVED, 3),
+    )
+    new = ((1, 1), (3, 2), (7, 8))
+    ledger.witness(Sighting((FileSighting("/w/a.py", (ResultSighting(0, pieces),), 9, "d", new=new),)))
+    assert "new lines" not in ledger.inform(range(3)).text
+    assert ledger.inform(range(2, 3)).text == snapshot("""\
+<execution_state>
+Task: Mend it.
+Modified, most recent first:
+- a.py: new lines 1, 7-8; lines deleted before 3
+Seen, most recent first:
+- b.py: whole, 1 lines (in context)
+Seen, no longer in context:
+- a.py: 1-2 (current); 3 (changed); 4-10 (now at 3-9)
+</execution_state>\
+""")

@@ -47,7 +47,7 @@ def test_a_view_of_fewer_steps_is_not_the_one_of_more() -> None:
     story.do("cat a.py", text(9))
     story.do("cat b.py", text(9))
     assert "no longer" not in story.ledger.inform(range(2)).text
-    assert "- b.py: whole, 9 lines (seen, no longer in context)" in story.ledger.inform(range(1)).text
+    assert "Seen, no longer in context:\n- b.py: whole, 9 lines\n" in story.ledger.inform(range(1)).text
 
 
 def test_a_nudge_names_only_a_visible_result() -> None:

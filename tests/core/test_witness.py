@@ -229,3 +229,32 @@ def test_some_lines_that_are_unknown_have_a_reason() -> None:
     assert digests.read(FILE, [known, unplaced], 10, [here, other]).reason == UNPLACED
     assert digests.gone(FILE, [known, unplaced]).reason == NEVER_FOUND
     assert digests.gone(FILE, [known]).reason == ""
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_new_lines_are_those_that_the_file_did_not_have(seed: int) -> None:
+    """Every line of fresh text is in a run of new lines, and what is left of the file is a part of what it was."""
+    chance, fresh = random.Random(seed), [0]
+    before = edited(chance, [f"tag -{number}" for number in range(chance.randint(1, 60))], fresh)
+    now, shown = before, lines(1, len(before), of=before)
+    witnessed = agreed(shown, before)
+    for _ in range(chance.randint(1, 4)):
+        now = edited(chance, now, fresh)
+        found = witnessed.read(FILE, [shown], text(now))
+        new = {place for first, last in found.new for place in range(first, last + 1)}
+        assert {place for place, line in enumerate(now, 1) if line not in before} <= new
+        kept = [line for place, line in enumerate(now, 1) if place not in new]
+        rest = iter(before)
+        assert all(line in rest for line in kept), "the other lines are in the order in which they were"
+        if len(kept) < len(before) and not new:
+            assert found.new, "where lines were deleted is said"
+
+
+def test_new_lines_are_not_told_where_that_is_unknown() -> None:
+    """Nothing is said of a file that was never compared as a whole run, nor of one that differs in too many places."""
+    assert agreed(lines(1, 10)).read(FILE, [lines(1, 10)], text(["x", *TEN])).new == ((1, 1),)
+    assert agreed(lines(1, 10)).read(FILE, [lines(1, 10)], text(TEN[:4] + TEN[6:])).new == ((5, 4),)
+    unplaced = ShownRange(1, 5, ("never", "there"), fresh=False)
+    assert agreed(lines(1, 3)).read(FILE, [lines(1, 3), unplaced], text(["x", *TEN])).new == ()
+    many = [str(number) for number in range(MAX_ALIGNED_LINES)]
+    assert agreed(lines(1, 10)).read(FILE, [lines(1, 10)], text(["x", *many, "line 9"])).new == ()

@@ -18,7 +18,8 @@ INDEFINITE = ("possibly stale", "stale")
 """Words of the counters."""
 NO_CLAIM = "no claim"
 NOT_BY_YOU = "not by you"
-HEADING = "Seen, most recent first:"
+HEADING = re.compile(r"^Seen\b.*:$", re.MULTILINE)
+"""The heading of what was seen; what is no longer in context has another one behind it."""
 
 
 class Claim(NamedTuple):
@@ -40,8 +41,8 @@ class Claim(NamedTuple):
 
 def claims(view: str) -> Iterator[Claim]:
     """All that a view says of ranges of lines."""
-    _, found, index = view.partition(HEADING)
-    for line in index.split("\n") if found else ():
+    found = HEADING.search(view)
+    for line in view[found.end() :].split("\n") if found else ():
         name, colon, rest = line.removeprefix("- ").partition(": ")
         for group in GROUP.finditer(rest) if colon and line.startswith("- ") else ():
             words = group["words"]

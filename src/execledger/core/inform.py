@@ -30,6 +30,8 @@ OPENING, CLOSING = "<execution_state>", "</execution_state>"
 """The tags around the view."""
 HEADING = "Seen, most recent first:"
 """The heading of the observation index."""
+LOST_HEADING = "Seen, no longer in context:"
+"""The heading of what was seen before a compaction."""
 UNTIL_WRITTEN = frozenset((Status.STALE, Status.POSSIBLY_STALE))
 """Statuses that an observation keeps until its file is written or read again."""
 MAX_FILES = 40
@@ -66,12 +68,11 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
     lines: list[str] = []
     if task := ledger.anchor_of(thread):
         budget -= _add(lines, f"Task: {task}", budget)
-    for line in _focus(ledger):
+    for line in _focus(ledger, visible, sealed, thread):
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)
     index = _index(ledger, files, visible, sealed, budget - 60, thread)
-    if index:
-        lines += [HEADING, *index]
+    lines += _sections(HEADING, index)
     omitted = len(files) - len(index)
     if omitted:
         lines.append(f"Not listed: {omitted} more file{'s' if omitted > 1 else ''} seen earlier.")
@@ -80,9 +81,9 @@ def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -
 
 def _index(
     ledger: Ledger, files: dict[str, ObservedFile], visible: Container[int], sealed: bool, room: int, thread: str
-) -> list[str]:
-    """Return one line per file, most recently seen first, as many as fit."""
-    index: list[str] = []
+) -> list[ObservedFile]:
+    """Return the files with their lines up to date, most recently seen first, as many as fit."""
+    index: list[ObservedFile] = []
     contained, sealed = sealed, sealed and not ledger.unsealed
     room -= len(HEADING) + 1
     reaches_end = isinstance(visible, range) and visible.step == 1 and visible.stop >= len(ledger)
@@ -94,11 +95,19 @@ def _index(
         elif state is None or seen.rendered_at != state:
             _refresh(ledger, path, seen, visible, sealed, None if state is None else state[2])
             seen.rendered_at = state
-        room -= len(seen.line.encode()) + 1
+        first_lost = bool(seen.lost) and not any(one.lost for one in index)
+        room -= sum(len(line.encode()) + 1 for line in (seen.line, seen.lost, first_lost * LOST_HEADING) if line)
         if room < 0:
             break
-        index.append(seen.line)
+        index.append(seen)
     return index
+
+
+def _sections(heading: str, files: list[ObservedFile]) -> Iterator[str]:
+    """Yield the lines of the files: what is in context, then what was and is not any more."""
+    for title, lines in ((heading, [seen.line for seen in files]), (LOST_HEADING, [seen.lost for seen in files])):
+        if any(lines):
+            yield from (title, *filter(None, lines))
 
 
 def _add(lines: list[str], line: str, budget: int) -> int:
@@ -110,9 +119,13 @@ def _add(lines: list[str], line: str, budget: int) -> int:
     return len(text.encode()) + 1
 
 
-def _focus(ledger: Ledger) -> Iterable[str]:
-    """Yield the files modified most recently, with their symbols where these are known."""
+def _focus(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> Iterable[str]:
+    """Yield the files modified most recently, with their symbols where these are known.
+
+    After a compaction the edits themselves are out of context: what they changed is listed where a witness found it.
+    """
     recent = list(islice(reversed(ledger.modifications.recent.values()), MAX_FOCUS))
+    compacted = ledger.first(thread) not in visible
     if recent:
         yield "Modified, most recent first:"
     for modified in recent:
@@ -121,8 +134,20 @@ def _focus(ledger: Ledger) -> Iterable[str]:
             symbols = "symbols unknown" if ledger.policy.preset is Preset.PAPER else ""
         else:
             symbols = ", ".join(printable(name) for name in reversed(modified.symbols[-MAX_SYMBOLS:]))
+        found = ledger.latest_sighting(thread, modified.path, sealed) if compacted else None
+        details = "; ".join(filter(None, (symbols, *(_new_lines(found.file.new) if found else ()))))
         name = ledger.name_of(modified.path)
-        yield f"- {name}: {symbols}" if symbols else f"- {name}"
+        yield f"- {name}: {details}" if details else f"- {name}"
+
+
+def _new_lines(runs: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """Yield in words which lines a file has that it had not when it was first seen, and where lines were deleted."""
+    new = tuple(Lines(first, last) for first, last in runs if first <= last)
+    deleted = [str(first) for first, last in runs if first > last]
+    if new:
+        yield f"new lines {spans(new, None)}"
+    if deleted:
+        yield f"lines deleted before {', '.join(deleted[:MAX_LISTED_PIECES])}"
 
 
 def _refresh(
@@ -142,17 +167,29 @@ def _refresh(
     seen.stale_at = (counters, since) if all(one.status in UNTIL_WRITTEN for one in found) else None
     if found == seen.statuses and found:
         return
-    seen.statuses, seen.line = found, _line(seen.name, zip(found, seen.parts, strict=True))
+    seen.statuses = found
+    _write_lines(ledger, seen, list(zip(found, seen.parts, strict=True)))
 
 
-def _line(name: str, found: Iterable[tuple[RangeStatus | LookedUp, NewestPart]]) -> str:
-    """The line of a file: its ranges, those of equal status together."""
+def _write_lines(ledger: Ledger, seen: ObservedFile, found: list[tuple[RangeStatus | LookedUp, NewestPart]]) -> None:
+    """Set the file's lines: one of the ranges whose text is in context, one of the others; as published, one of all."""
+    published = ledger.policy.preset is Preset.PAPER
+    lost = [(one.claim, one, part) for one, part in found if not (one.in_context or published)]
+    here = [(str(one), one, part) for one, part in found if one.in_context or published]
+    seen.line = _line(seen.name, here) if here or not lost else ""
+    seen.lost = _line(seen.name, lost) if lost else ""
+
+
+def _line(name: str, found: Iterable[tuple[str, RangeStatus | LookedUp, NewestPart]]) -> str:
+    """The line of a file: its ranges, those of equal words together."""
     groups: dict[tuple[str, str], list[NewestPart]] = {}
-    for status_of, part in found:
+    for words, status_of, part in found:
         # Each of the lines that have moved has a place of its own.
         alone = part.text if isinstance(status_of, LookedUp) and status_of.place else ""
-        groups.setdefault((str(status_of), alone), []).append(part)
-    texts = [f"{_grouped(group)} ({words})" for (words, _), group in groups.items()]
+        groups.setdefault((words, alone), []).append(part)
+    # Ranges without words come last: words behind them would seem to be theirs.
+    ordered = sorted(groups.items(), key=lambda one: not one[0][0])
+    texts = [f"{_grouped(group)} ({words})" if words else _grouped(group) for (words, _), group in ordered]
     return f"- {name}: {'; '.join(texts) or 'seen in part'}"
 
 
@@ -167,7 +204,7 @@ def _look_up(
         visible_now = in_context(ledger, part.record, visible)
         unknown = RangeStatus(status(ledger, part.record, counters, sealed), visible_now)
         found += _looked_up(latest, part, unknown)
-    seen.line = _line(seen.name, found)
+    _write_lines(ledger, seen, found)
     # Without a look, the line is made anew.
     seen.rendered_at, seen.stale_at, seen.statuses = None, None, []
 

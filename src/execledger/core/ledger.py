@@ -128,6 +128,7 @@ class Ledger:
         self._symbols = symbols
         self._returned: tuple[View, Observation, Returned | None] | None = None
         self._calls: dict[str, int] = {}
+        self._first: dict[str, int] = {}
         self._understood: tuple[Action, CommandRecord] | None = None
         self._patches: set[str] = set(patch_files(task))
         self._resolved: tuple[object, frozenset[str]] = (None, frozenset())
@@ -153,6 +154,10 @@ class Ledger:
     def calls(self, thread: str) -> int:
         """Return how many steps were recorded on ``thread``."""
         return self._calls.get(thread, 0)
+
+    def first(self, thread: str) -> int:
+        """Return the first step that was recorded on ``thread``; -1 if there is none."""
+        return self._first.get(thread, -1)
 
     @property
     def digest(self) -> str:
@@ -326,6 +331,7 @@ class Ledger:
         before = self.clock
         self.results.append(result)
         self._calls[result.thread] = result.ordinal + 1
+        self._first.setdefault(result.thread, at)
         observed = self._index_result(at, step, record, result)
         self._index_changes(at, step, record, result, placed=observed is not None)
         here = step.inherits is None

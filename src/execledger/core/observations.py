@@ -78,7 +78,9 @@ class ObservedFile(Struct):
     statuses: list[RangeStatus] = field(default_factory=list)
     """The status and context of each part in that line."""
     line: str = ""
-    """Its last rendered line in the state view."""
+    """Its last rendered line in the state view; "" if none of its ranges is in context."""
+    lost: str = ""
+    """Its last rendered line among those that are no longer in context; "" if all of its ranges are."""
 
     def rename(self, name: str) -> None:
         """Change the file's name; its line in the view is rendered again."""

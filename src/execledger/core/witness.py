@@ -119,6 +119,7 @@ class _File:
         """No look was taken yet."""
         self.text: str | None = None
         self.texts: Texts = ()
+        self.first: Texts | None = None
         self.digest = ""
         self.followed: dict[tuple[int, int], _Followed] = {}
         self.unplaced: set[tuple[int, int]] = set()
@@ -129,7 +130,17 @@ class _File:
         if text == self.text:
             return None
         before, self.text, self.texts, self.digest = self.texts, text, split_lines(text), digest(text)
+        if self.first is None:
+            self.first = self.texts
         return aligned(before, self.texts) if self.followed else Alignment()
+
+    def new(self) -> tuple[tuple[int, int], ...]:
+        """The lines that the file did not have at the first look; empty if too many lines differ to tell."""
+        if self.first is None or self.first == self.texts or self.unplaced:
+            return ()
+        alignment = aligned(self.first, self.texts)
+        runs = tuple(_unaligned(alignment, len(self.first), len(self.texts)))
+        return runs if not alignment.lost and len(runs) <= MAX_REPORTED_PIECES else ()
 
     def meet(self, shown: ShownRange) -> None:
         """Compare lines with the file at their first look: whether they can be followed is decided then."""
@@ -181,7 +192,8 @@ class Witnessed:
             found.append((one, pieces.get((one.step, one.first), [met])))
         results = _results(found)
         unknown = TOO_DIFFERENT if all(file.follows(one) for one in asked) else UNPLACED
-        return FileSighting(path, results, len(file.texts), file.digest, unknown if has_unknown(results) else "")
+        reason = unknown if has_unknown(results) else ""
+        return FileSighting(path, results, len(file.texts), file.digest, reason, file.new())
 
 
 class DigestedLines(Struct, frozen=True):
@@ -288,6 +300,15 @@ def aligned(before: Texts, now: Texts) -> Alignment:
             blocks.append((head + one.a + 1, head + one.a + one.size, one.b - one.a))
     blocks.append((len(before) - tail + 1, len(before), len(now) - len(before)))
     return Alignment(tuple(block for block in blocks if block[0] <= block[1]), lost)
+
+
+def _unaligned(alignment: Alignment, before: int, now: int) -> Iterator[tuple[int, int]]:
+    """The lines now that none of the kept lines is: by the first and the last; where lines are missing, (n, n - 1)."""
+    old = new = 1
+    for first, last, shift in (*alignment.kept, (before + 1, before + 1, now - before)):
+        if first > old or first + shift > new:
+            yield new, first + shift - 1
+        old, new = last + 1, last + shift + 1
 
 
 def _alike(one: Texts, other: Texts) -> int:

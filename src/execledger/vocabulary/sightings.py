@@ -60,6 +60,9 @@ class FileSighting(Struct, frozen=True):
     """The digest of its text; "" if it was not read."""
     reason: str = ""
     """Why some or all of its verdicts are unknown; "" if none is."""
+    new: tuple[tuple[int, int], ...] = ()
+    """Its lines that it did not have at the first look, in ascending order: the first and the last of each run. A run
+    that ends before it begins is a place where lines were deleted. Empty if there are none, and if that is unknown."""
 
 
 class Sighting(Struct, frozen=True):

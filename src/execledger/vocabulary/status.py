@@ -47,7 +47,12 @@ class RangeStatus(NamedTuple):
     def __str__(self) -> str:
         """The words in the state view; a range without a claim has only those about its context."""
         context = IN_CONTEXT if self.in_context else OUT_OF_CONTEXT
-        return context if self.status is Status.NO_CLAIM else f"{self.status.value}, {context}"
+        return f"{self.claim}, {context}" if self.claim else context
+
+    @property
+    def claim(self) -> str:
+        """The words without those about the context; "" if nothing is claimed."""
+        return "" if self.status is Status.NO_CLAIM else self.status.value
 
 
 class LookedUp(NamedTuple):
@@ -64,7 +69,12 @@ class LookedUp(NamedTuple):
 
     def __str__(self) -> str:
         """The words in the state view; that looked-up lines are in context goes without saying."""
+        known = self.status in (Status.CURRENT, Status.MOVED)
+        return f"{self.claim}, {OUT_OF_CONTEXT}" if known and not self.in_context else self.claim
+
+    @property
+    def claim(self) -> str:
+        """The words without those about the context."""
         if self.status in (Status.CURRENT, Status.MOVED):
-            words = f"{self.status.value} {self.place}" if self.place else self.status.value
-            return words if self.in_context else f"{words}, {OUT_OF_CONTEXT}"
+            return f"{self.status.value} {self.place}" if self.place else self.status.value
         return f"{self.status.value}, not by you" if self.not_by_agent else self.status.value
