@@ -14,6 +14,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import Proposal, complete, propose, settle, take
 from execledger.errors import LedgerError
+from execledger.version import __version__ as __version__
 from execledger.vocabulary.actions import (
     Action,
     Aside,
@@ -28,8 +29,6 @@ from execledger.vocabulary.actions import (
 )
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
 from execledger.vocabulary.records import Category, CommandRecord, Effects
-
-__version__ = "0.1.0"
 
 Run = OtherTool
 """The name of ``OtherTool`` in version 0.1, kept for adapters that import it."""

@@ -12,9 +12,11 @@ from msgspec.structs import replace
 
 from execledger.agents import registry
 from execledger.agents.formats import read_run
+from execledger.agents.plan_keys import PlanKey, at_least_one
 from execledger.cli.run import command as run_command
 from execledger.doctor.checks import checks
 from execledger.errors import LedgerError
+from execledger.evaluate.plan import Plan
 from execledger.proxy.dialects import DIALECTS
 from execledger.session.adapter import Adapter
 
@@ -107,6 +109,19 @@ def test_its_records_are_recognised_and_read(parrot: Path) -> None:
     assert read_run("a.json", json.dumps({"parrot": 1}).encode()).format == "parrot"
     with pytest.raises(LedgerError, match=r"expected a run of .*, SWE-agent, Parrot or Vorflux"):
         read_run("a.json", b'{"a": 1}')
+
+
+def test_its_keys_are_keys_of_a_plan(parrot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read, checked and digested like all others, and mean nothing to other agents."""
+    key = PlanKey(name="perches", kind=int, default=2, fault=at_least_one)
+    record = replace(registry.agents()[-1], batch=".launch", plan_keys=(key,))
+    monkeypatch.setattr(registry, "agents", lambda: (*registry._records(registry.PACKAGES[:-1]), record))
+    plan = Plan.from_toml("agent = 'parrot'\nperches = 3")
+    assert (plan.agent_values(), plan.matters()["perches"]) == ({"perches": 3}, 3)
+    with pytest.raises(LedgerError, match="`perches` is 0, expected at least 1"):
+        Plan.from_toml("agent = 'parrot'\nperches = 0")
+    with pytest.raises(LedgerError, match="`perches` means nothing to mini"):
+        Plan.from_toml("perches = 3")
 
 
 def test_every_part_that_a_record_names_exists() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from execledger.core.policy import Preset
-from execledger.evaluate.plan import HOW, Plan
+from execledger.evaluate import plan
+from execledger.evaluate.plan import Plan
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES = [
@@ -27,15 +28,15 @@ def test_every_plan_in_the_documents_can_be_followed(page: str, text: str) -> No
 def test_the_papers_plans_are_the_papers() -> None:
     """Both scaffolds, under the published rules, one run per instance of the whole benchmark."""
     plans = [Plan.from_toml(text) for page, text in EXAMPLES if page == "reproduce.md"]
-    assert [plan.agent for plan in plans] == ["mini", "codex"]
-    for plan in plans:
-        assert (plan.preset, plan.trials, plan.subset, plan.split) == (Preset.PAPER, 1, "verified", "test")
-        assert (plan.reasoning_effort, plan.instances, plan.slice) == ("high", (), "")
+    assert [one.agent for one in plans] == ["mini", "codex"]
+    for one in plans:
+        assert (one.preset, one.trials, one.subset, one.split) == (Preset.PAPER, 1, "verified", "test")
+        assert (one.reasoning_effort, one.instances, one.slice) == ("high", (), "")
 
 
 def test_every_key_of_a_plan_is_explained() -> None:
     """In one table, those that may change last."""
     rows = [line for line in (DOCS / "evaluate.md").read_text().splitlines() if line.startswith("| `")]
     keys = [key for row in rows for key in re.findall(r"`(\w+)`", row.split("|")[1])]
-    assert sorted(keys) == sorted(Plan.__struct_fields__)
-    assert sorted(keys[keys.index("program") :]) == sorted(HOW)
+    assert sorted(keys) == sorted(plan.keys())
+    assert sorted(keys[keys.index("program") :]) == sorted(plan.distribution_keys())

@@ -8,7 +8,7 @@ import pytest
 
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
-from execledger.evaluate.plan import ArmName, EngineName, Plan, difference
+from execledger.evaluate.plan import ArmName, EngineName, Plan, difference, keys
 
 WHOLE = """
 agent = "mini"
@@ -37,14 +37,13 @@ def test_a_plan_is_read_from_toml() -> None:
         model="openai/gpt-5-mini",
         reasoning_effort="high",
         settings={"model": {"model_kwargs": {"drop_params": True}}},
-        step_limit=250,
-        cost_limit=3.0,
         slice="0:50",
         arms=(ArmName.BASE, ArmName.BOTH),
         preset=Preset.PAPER,
         trials=3,
         workers=8,
         engine=EngineName.RAY,
+        own={"cost_limit": 3.0, "step_limit": 250},
     )
     assert plan.dotted() == {"model.model_kwargs.drop_params": True}
 
@@ -83,7 +82,7 @@ def test_an_unknown_key_is_answered_with_the_allowed_ones() -> None:
     """All of them, so that the right one is found."""
     with pytest.raises(LedgerError) as caught:
         Plan.from_toml("worker = 2")
-    assert caught.value.hint == f"allowed are: {', '.join(Plan.__struct_fields__)}"
+    assert caught.value.hint == f"allowed are: {', '.join(keys())}"
 
 
 @pytest.mark.parametrize(
@@ -106,3 +105,26 @@ def test_a_difference_is_told_by_name() -> None:
     """With what was there before and what is there now."""
     told = difference(Plan().matters(), Plan(trials=3, model="m").matters())
     assert told == "`model` was '' and is 'm'; `trials` was 1 and is 3"
+
+
+@pytest.mark.parametrize(
+    ("values", "digest"),
+    [
+        ({}, "4f0ade94131d887d"),
+        ({"config": ["a.yaml"], "step_limit": 3, "cost_limit": 2, "threads": 4}, "43a1eaf9ac2fd495"),
+        (
+            {"agent": "codex", "prompt": "x {problem_statement}", "direct_tools": True, "repos": "r"},
+            "6683bb616e7815d0",
+        ),
+    ],
+)
+def test_the_digests_of_plans_stay_the_same(values: dict[str, Any], digest: str) -> None:
+    """An evaluation that version 0.1 began can be continued."""
+    assert Plan.from_values(values).digest() == digest
+
+
+def test_a_plan_is_read_back_from_its_values() -> None:
+    """Also with keys of other agents at their defaults, as version 0.1 wrote them."""
+    plan = Plan.from_values({"config": ["a.yaml"], "threads": 4, "model": "m"})
+    assert Plan.from_values({**plan.values(), "docker": "docker", "direct_tools": False}) == plan
+    assert plan.agent_values() == {"config": ("a.yaml",), "step_limit": None, "cost_limit": None, "threads": 4}

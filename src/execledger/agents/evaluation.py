@@ -25,8 +25,6 @@ from execledger.errors import LedgerError
 
 _Kind = TypeVar("_Kind")
 
-PLACE = "{problem_statement}"
-"""Stands for the task in a prompt."""
 STORED = ".result.json"
 """The file in a task's folder that holds its result."""
 TAIL = 8000

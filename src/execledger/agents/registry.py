@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from execledger.agents.plan_keys import PlanKey
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.extras import install_command
@@ -105,8 +106,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The module that is its ``Runner`` of evaluations."""
     batch_program: str = ""
     """The program that its runner starts."""
-    plan_keys: tuple[str, ...] = ()
-    """The keys of an evaluation's plan that mean something to this agent alone."""
+    plan_keys: tuple[PlanKey, ...] = ()
+    """The keys of an evaluation's plan that belong to it."""
     isolation: Literal["salt", "cache key"] = "cache key"
     """What keeps its runs apart in a provider's prompt cache: a salt before the prompt, or a cache key of its own."""
     journal_names: str = ""

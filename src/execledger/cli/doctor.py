@@ -7,9 +7,9 @@ import sys
 import click
 import msgspec
 
-from execledger import __version__
 from execledger.doctor.checks import examine
 from execledger.doctor.findings import Finding
+from execledger.version import __version__
 
 SIGNS = {"ok": "ok  ", "none": "-   ", "note": "note", "fix": "FIX "}
 """Text before a finding, by its status."""

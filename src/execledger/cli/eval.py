@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
-import msgspec
 
+from execledger.agents.plan_keys import PlanKey
 from execledger.agents.registry import evaluated
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
@@ -33,16 +33,34 @@ def tell(sentence: str) -> None:
     click.echo(f"execledger: {sentence}", err=True)
 
 
+def _agent_options() -> Iterator[Callable[..., Any]]:
+    """The options for keys of a plan that belong to agents; each help text begins with the agents that have the key."""
+    found: dict[str, tuple[PlanKey, list[str]]] = {}
+    for agent in evaluated():
+        for key in agent.plan_keys:
+            found.setdefault(key.name, (key, []))[1].append(agent.key)
+    for key, having in found.values():
+        if not key.help:
+            continue
+        several = isinstance(key.default, tuple)
+        kind = next((kind for kind in (int, float) if kind in (key.kind, *get_args(key.kind))), str)
+        yield click.option(
+            f"--{key.name.replace('_', '-')}",
+            type=None if key.kind is bool else kind,
+            is_flag=key.kind is bool,
+            default=() if several else None,
+            multiple=several,
+            metavar=key.metavar,
+            help=f"{', '.join(having)}: {key.help}",
+        )
+
+
 _OPTIONS = (
     click.option("--agent", type=click.Choice([one.key for one in evaluated()]), help="Agent."),
     click.option("--model", help="Model, as the agent names it."),
     click.option("--reasoning-effort", help="Reasoning effort, in the provider's terms."),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further setting of the agent."),
-    click.option("--config", multiple=True, metavar="FILE", help="mini: configuration file; may be repeated."),
-    click.option("--step-limit", type=int, help="mini: model calls per instance."),
-    click.option("--cost-limit", type=float, help="mini: dollars per instance."),
     click.option("--time-limit", type=int, help="Seconds per instance."),
-    click.option("--direct-tools", is_flag=True, default=None, help="codex: a model catalog with direct tools."),
     click.option("--subset", help="Dataset: verified, lite, a name on the Hugging Face hub, or a folder."),
     click.option("--split", help="Split of the dataset."),
     click.option("--instance", "instances", multiple=True, metavar="ID", help="Instance to run. [default: all]"),
@@ -53,13 +71,11 @@ _OPTIONS = (
     click.option("--preset", type=click.Choice([one.value for one in Preset]), help="The proof that a reuse needs."),
     click.option("--trials", type=int, help="Runs per arm and instance."),
     click.option("--program", help="Program of the agent. [default: found on PATH]"),
-    click.option("--repos", metavar="DIR", help="codex: prepared repositories, DIR/INSTANCE."),
-    click.option("--docker", help="codex: container program."),
     click.option("--workers", type=int, help="Parallel processes of the agent."),
-    click.option("--threads", type=int, help="mini: parallel instances in one process."),
     click.option("--batch", type=int, help="Instances per process."),
     click.option("--engine", type=click.Choice(["local", "ray"]), help="Where processes run."),
     click.option("--address", help="ray: address of the cluster. [default: a new one on this machine]"),
+    *_agent_options(),
 )
 
 
@@ -109,7 +125,7 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
 
 def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
     """Return the plan of the file, or else the recorded one of the folder, with the options applied."""
-    from execledger.evaluate.plan import HOW, Plan
+    from execledger.evaluate.plan import Plan, distribution_keys
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if plan_file is not None:
@@ -120,13 +136,13 @@ def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
             raise LedgerError(f"{plan_file}: the plan can't be read: {reason}") from None
     else:
         recorded = study.recorded()
-        if recorded is None and not given.keys() - {*HOW}:
+        if recorded is None and not given.keys() - distribution_keys():
             hint = "give a plan: execledger eval run PLAN.toml -o DIR, or say by options what to run"
             raise LedgerError(f"{study.root}: found no evaluation there to go on with", hint=hint)
         plan = Plan() if recorded is None else recorded.plan
     if "settings" in given:
         given["settings"] = plan.dotted() | dict(map(_setting, given["settings"]))
-    return Plan.from_values(msgspec.to_builtins(plan) | given, plan_file or "plan")
+    return Plan.from_values(plan.values() | given, plan_file or "plan")
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from execledger import __version__
 from execledger.errors import LedgerError, reason
+from execledger.version import __version__
 
 VERBS = {
     "demo": ("execledger.cli.demo", "Show what Ledger does: live with a scripted model, or on a recorded run."),

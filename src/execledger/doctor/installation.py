@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from execledger import __version__
 from execledger.doctor.findings import Finding
 from execledger.extras import EXTRAS, install_command, missing
 from execledger.journal.folder import edits_file, journal_folder, require_readable, state_folder
+from execledger.version import __version__
 
 OLDEST_PYTHON = (3, 11)
 ROOM = 100_000_000

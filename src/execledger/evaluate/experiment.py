@@ -25,7 +25,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
-from execledger import __version__
 from execledger.agents import processes
 from execledger.agents.evaluation import Batch, Runner, Setup, TaskResult, held
 from execledger.agents.programs import find_program
@@ -34,6 +33,7 @@ from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.plan import SWITCHES, ArmName, EngineName, Plan
 from execledger.evaluate.study import Study, Trial
 from execledger.extras import needing
+from execledger.version import __version__
 
 _Arm = TypeVar("_Arm")
 _Job = TypeVar("_Job")
@@ -294,7 +294,7 @@ def setup_of(plan: Plan, program: str, cwd: Path) -> Setup:
         reasoning_effort=plan.reasoning_effort,
         time_limit=plan.time_limit,
         settings=plan.dotted(),
-        keys={key: getattr(plan, key) for key in plan.record.plan_keys},
+        keys=plan.agent_values(),
     )
 
 

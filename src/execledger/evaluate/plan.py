@@ -7,7 +7,6 @@ not those that say how the work is distributed over processes and machines.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -16,8 +15,9 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from execledger.agents.evaluation import PLACE
+from execledger.agents.plan_keys import PlanKey, at_least_one, finite_limit
 from execledger.agents.registry import Agent, agent_of, evaluated
 from execledger.core.policy import Preset
 from execledger.errors import LedgerError
@@ -30,14 +30,6 @@ SWITCHES: dict[str, tuple[str, ...] | None] = {
     "shadow": ("--shadow",),
 }
 """Options of ``execledger run`` in each arm; None in the arm base, which runs the agent without Ledger."""
-PROMPT = f"""The working directory is the repository of a project. Below is an issue that was reported for it.
-Repair the project's code so that the issue is resolved, in a way that fits the rest of the code. Leave the existing
-tests and the set-up of the project as they are. You work alone: nobody answers questions. Commit nothing.
-
-<pr_description>
-{PLACE}
-</pr_description>"""
-"""Default prompt for Codex."""
 _SECRET = re.compile(r"(?:api_?key|secret|password|authorization|bearer_token)$", re.IGNORECASE)
 
 
@@ -54,8 +46,8 @@ class Cache(StrEnum):
     """Whether runs may share entries of the provider's prompt cache."""
 
     ISOLATED = "isolated"
-    """They do not: the prompt of every run begins with another salt. Codex sends a cache key per session instead, which
-    isolates runs if the provider follows it."""
+    """They do not: the prompt of every run begins with another salt. Some agents send a cache key per session
+    instead, which isolates runs if the provider follows it."""
     SHARED = "shared"
     """They may, so tokens and cost depend on the order of runs."""
 
@@ -90,16 +82,6 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Reasoning effort, in the provider's terms; "" for the provider's default."""
     settings: dict[str, Any] = {}
     """Further settings of the agent, by its own dotted names or as tables."""
-    config: tuple[str, ...] = ("swebench.yaml",)
-    """mini: its configuration files, in order."""
-    prompt: str = PROMPT
-    """codex: the prompt; ``{problem_statement}`` is replaced by the task."""
-    direct_tools: bool = False
-    """codex: use, in every arm, the same model catalog in which tools are called directly."""
-    step_limit: int | None = None
-    """mini: model calls per task; None is the agent's own limit."""
-    cost_limit: float | None = None
-    """mini: dollars per task; None is the agent's own limit."""
     time_limit: int | None = None
     """Seconds per task; None is the agent's own limit."""
     subset: str = "verified"
@@ -122,22 +104,17 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Number of runs per arm and task."""
     program: str = ""
     """The agent's program; "" to find it on the path."""
-    repos: str = ""
-    """codex: a folder with a prepared repository per task; "" to use the tasks' container images."""
-    docker: str = "docker"
-    """codex: the container program."""
-    variables: tuple[str, ...] = ("OPENAI_API_KEY", "CODEX_API_KEY")
-    """codex: names of environment variables that are passed to containers."""
     workers: int = 2
     """Number of parallel processes of the agent."""
-    threads: int = 1
-    """mini: number of parallel tasks in one process."""
     batch: int = 1
     """Number of tasks per process."""
     engine: EngineName = EngineName.LOCAL
     """Where jobs run."""
     address: str = ""
     """ray: address of the cluster; "" to start one on this machine."""
+    own: dict[str, Any] = {}
+    """Values of keys that belong to the agent (``PlanKey``), if they are not defaults; in the text of a plan these are
+    keys like all others."""
 
     @classmethod
     def from_toml(cls, text: str, where: str = "plan") -> Plan:
@@ -150,16 +127,20 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], where: str = "plan") -> Plan:
-        """Return the plan with these values; raises ``LedgerError`` if one is unknown or wrong."""
-        unknown = [key for key in values if key not in cls.__struct_fields__]
+        """Return the plan with these values; raises ``LedgerError`` if one is unknown or wrong, or it can't be run."""
+        return cls.recorded(values, where).checked(where)
+
+    @classmethod
+    def recorded(cls, values: Mapping[str, Any], where: str = "plan") -> Plan:
+        """Return the plan with these values, whether or not it can be run here; raises ``LedgerError`` for others."""
+        unknown = [key for key in values if key not in keys()]
         if unknown:
-            allowed = ", ".join(cls.__struct_fields__)
-            raise LedgerError(f"{where} has the unknown key `{unknown[0]}`", hint=f"allowed are: {allowed}")
+            raise LedgerError(f"{where} has the unknown key `{unknown[0]}`", hint=f"allowed are: {', '.join(keys())}")
         try:
-            plan = msgspec.convert(dict(values), cls)
+            plan = msgspec.convert({name: values[name] for name in values if name in GENERAL}, cls)
+            return replace(plan, own=_own_values(plan.agent, values))
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise LedgerError(f"{where}: {error}", hint="every key is explained in docs/evaluate.md") from None
-        return plan.checked(where)
 
     def checked(self, where: str = "plan") -> Plan:
         """Return the plan itself; raises ``LedgerError`` if it can't be run."""
@@ -168,12 +149,10 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self
 
     def _faults(self) -> Iterator[str]:
-        for name in ("trials", "workers", "threads", "batch"):
-            if getattr(self, name) < 1:
-                yield f"`{name}` is {getattr(self, name)}, expected at least 1"
-        for name in ("step_limit", "cost_limit", "time_limit"):
-            if (limit := getattr(self, name)) is not None and not 0 < limit < math.inf:
-                yield f"`{name}` is {limit}, expected more than 0 and finite"
+        checks = {"trials": at_least_one, "workers": at_least_one, "batch": at_least_one, "time_limit": finite_limit}
+        for name, fault in checks.items():
+            if said := fault(getattr(self, name)):
+                yield f"`{name}` {said}"
         known = [one.key for one in evaluated()]
         if self.agent not in known:
             yield f"`agent` is {self.agent!r}, expected {' or '.join(known)}"
@@ -181,11 +160,12 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             yield f"`arms` is {list(map(str, self.arms))}, expected each of at least one arm once"
         if self.slice and not re.fullmatch(r"-?\d*(?::-?\d*){1,2}", self.slice):
             yield f"`slice` is {self.slice!r}, expected as in 0:50"
-        if PLACE not in self.prompt:
-            yield f"`prompt` does not hold {PLACE}"
-        for name in self._meaningless:
-            if getattr(self, name) != getattr(_DEFAULT, name):
+        known_keys = {key.name: key for key in plan_keys(self.agent)}
+        for name, value in self.own.items():
+            if name not in known_keys:
                 yield f"`{name}` means nothing to {self.agent}"
+            elif said := known_keys[name].fault(value):
+                yield f"`{name}` {said}"
         for name in self.dotted():
             if _SECRET.search(name):
                 # Plans are stored in plan.json.
@@ -195,10 +175,16 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Return the agent's settings by their dotted names."""
         return dict(_dotted(self.settings, ""))
 
-    @property
-    def _meaningless(self) -> tuple[str, ...]:
-        """Keys that are meant for other agents."""
-        return tuple(key for one in evaluated() if one.key != self.agent for key in one.plan_keys)
+    def agent_values(self) -> dict[str, Any]:
+        """Return the values of the keys that belong to the agent, defaults included."""
+        return {key.name: self.own.get(key.name, key.default) for key in plan_keys(self.agent)}
+
+    def values(self) -> dict[str, Any]:
+        """Return all values by their keys, as plain data: what ``from_values`` reads back."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        del fields["own"]
+        own: dict[str, Any] = msgspec.to_builtins(self.agent_values() | self.own)
+        return fields | own
 
     @property
     def record(self) -> Agent:
@@ -209,8 +195,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def matters(self) -> dict[str, Any]:
         """Return the values that may change a result, as plain data."""
-        values: dict[str, Any] = msgspec.to_builtins(self)
-        return {name: value for name, value in values.items() if name not in (*HOW, *self._meaningless)}
+        return {name: value for name, value in self.values().items() if name not in distribution_keys()}
 
     def digest(self) -> str:
         """Return a short digest of the values that may change a result."""
@@ -232,6 +217,36 @@ def _dotted(table: Mapping[str, Any], lead: str) -> Iterator[tuple[str, Any]]:
             yield f"{lead}{name}", value
 
 
-_DEFAULT = Plan()
-HOW = ("program", "repos", "docker", "variables", "workers", "threads", "batch", "engine", "address")
-"""Keys that say how the work is distributed, and may change from one call to the next."""
+GENERAL = tuple(name for name in Plan.__struct_fields__ if name != "own")
+"""The keys that every agent has."""
+
+
+def plan_keys(agent: str) -> tuple[PlanKey, ...]:
+    """Return the keys that belong to an agent, given by its key in the registry."""
+    return next((one.plan_keys for one in evaluated() if one.key == agent), ())
+
+
+def keys() -> tuple[str, ...]:
+    """Return every key of a plan, those of agents included."""
+    return tuple(dict.fromkeys([*GENERAL, *(key.name for one in evaluated() for key in one.plan_keys)]))
+
+
+def distribution_keys() -> frozenset[str]:
+    """Return the keys that say how the work is distributed, and may change from one call to the next."""
+    own = (key.name for one in evaluated() for key in one.plan_keys if key.distributes)
+    return frozenset(("program", "workers", "batch", "engine", "address", *own))
+
+
+def _own_values(agent: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of agents' keys that are not defaults; those of other agents' keys are kept for the error."""
+    found: dict[str, Any] = {}
+    for name in values.keys() - {*GENERAL}:
+        own = [key for key in plan_keys(agent) if key.name == name]
+        same = own or [key for one in evaluated() for key in one.plan_keys if key.name == name]
+        try:
+            value = msgspec.convert(values[name], same[0].kind)
+        except msgspec.ValidationError as error:
+            raise msgspec.ValidationError(f"{error} - at `$.{name}`") from None
+        if value not in [key.default for key in same]:
+            found[name] = value
+    return dict(sorted(found.items()))

@@ -21,7 +21,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -164,7 +164,10 @@ class Study(NamedTuple):
         """Return the record of the plan that this folder belongs to; None if it belongs to none yet."""
         path = self.root / PLAN
         try:
-            return msgspec.json.decode(path.read_bytes(), type=StudyRecord)
+            fields = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+            if isinstance(fields.get("plan"), dict):
+                fields["plan"] = msgspec.to_builtins(Plan.recorded(fields["plan"], str(path)))
+            return msgspec.convert(fields, StudyRecord)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError) as error:
@@ -175,7 +178,8 @@ class Study(NamedTuple):
         """Write the record of a plan; another plan, or other versions unless ``mixed``, are refused."""
         record = self.admit(plan, versions, mixed=mixed)
         make_folder(self.root)
-        write_whole(self.root / PLAN, msgspec.json.format(msgspec.json.encode(record)))
+        fields = msgspec.to_builtins(record) | {"plan": record.plan.values()}
+        write_whole(self.root / PLAN, msgspec.json.format(msgspec.json.encode(fields)))
 
     def admit(self, plan: Plan, versions: dict[str, str], *, mixed: bool = False) -> StudyRecord:
         """Return the record that ``claim`` would write; refuses what it refuses, and writes nothing."""

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from execledger import __version__
 from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
 from execledger.proxy.conversation import Conversation, Workspace
@@ -27,6 +26,7 @@ from execledger.runs.account import Account
 from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import Session
 from execledger.session.witness import LocalWitness
+from execledger.version import __version__
 
 MAX_SUMMARIES = 10_000
 """Summaries that a long-running proxy keeps for its end; the journals have all of them."""

@@ -29,12 +29,12 @@ from aiohttp.payload import Payload
 from multidict import CIMultiDict
 from yarl import URL
 
-from execledger import __version__
 from execledger.local_server.loopback import foreign_origin
 from execledger.proxy.content_encoding import portions
 from execledger.proxy.limits import MAX_BODY
 from execledger.proxy.passage import LAUNCHED, Passage, Sent
 from execledger.redact import redact
+from execledger.version import __version__
 
 PREFIX = "/v1"
 """The path prefix that is replaced by the upstream's base address, where that address includes the version."""

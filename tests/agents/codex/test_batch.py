@@ -38,7 +38,7 @@ def sh(folder: Path, script: str) -> None:
 def plan(tmp_path: Path) -> Plan:
     """A plan with one prepared repository."""
     make_repository(tmp_path / "repos" / TASK.instance_id)
-    return Plan(agent="codex", repos="repos")
+    return Plan(agent="codex", own={"repos": "repos"})
 
 
 EDITS = {
@@ -124,7 +124,7 @@ def test_a_container_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     program = tmp_path / "agent"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$CODEX_HOME" "$@" > asked.txt\n')
     program.chmod(0o755)
-    plan = Plan(agent="codex", docker=str(docker.executable))
+    plan = Plan(agent="codex", own={"docker": str(docker.executable)})
     with opened(setup_of(plan, str(program), tmp_path), TASK, tmp_path / "scratch") as place:
         tree = place.snapshot()
         subprocess.run([place.program, "exec", "--json", "two words"], check=True)
@@ -141,7 +141,7 @@ def test_an_image_that_cannot_be_had_is_told(tmp_path: Path) -> None:
     broken = tmp_path / "docker"
     broken.write_text("#!/bin/sh\necho 'no such image' >&2\nexit 125\n")
     broken.chmod(0o755)
-    plan = Plan(agent="codex", docker=str(broken))
+    plan = Plan(agent="codex", own={"docker": str(broken)})
     with (
         pytest.raises(LedgerError, match="no container could be started: no such image"),
         opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch"),
@@ -153,7 +153,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     """Copies and containers alike."""
     docker = FakeDocker.install(tmp_path / "docker")
     make_repository(docker.image / "testbed")
-    plan = Plan(agent="codex", docker=str(docker.executable))
+    plan = Plan(agent="codex", own={"docker": str(docker.executable)})
     left = opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch")
     left.__enter__()
     (container,) = docker.containers.iterdir()

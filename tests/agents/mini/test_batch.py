@@ -40,12 +40,12 @@ def test_the_agent_is_asked_for_its_system_prompt(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("agent: {system_template: Mine.}")
     (tmp_path / "other.yaml").write_text("model: {}")
     assert (
-        system_template(setup_of(Plan(config=("swebench.yaml", "mine.yaml", "other.yaml")), program, tmp_path))
+        system_template(setup_of(Plan(own={"config": ("swebench.yaml", "mine.yaml", "other.yaml")}), program, tmp_path))
         == "Mine."
     )
     assert system_template(setup_of(Plan(), program, tmp_path)).startswith("You are")
     assert system_template(setup_of(Plan(settings={"agent": {"system_template": "Own."}}), program, tmp_path)) == "Own."
     with pytest.raises(LedgerError, match=r"other\.yaml: found no `agent\.system_template`"):
-        system_template(setup_of(Plan(config=("other.yaml",)), program, tmp_path))
+        system_template(setup_of(Plan(own={"config": ("other.yaml",)}), program, tmp_path))
     with pytest.raises(LedgerError, match="can't be asked for its system prompt"):
-        system_template(setup_of(Plan(config=("none.yaml",)), program, tmp_path))
+        system_template(setup_of(Plan(own={"config": ("none.yaml",)}), program, tmp_path))

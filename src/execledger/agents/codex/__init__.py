@@ -1,5 +1,6 @@
 """OpenAI Codex: its tools, its recorded sessions, its launcher, and its runner of evaluations."""
 
+from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, PlanKey, variables
 from execledger.agents.registry import Agent, Option
 
 AGENT = Agent(
@@ -24,7 +25,13 @@ AGENT = Agent(
     journal_names=".recorded:journal_names",
     batch=".batch",
     batch_program="codex",
-    plan_keys=("prompt", "direct_tools", "repos", "docker", "variables"),
+    plan_keys=(
+        TASK_PROMPT,
+        PlanKey(name="direct_tools", kind=bool, default=False, help="a model catalog with direct tools."),
+        REPOS,
+        DOCKER,
+        variables("OPENAI_API_KEY", "CODEX_API_KEY"),
+    ),
     records=("rollout-*.jsonl",),
 )
 """Codex in the registry."""

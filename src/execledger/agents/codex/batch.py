@@ -24,7 +24,6 @@ import msgspec
 from execledger.agents import processes
 from execledger.agents.codex.config import direct_tools
 from execledger.agents.evaluation import (
-    PLACE,
     Batch,
     Instance,
     Setup,
@@ -36,6 +35,7 @@ from execledger.agents.evaluation import (
     store,
     stored,
 )
+from execledger.agents.plan_keys import PLACE
 from execledger.errors import LedgerError
 from execledger.runs.prices import load_prices
 from execledger.runs.usage import Tokens, tokens_of

@@ -1,5 +1,6 @@
 """mini-swe-agent: the wrapped model, its recorded trajectories, its launcher, and its runner of evaluations."""
 
+from execledger.agents.plan_keys import PlanKey, at_least_one, finite_limit
 from execledger.agents.registry import Agent, Option
 
 AGENT = Agent(
@@ -28,7 +29,25 @@ AGENT = Agent(
     journal_names=".recorded:journal_names",
     batch=".batch",
     batch_program="mini-extra",
-    plan_keys=("config", "step_limit", "cost_limit", "threads"),
+    plan_keys=(
+        PlanKey(
+            name="config",
+            kind=tuple[str, ...],
+            default=("swebench.yaml",),
+            help="configuration file; may be repeated.",
+            metavar="FILE",
+        ),
+        PlanKey(name="step_limit", kind=int | None, default=None, help="model calls per instance.", fault=finite_limit),
+        PlanKey(name="cost_limit", kind=float | None, default=None, help="dollars per instance.", fault=finite_limit),
+        PlanKey(
+            name="threads",
+            kind=int,
+            default=1,
+            help="parallel instances in one process.",
+            fault=at_least_one,
+            distributes=True,
+        ),
+    ),
     isolation="salt",
     records=("*.traj.json",),
 )

@@ -24,7 +24,6 @@ from typing import Any
 
 import msgspec
 
-from execledger import __version__
 from execledger.agents.mini.config import LedgerOptions, agent_version, options_of, sealed
 from execledger.agents.mini.follower import Follower
 from execledger.agents.mini.messages import (
@@ -51,6 +50,7 @@ from execledger.runs.account import Account
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session, error_text
 from execledger.session.witness import Witness
+from execledger.version import __version__
 from execledger.vocabulary.actions import Action
 from execledger.vocabulary.decisions import Decision, Step
 
