@@ -24,10 +24,12 @@ def new_passage(
     sealed: bool = False,
     preset: str = "verified",
     journals: Path | None = None,
+    local_files: bool = False,
     **policy: Any,
 ) -> Passage:
     """The sessions of one proxy."""
-    rules = Rules(policy=Policy(preset=Preset(preset), **policy), sealed=sealed, journals=journals)
+    settings = Policy(preset=Preset(preset), **policy)
+    rules = Rules(policy=settings, sealed=sealed, journals=journals, local_files=local_files)
     store = store or EditStore(None)
     return Passage(Book(rules, codex, store))
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from execledger.core.witness import ShownRange
 from execledger.core.witness_limits import LookLimits
-from execledger.session.witness import LocalWitness
+from execledger.session.witness import BEYOND, STUCK, LocalWitness
 
 TEXT = "one\ntwo\nthree\n"
 SHOWN = (ShownRange(0, 1, ("one", "two", "three")),)
@@ -74,12 +79,20 @@ def test_it_stays_below_its_folders(file: Path, tmp_path: Path) -> None:
         (LookLimits(file_bytes=5), "too large for a look"),
         (LookLimits(bytes=5), "too large for a look"),
         (LookLimits(files=0), "beyond the limits of a look"),
-        (LookLimits(seconds=-1), "beyond the limits of a look"),
     ],
 )
 def test_beyond_a_bound_a_file_is_unknown(file: Path, limits: LookLimits, reason: str) -> None:
     """Each bound has its reason."""
     assert verdicts(LocalWitness(limits=limits), file) == [(["unknown"], reason)]
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_when_the_time_is_over_no_further_file_is_read_or_compared(file: Path, reading: bool) -> None:
+    """A clock that jumps while files are read, or behind that."""
+    times = [0.0, 100.0, 100.0, 100.0] if reading else [0.0, 0.0, 0.0, 100.0]
+    clock = iter([*times, *[200.0] * 9])
+    witness = LocalWitness(limits=LookLimits(seconds=60), clock=clock.__next__)
+    assert verdicts(witness, file) == [(["unknown"], BEYOND)]
 
 
 def test_a_file_that_may_not_be_read_is_unknown(file: Path) -> None:
@@ -94,3 +107,62 @@ def test_bytes_that_are_no_text_are_compared_as_they_were_shown(tmp_path: Path) 
     path.write_bytes(b"one\n\xff\nthree\n")
     shown = (ShownRange(0, 1, ("one", "\ufffd", "three")),)
     assert [p.verdict for one in LocalWitness().look({str(path): shown}) for p in one.results[0].pieces] == ["same"]
+
+
+class Mount:
+    """A file system that does not answer until it is let go."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.gone_on = threading.Event()
+
+    def read(self, path: str, most: int) -> bytes:
+        self.asked.append(path)
+        if "dead" in path:
+            self.gone_on.wait()
+        return TEXT.encode()
+
+
+def test_a_file_system_that_does_not_answer_is_not_waited_for() -> None:
+    """What was read before is known; later looks are unknown at once, until the read has returned."""
+    mount = Mount()
+    witness = LocalWitness(limits=LookLimits(seconds=0.05), read=mount.read)
+    assert verdicts(witness, "/a", "/dead/b", "/c") == [(["same"], ""), (["unknown"], STUCK), (["unknown"], STUCK)]
+    assert verdicts(witness, "/a") == [(["unknown"], STUCK)]
+    assert mount.asked == ["/a", "/dead/b"]
+    mount.gone_on.set()
+    witness = patient(witness)
+    assert verdicts(witness, "/a", "/dead/b") == [(["same"], ""), (["same"], "")]
+
+
+def patient(witness: LocalWitness) -> LocalWitness:
+    """The same witness, when its reader has returned."""
+    thread = witness._reading._thread
+    assert thread is not None
+    thread.join()
+    witness._limits = LookLimits(seconds=60)
+    return witness
+
+
+def test_a_process_ends_although_a_read_does_not() -> None:
+    """Nothing waits for it, at the look and at the end."""
+    script = (
+        "import threading\nfrom execledger.core.witness import ShownRange\n"
+        "from execledger.session.witness import LocalWitness\n"
+        "witness = LocalWitness(read=lambda path, most: threading.Event().wait())\n"
+        "(found,) = witness.look({'/a': (ShownRange(0, 1, ('one',)),)})\nprint(found.reason)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == f"{STUCK}\n"
+
+
+def test_a_file_that_another_program_has_reserved_is_not_waited_for(file: Path) -> None:
+    """With a lease on it, opening a file takes until its holder gives it up, unless one asks not to wait."""
+    with file.open("r+b") as held:
+        signal.signal(signal.SIGIO, signal.SIG_IGN)
+        try:
+            fcntl.fcntl(held.fileno(), fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except (AttributeError, OSError):
+            pytest.skip("no leases on this file system")
+        ((found, reason),) = verdicts(LocalWitness(limits=LookLimits(seconds=60)), file)
+        assert (found, bool(reason)) == (["unknown"], True)

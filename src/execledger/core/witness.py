@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from execledger.core.fingerprint import digest
 from execledger.core.lines import split_lines
 from execledger.core.witness_limits import MAX_ALIGNED_LINES, MAX_EQUAL_PAIRS, MAX_FOLLOWED, MAX_REPORTED_PIECES
 from execledger.vocabulary.records import Lines
@@ -129,7 +128,7 @@ class _File:
         """Take in the text that the file holds now; None if it is the same as before."""
         if text == self.text:
             return None
-        before, self.text, self.texts, self.digest = self.texts, text, split_lines(text), digest(text)
+        before, self.text, self.texts, self.digest = self.texts, text, split_lines(text), _sha256(text)
         if self.first is None:
             self.first = self.texts
         return aligned(before, self.texts) if self.followed else Alignment()
@@ -239,7 +238,7 @@ class WitnessedDigests:
         found = [(one, [self._piece(path, one, seen, lines)]) for one, seen in zip(shown, digests, strict=True)]
         if path in self._disagreed:
             return unread(path, shown, DISAGREED)
-        whole = digest(*(f"{seen.here} {seen.there}" for seen in digests), str(lines))
+        whole = _sha256(" ".join([str(lines), *(f"{seen.here} {seen.there}" for seen in digests)]))
         results = _results(found)
         return FileSighting(path, results, None, whole, UNPLACED if has_unknown(results) else "")
 
@@ -267,10 +266,15 @@ class WitnessedDigests:
 
 def line_digests(shown: ShownRange) -> tuple[str, str]:
     """The digests of lines, with and without a newline behind the last one."""
-    text = "\n".join(shown.texts).encode("utf-8", "surrogatepass")
-    ended = hashlib.sha256(text + b"\n").hexdigest()
+    text = "\n".join(shown.texts)
+    ended = _sha256(text + "\n")
     # An empty last line without a newline is no line.
-    return ended, hashlib.sha256(text).hexdigest() if shown.texts[-1] else ended
+    return ended, _sha256(text) if shown.texts[-1] else ended
+
+
+def _sha256(text: str) -> str:
+    """The digest of a text, by the function that computes fastest and that containers have."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def has_unknown(results: Iterable[ResultSighting]) -> bool:

@@ -19,7 +19,8 @@ class LookLimits(Struct, frozen=True):
     bytes: int = 8_000_000
     """Bytes of all files: about 10 ms to read and to split."""
     seconds: float = 0.25
-    """Seconds after which no further file is begun: a model call takes ten times as long and more."""
+    """Seconds after which no further file is read, and one that does not answer is not waited for any more; and as many
+    after which no further one is compared. A model call takes ten times as long and more."""
 
 
 PROBE_SECONDS = 2

@@ -229,12 +229,17 @@ class Book:
                 sealed=rules.sealed,
             )
         )
-        witness = LocalWitness(()) if rules.local_files and rules.policy.looks else None
+        witness = session.faults.guarded("witness", lambda: _witness(rules), None)
         workspace = Workspace(session, asked.session, self._writers, witness)
         if asked.session in self._at_work:
             # A call that was unanswered at the eviction may write at any time: its end is not reported any more.
             workspace.writing.add(BEFORE)
         return workspace
+
+
+def _witness(rules: Rules) -> LocalWitness | None:
+    """A witness for the files of one session, below no folder so far; None if they may not be looked at."""
+    return LocalWitness(()) if rules.local_files and rules.policy.looks else None
 
 
 def _continued(session: OpenSession, name: str, request: SplitRequest) -> str:

@@ -236,16 +236,22 @@ class Conversation:
         return Turn(leaves, visible, self._history.cwd)
 
     def _look(self) -> Work[None]:
-        """Have the witness look at the files that the state view may list, below the working directories so far."""
-        workspace = self._workspace
-        if workspace.witness is not None:
+        """Have the witness look at the files that the state view may list; a fault in that costs this look."""
+        session, witness = self._workspace.session, self._workspace.witness
+        if witness is not None:
             # Reading files may block: so much weight is not computed on the event loop.
             yield PORTION + 1
-            session, cwd = workspace.session, self._history.cwd
-            if cwd:
-                session.faults.guarded("witness", partial(workspace.witness.allow, cwd), None)
-            unrecorded = workspace.unseen or workspace.busy(self._thread)
-            session.look(workspace.witness, self._thread, unrecorded_writes=unrecorded)
+            if not session.faults.guarded("witness", partial(self._looked, witness), False):
+                session.forget_sightings(self._thread)
+
+    def _looked(self, witness: LocalWitness) -> bool:
+        """Look at files below the working directories so far."""
+        workspace, cwd = self._workspace, self._history.cwd
+        if cwd:
+            witness.allow(cwd)
+        unrecorded = workspace.unseen or workspace.busy(self._thread)
+        workspace.session.look(witness, self._thread, unrecorded_writes=unrecorded)
+        return True
 
     def _give_up(self) -> None:
         """Record calls that were proposed before and are still unanswered as unfinished: they may have run."""

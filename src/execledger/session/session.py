@@ -75,7 +75,7 @@ class Session:
         if not self.policy.looks or self.policy.shadow:
             return
         if not self.faults.guarded("witness", lambda: self._look(witness, thread, since, unrecorded_writes), False):
-            self.faults.guarded("witness", lambda: self._forget(thread), None)
+            self.forget_sightings(thread)
 
     def _look(self, witness: Witness, thread: str, since: int, unrecorded_writes: bool) -> bool:
         """Take a look, and say whether what is known is as true as before."""
@@ -91,8 +91,11 @@ class Session:
         self._take(Sighting(files, again, thread, unrecorded_writes))
         return True
 
-    def _forget(self, thread: str) -> None:
+    def forget_sightings(self, thread: str = "") -> None:
         """Record that the findings of earlier looks may not be true any more; nothing if there are none."""
+        self.faults.guarded("witness", lambda: self._forget(thread), None)
+
+    def _forget(self, thread: str) -> None:
         kept = {key: file for key, file in self._found.items() if key[0] != thread}
         if kept != self._found:
             self._found = kept

@@ -12,16 +12,23 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from itertools import islice
 from typing import Protocol
 
 from execledger.core.witness import PossibleWrites, ShownRange, Witnessed, unread
 from execledger.core.witness_limits import LookLimits
+from execledger.session.abandonable import AbandonableWork
 from execledger.vocabulary.sightings import FileSighting
 
 SYSTEM = ("/proc", "/sys")
 """File systems whose files are made while they are read."""
 SYSTEM_FOLDERS = ("/proc/", "/sys/", "/dev/")
 """Where these and others of the kind are mounted."""
+BEYOND = "beyond the limits of a look"
+"""Why a file is unknown that was not reached within the limits."""
+STUCK = "the file system did not answer in time"
+"""Why a file is unknown while a read has not returned."""
 
 
 class Witness(Protocol):
@@ -48,69 +55,103 @@ class LocalWitness:
         folders: Iterable[str] = ("/",),
         limits: LookLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        read: Callable[[str, int], bytes] | None = None,
     ) -> None:
-        """Looks at files below ``folders`` alone."""
-        self._folders = tuple(os.path.realpath(folder) for folder in folders)
-        self._system = frozenset(os.stat(folder).st_dev for folder in SYSTEM if os.path.isdir(folder))
+        """Looks at files below ``folders`` alone; ``read`` returns the bytes of one, of at most so many."""
+        # Resolved when they are first needed: a file system may not answer.
+        self._folders: dict[str, str] = dict.fromkeys(folders, "")
         self._limits = limits or LookLimits()
         self._clock = clock
+        self._read = read or read_regular
+        self._reading = AbandonableWork()
         self._witnessed = Witnessed()
 
     def allow(self, folder: str) -> None:
         """Look at files below ``folder`` too."""
-        real = os.path.realpath(folder)
-        if real not in self._folders:
-            self._folders = (*self._folders, real)
+        self._folders.setdefault(folder, "")
 
     def look(
         self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites | None = None
     ) -> list[FileSighting]:
         """The sightings of files by their absolute paths, with the lines that were shown of each."""
-        until, left = self._clock() + self._limits.seconds, self._limits.bytes
+        until = self._clock() + self._limits.seconds
+        read: list[bytes | OSError | ValueError] = []
+        paths = list(islice(questions, self._limits.files))
+        stuck = self._reading.stuck
+        self._reading.run(partial(self._read_files, paths, until, read), self._limits.seconds)
+        contents = dict(zip(paths, read[:], strict=False))
+        late = STUCK if stuck or self._reading.stuck else BEYOND
+        # What was read is worth comparing, however long the reading took.
+        until = self._clock() + self._limits.seconds
         found: list[FileSighting] = []
-        for count, (path, shown) in enumerate(questions.items()):
-            if count >= self._limits.files or self._clock() > until:
-                found.append(unread(path, shown, "beyond the limits of a look"))
-                continue
-            try:
-                data = self._read(path, min(left, self._limits.file_bytes))
-            except (FileNotFoundError, NotADirectoryError):
-                found.append(self._witnessed.gone(path, shown))
-                continue
-            except (OSError, ValueError) as error:
-                found.append(unread(path, shown, _reason(error)))
-                continue
-            left -= len(data)
-            found.append(self._witnessed.read(path, shown, data.decode("utf-8", "replace")))
+        for path, shown in questions.items():
+            beyond = path not in contents or self._clock() > until
+            found.append(unread(path, shown, late) if beyond else self._sighting(path, shown, contents[path]))
         return found
 
-    def _read(self, path: str, most: int) -> bytes:
-        """The bytes of a regular file, as they were between two equal states of it."""
-        if "/" not in self._folders:
-            path = os.path.realpath(path, strict=True)
-            if not any(path == folder or path.startswith(folder + "/") for folder in self._folders):
-                raise ValueError("outside the folders that may be looked at")
-        if path.startswith(SYSTEM_FOLDERS):
-            raise ValueError("not a regular file")
-        self._check(os.stat(path), most)
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        try:
-            before = os.fstat(handle)
-            self._check(before, most)
-            data = os.read(handle, before.st_size + 1)
-            after = os.fstat(handle)
-        finally:
-            os.close(handle)
-        if len(data) != after.st_size or before.st_mtime_ns != after.st_mtime_ns:
-            raise ValueError("written while it was read")
-        return data
+    def _sighting(self, path: str, shown: Sequence[ShownRange], content: bytes | OSError | ValueError) -> FileSighting:
+        """What a file that holds ``content`` says of the lines that were shown, or why it was not read."""
+        if isinstance(content, bytes):
+            return self._witnessed.read(path, shown, content.decode("utf-8", "replace"))
+        if isinstance(content, FileNotFoundError | NotADirectoryError):
+            return self._witnessed.gone(path, shown)
+        return unread(path, shown, _reason(content))
 
-    def _check(self, found: os.stat_result, most: int) -> None:
-        """Refuse what is no regular file, or too large."""
-        if not stat.S_ISREG(found.st_mode) or found.st_dev in self._system:
-            raise ValueError("not a regular file")
-        if found.st_size > most:
-            raise ValueError("too large for a look")
+    def _read_files(self, paths: Sequence[str], until: float, read: list[bytes | OSError | ValueError]) -> None:
+        """Append what each file holds, or why it can't be read, until the time is over."""
+        left = self._limits.bytes
+        for path in paths:
+            if self._clock() > until:
+                return
+            try:
+                data = self._read(self._below(path), min(left, self._limits.file_bytes))
+            except (OSError, ValueError) as error:
+                read.append(error)
+                continue
+            left -= len(data)
+            read.append(data)
+
+    def _below(self, path: str) -> str:
+        """The file itself, if it is below a folder that may be looked at."""
+        if "/" in self._folders:
+            return path
+        path = os.path.realpath(path, strict=True)
+        for folder, known in list(self._folders.items()):
+            self._folders[folder] = real = known or os.path.realpath(folder)
+            if path == real or path.startswith(real + "/"):
+                return path
+        raise ValueError("outside the folders that may be looked at")
+
+
+def read_regular(path: str, most: int) -> bytes:
+    """The bytes of a regular file, as they were between two equal states of it; of at most so many."""
+    if path.startswith(SYSTEM_FOLDERS):
+        raise ValueError("not a regular file")
+    _check(os.stat(path), most)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    try:
+        before = os.fstat(handle)
+        _check(before, most)
+        data = os.read(handle, before.st_size + 1)
+        after = os.fstat(handle)
+    finally:
+        os.close(handle)
+    if len(data) != after.st_size or before.st_mtime_ns != after.st_mtime_ns:
+        raise ValueError("written while it was read")
+    return data
+
+
+def _check(found: os.stat_result, most: int) -> None:
+    """Refuse what is no regular file, or too large."""
+    if not stat.S_ISREG(found.st_mode) or found.st_dev in _system_devices():
+        raise ValueError("not a regular file")
+    if found.st_size > most:
+        raise ValueError("too large for a look")
+
+
+@cache
+def _system_devices() -> frozenset[int]:
+    return frozenset(os.stat(folder).st_dev for folder in SYSTEM if os.path.isdir(folder))
 
 
 def _reason(error: OSError | ValueError) -> str:
