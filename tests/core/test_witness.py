@@ -10,6 +10,7 @@ import random
 
 import pytest
 
+from execledger.core.lines import split_lines
 from execledger.core.witness import (
     DISAGREED,
     NEVER_FOUND,
@@ -21,6 +22,7 @@ from execledger.core.witness import (
     WitnessedDigests,
     aligned,
     line_digests,
+    resplit,
 )
 from execledger.core.witness_limits import MAX_ALIGNED_LINES
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Verdict
@@ -258,3 +260,15 @@ def test_new_lines_are_not_told_where_that_is_unknown() -> None:
     assert agreed(lines(1, 3)).read(FILE, [lines(1, 3), unplaced], text(["x", *TEN])).new == ()
     many = [str(number) for number in range(MAX_ALIGNED_LINES)]
     assert agreed(lines(1, 10)).read(FILE, [lines(1, 10)], text(["x", *many, "line 9"])).new == ()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_text_is_split_by_what_is_new_in_it(seed: int) -> None:
+    """Given any other text with its lines, the lines are those of the text itself."""
+    chance = random.Random(seed)
+    for _ in range(300):
+        before, now = ("".join(chance.choices("ab\n", k=chance.randint(0, 9))) for _ in range(2))
+        at = chance.randint(0, len(before))
+        for one in (now, before[:at] + now + before[at:], before[:at] + now, now + before[at:], before[at:]):
+            ended = one.split("\n")
+            assert resplit(before, split_lines(before), one) == (ended if ended[-1] else ended[:-1]), (before, one)

@@ -119,6 +119,7 @@ class _File:
         self.text: str | None = None
         self.texts: Texts = ()
         self.first: Texts | None = None
+        self._since_first: Alignment | None = None
         self.digest = ""
         self.followed: dict[tuple[int, int], _Followed] = {}
         self.unplaced: set[tuple[int, int]] = set()
@@ -128,16 +129,19 @@ class _File:
         """Take in the text that the file holds now; None if it is the same as before."""
         if text == self.text:
             return None
-        before, self.text, self.texts, self.digest = self.texts, text, split_lines(text), _sha256(text)
+        before, texts = self.texts, resplit(self.text or "", self.texts, text)
+        self.text, self.texts, self.digest = text, texts, _sha256(text)
         if self.first is None:
             self.first = self.texts
-        return aligned(before, self.texts) if self.followed else Alignment()
+        alignment = aligned(before, self.texts) if self.followed else Alignment()
+        self._since_first = alignment if self.followed and before is self.first else None
+        return alignment
 
     def new(self) -> tuple[tuple[int, int], ...]:
         """The lines that the file did not have at the first look; empty if too many lines differ to tell."""
         if self.first is None or self.first == self.texts or self.unplaced:
             return ()
-        alignment = aligned(self.first, self.texts)
+        alignment = self._since_first = self._since_first or aligned(self.first, self.texts)
         runs = tuple(_unaligned(alignment, len(self.first), len(self.texts)))
         return runs if not alignment.lost and len(runs) <= MAX_REPORTED_PIECES else ()
 
@@ -315,9 +319,25 @@ def _unaligned(alignment: Alignment, before: int, now: int) -> Iterator[tuple[in
         old, new = last + 1, last + shift + 1
 
 
+def resplit(before: str, lines: Texts, now: str) -> Texts:
+    """The lines of a text, given another one with its lines: what is equal at both ends is not split again.
+
+    That is quicker, and quick to compare, since equal lines are mostly the same objects.
+    """
+    head = now.rfind("\n", 0, _alike(before, now)) + 1
+    rest = min(len(before), len(now)) - head
+    alike = _alike(before[len(before) - rest :][::-1], now[len(now) - rest :][::-1])
+    # Behind the first newline of what is equal at the end, both have the same whole lines.
+    tail = now.find("\n", len(now) - alike) + 1 or len(now)
+    kept = now.count("\n", tail) + (tail < len(now) and not now.endswith("\n"))
+    return [*lines[: now.count("\n", 0, head)], *split_lines(now[head:tail]), *lines[len(lines) - kept :]]
+
+
 def _alike(one: Texts, other: Texts) -> int:
-    """How many lines are equal at the start of both."""
+    """How many items are equal at the start of both."""
     low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high
     while low < high:
         half = (low + high + 1) // 2
         if one[low:half] == other[low:half]:
