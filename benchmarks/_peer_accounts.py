@@ -201,8 +201,8 @@ def why_shown(call: Replayed) -> str:
     """Why Ledger shows a redundant result in full."""
     if not call.recorded.observation.succeeded:
         return "failed"
-    if size(call.recorded.observation.output) < Policy().min_output:
-        return f"under {Policy().min_output} bytes"
+    if call.shown.worth is not None and not call.shown.worth.pays:
+        return "not worth its price"
     if call.shown.compared in ("same", "covered"):
         return (
             call.decision.rule

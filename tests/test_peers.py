@@ -146,7 +146,7 @@ def test_what_ledger_lets_pass_has_a_reason() -> None:
     run = made(("cat a.py", LONG), ("sed -n 5,8p a.py", part), ("python x.py", LONG), ("python x.py", LONG))
     run = replace(run, container=False)
     account = ledger_account([Sampled(run)], [truth(run)], Preset.VERIFIED)
-    assert account.missed == {"under 300 bytes": 1, "not a known reader or searcher": 1}
+    assert account.missed == {"not worth its price": 1, "not a known reader or searcher": 1}
     assert account.seconds > 0 and account.checks == account.calls == 4
 
 

@@ -40,12 +40,12 @@ OutOfStock, although there is exactly one left.\
             "</execution_state>",
             "",
             """\
-14 commands: 1 reused before running, because an earlier result still holds; 1 reused after running,
+14 commands: 0 reused before running, because an earlier result still holds; 2 reused after running,
 because the output was shown before; 1 nudged.\
 """,
             "2 references, 0 of them false by what was recorded.",
             """\
-References would have saved $0.0002; state views would have cost $0.0015; net -$0.0013, -24.9% of
+References would have saved $0.0003; state views would have cost $0.0015; net -$0.0012, -24.1% of
 the $0.0052 that the runs cost. Prices of 2026-11-15 for gpt-5 (assumed); tokens of both are
 estimated from bytes.\
 """,

@@ -27,12 +27,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A recorded run in the current folder."""
     monkeypatch.chdir(tmp_path)
     calls = (
-        ("cat a.py", text(20)),
-        ("sed -n '5,9p' a.py", text(5, 5)),
+        ("cat a.py", text(40)),
+        ("sed -n '5,16p' a.py", text(12, 5)),
         ("sed -i s/x/y/ a.py", ""),
         ("ls", "a.py\n"),
         ("git status", "clean\n"),
-        ("sed -n '10,20p' a.py", text(11, 10)),
+        ("sed -n '20,34p' a.py", text(15, 20)),
         ("frobnicate", "x\n"),
     )
     return recorded(Path("run.json"), *calls).name
@@ -62,21 +62,22 @@ def test_a_reuse_prints_its_proof(execledger: Execledger, run: str) -> None:
             "",
             [
                 "call 1 of run.json",
-                "command:   sed -n '5,9p' a.py",
+                "command:   sed -n '5,16p' a.py",
                 "category:  inspect, effects none",
                 "decision:  reuse, by the rule `covered-read`",
                 "proof:     file: /repo/a.py",
                 "proof:     sealed; commands that may write, then and now: 0",
+                "proof:     expected saving 101, cost 80 new tokens",
                 "refers to: call 0: cat a.py",
                 "compared:  covered",
                 """\
-shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-9 of a.py are as shown by `cat
-a.py`, 1 command ago. Repeat it to see it again.]\
+shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-16 of a.py are as shown by
+`cat a.py`, 1 command ago. Repeat it to see it again.]\
 """,
                 "<execution_state>",
                 "Task: Please fix the sum.",
                 "Seen, most recent first:",
-                "- a.py: whole, 20 lines (current, in context)",
+                "- a.py: whole, 40 lines (current, in context)",
                 "</execution_state>",
             ],
         )
@@ -88,13 +89,13 @@ def test_a_reference_after_running_prints_what_bears_it_out(execledger: Execledg
     assert [wrapped(line) for line in execledger("why", run, 5).out.splitlines()] == snapshot(
         [
             "call 5 of run.json",
-            "command:   sed -n '10,20p' a.py",
+            "command:   sed -n '20,34p' a.py",
             "category:  inspect, effects none",
             "decision:  allow, by the rule `new`",
             "refers to: call 0: cat a.py",
             "compared:  covered",
             """\
-shown:     reference: [Ledger: output omitted. Lines 10-20 of a.py are as shown by `cat a.py`, 5
+shown:     reference: [Ledger: output omitted. Lines 20-34 of a.py are as shown by `cat a.py`, 5
 commands ago.]\
 """,
             "<execution_state>",
@@ -102,7 +103,7 @@ commands ago.]\
             "Modified, most recent first:",
             "- a.py",
             "Seen, most recent first:",
-            "- a.py: whole, 20 lines (stale, in context)",
+            "- a.py: whole, 40 lines (stale, in context)",
             "</execution_state>",
         ]
     )
@@ -196,7 +197,7 @@ def journal(policy: Policy, *turns: tuple[tuple[str, str], ...]) -> str:
     return written(Path(), events, "live").name
 
 
-READ, PART = ("cat a.py", text(20)), ("sed -n '5,9p' a.py", text(5, 5))
+READ, PART = ("cat a.py", text(40)), ("sed -n '5,16p' a.py", text(12, 5))
 
 
 def said(out: str, *labels: str) -> list[str]:
@@ -210,7 +211,7 @@ def test_a_journal_tells_what_was_decided_then(execledger: Execledger, run: str)
     assert [wrapped(line) for line in execledger("why", name, 1).out.splitlines()] == snapshot(
         [
             "call 1 of live.ledger.jsonl",
-            "command:   sed -n '5,9p' a.py",
+            "command:   sed -n '5,16p' a.py",
             "category:  inspect, effects none",
             "decision:  reuse, by the rule `covered-read`",
             "proof:     file: /repo/a.py",
@@ -218,14 +219,14 @@ def test_a_journal_tells_what_was_decided_then(execledger: Execledger, run: str)
             "refers to: call 0: cat a.py",
             "compared:  no, it was reused before running",
             """\
-shown:     reference: [Ledger: not run, no change of a.py was recorded. Lines 5-9 of a.py are as
+shown:     reference: [Ledger: not run, no change of a.py was recorded. Lines 5-16 of a.py are as
 shown by `cat a.py`, 1 command ago. Repeat it to see it again.]\
 """,
             "today:     the same",
             "<execution_state>",
             "Task: Please fix the sum.",
             "Seen, most recent first:",
-            "- a.py: whole, 20 lines (current, in context)",
+            "- a.py: whole, 40 lines (current, in context)",
             "</execution_state>",
             "turn 1",
         ]
@@ -236,7 +237,11 @@ def test_a_journal_under_another_policy_is_replayed(execledger: Execledger, run:
     """With a preset on the command line it is a recorded run like any other."""
     name = journal(Policy(preset=Preset.PAPER), (READ,), (PART,))
     assert said(execledger("why", name, 1, "--preset", "verified").out, "proof", "today", "turn") == snapshot(
-        ["proof:     file: /repo/a.py", "proof:     sealed; commands that may write, then and now: 0"]
+        [
+            "proof:     file: /repo/a.py",
+            "proof:     sealed; commands that may write, then and now: 0",
+            "proof:     expected saving 101, cost 80 new tokens",
+        ]
     )
 
 
@@ -257,7 +262,7 @@ def test_what_is_decided_otherwise_now_is_said(execledger: Execledger, run: str)
     )
     # A threshold that was changed since stands for anything that was.
     name = journal(Policy(), (READ,), (("echo x >> b.py", ""),), (READ,))
-    Path(name).write_bytes(Path(name).read_bytes().replace(b'"min_output":300', b'"min_output":90000'))
+    Path(name).write_bytes(Path(name).read_bytes().replace(b'"min_output":0', b'"min_output":90000'))
     assert said(execledger("why", name, 2).out, "decision", "shown", "today") == snapshot(
         [
             "decision:  allow, by the rule `new`",
@@ -282,7 +287,7 @@ def test_what_the_adapter_decided_is_not_judged_again(execledger: Execledger, ru
 def test_a_redacted_output_is_not_compared_again(execledger: Execledger, run: str) -> None:
     """The decision can be judged all the same, and so can every later one."""
     secret = "ghp" + "_" + "0123456789abcdefABCDEF"
-    read = ("cat .env", f"TOKEN={secret}\n{text(20)}")
+    read = ("cat .env", f"TOKEN={secret}\n{text(40)}")
     printed = ("cat -n .env", numbered(read[1].splitlines()))
     name = journal(Policy(), (printed,), (("echo x >> b.py", ""),), (read,))
     assert said(execledger("why", name, 0).out, "today") == snapshot(

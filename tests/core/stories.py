@@ -11,16 +11,17 @@ from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Call, Observation
 from execledger.vocabulary.decisions import Decision, Step
+from tests.support.policies import UNPRICED
 
 HOME = "/repo"
 """Where every story plays."""
 
 
 class Story:
-    """One agent's work, command by command."""
+    """One agent's work, command by command; without a price, unless a policy is given."""
 
     def __init__(self, task: str = "", policy: Policy | None = None, *, sealed: bool = False, thread: str = "") -> None:
-        self.ledger = Ledger(task, policy)
+        self.ledger = Ledger(task, policy or UNPRICED)
         self.sealed = sealed
         self.thread = thread
         self.visible: Container[int] | None = None

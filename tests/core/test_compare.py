@@ -198,8 +198,8 @@ def test_the_whole_lines_of_an_elided_output_cover() -> None:
 # Whether it is worth it
 
 
-def test_an_output_below_300_bytes_is_shown() -> None:
-    """It compares as the same, but a reference would save nothing worth the detour."""
+def test_an_output_below_the_smallest_size_is_shown() -> None:
+    """It compares as the same, but the policy asks for more bytes, as earlier versions did."""
     for size, kind in ((299, "full"), (300, "reference")):
         story = Story()
         story.do("ls -R src", "x" * size)
@@ -209,7 +209,7 @@ def test_an_output_below_300_bytes_is_shown() -> None:
 def test_a_reference_is_at_most_half_as_large_as_the_output() -> None:
     """A long command makes a long reference, which then needs a longer output."""
     command = "sed -n '1,500p' a/very/long/path/to/some/deeply/nested/module/with/a/long/name.py"
-    story = Story(policy=Policy(min_output=0))
+    story = Story(policy=Policy(second_look_rate=0.0))
     story.do(command, "x" * 200)
     story.do("find src", "y" * 200)
     long = story.do("ls -R lib", "x" * 200)

@@ -53,7 +53,10 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "error_window": 3,
             "view_budget": 1600,
             "anchor_budget": 360,
-            "min_output": 300,
+            "second_look_rate": 0.1,
+            "later_calls": 10,
+            "max_second_looks": 0.5,
+            "min_output": 0,
             "max_share": 0.5,
             "min_run": 3,
             "max_results": 3,
@@ -63,7 +66,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
 
 def test_the_digest_is_that_of_the_first_journals() -> None:
     """Settings that came later or are gone change no digest: an old journal rebuilds the state that it recorded."""
-    assert Policy(preset=Preset.PAPER, max_share=0.25).digest_text() == (
+    assert Policy(preset=Preset.PAPER, max_share=0.25, min_output=300).digest_text() == (
         '{"preset":"paper","inform":true,"govern":true,"shadow":false,"max_interventions":200,"max_nudges":10,'
         '"nudge_cooldown":5,"repeat_window":8,"second_look":3,"error_window":3,"view_budget":1600,"anchor_budget":360,'
         '"min_output":300,"max_share":0.25,"min_run":3,"max_results":3}'
@@ -76,7 +79,8 @@ def test_an_unknown_key_is_named_with_those_that_are_allowed() -> None:
 my.toml has the unknown key `max_nudgs`
 hint: allowed are: preset, inform, govern, shadow, witness,
 max_interventions, max_nudges, nudge_cooldown, repeat_window, error_window, view_budget,
-anchor_budget, min_output, max_share, min_run, max_results\
+anchor_budget, second_look_rate, later_calls, max_second_looks, min_output, max_share, min_run,
+max_results\
 """)
 
 
@@ -90,7 +94,7 @@ def test_an_unknown_preset_is_named_with_those_that_exist() -> None:
     """The hint lists the presets."""
     assert error('preset = "strict"') == snapshot("""\
 my.toml: Invalid enum value 'strict' - at `$.preset`
-hint: presets are: paper, verified; switches are true or false; numbers are whole, but for max_share\
+hint: presets are: paper, verified; switches are true or false; numbers are whole, but for shares and rates\
 """)
 
 
@@ -100,11 +104,11 @@ def test_a_value_of_the_wrong_type_is_named() -> None:
         (
             """\
 my.toml: Expected `bool`, got `int` - at `$.inform`
-hint: presets are: paper, verified; switches are true or false; numbers are whole, but for max_share\
+hint: presets are: paper, verified; switches are true or false; numbers are whole, but for shares and rates\
 """,
             """\
 my.toml: Expected `int`, got `str` - at `$.max_nudges`
-hint: presets are: paper, verified; switches are true or false; numbers are whole, but for max_share\
+hint: presets are: paper, verified; switches are true or false; numbers are whole, but for shares and rates\
 """,
         )
     )

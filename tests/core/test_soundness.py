@@ -17,6 +17,7 @@ from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Step
 from tests.core.stories import Story, text
+from tests.support.policies import UNPRICED
 from tests.support.simulation.steady_shell import SteadyShell
 
 LINES = "".join(f"line {number} of the file\n" for number in range(1, 31))
@@ -30,7 +31,7 @@ class Agent:
     def __init__(self, folder: Path, shell: SteadyShell) -> None:
         self.folder = folder
         self.shell = shell
-        self.ledger = Ledger()
+        self.ledger = Ledger(policy=UNPRICED)
 
     def do(self, command: str) -> Step:
         """Take one step for real."""

@@ -6,13 +6,16 @@ from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from execledger.core.ledger import Ledger
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Preset
 from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Call, Observation
 from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Talk, message, new_passage
 from tests.support.guarantees.validity import populate
+from tests.support.policies import UNPRICED
 from tests.support.recorder import run_command
 
 FILE = "src/stock.py"
@@ -49,7 +52,7 @@ class Shop:
         """An empty ledger; the folder is made if it is not there."""
         make(folder, repository=repository)
         self.folder = folder
-        self.ledger = Ledger("<issue>Mend the shop.</issue>", Policy(preset=Preset(preset), **policy))
+        self.ledger = Ledger("<issue>Mend the shop.</issue>", replace(UNPRICED, preset=Preset(preset), **policy))
         self.sealed = sealed
         self.ran: list[str] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -25,6 +26,13 @@ def sample(version: int) -> bytes:
     return data if version else data.replace(b'"version":1,', b"", 1)
 
 
+def without_defaults(fields: object) -> object:
+    """The same JSON value without what is null, empty, false or 0."""
+    if isinstance(fields, dict):
+        return {name: without_defaults(value) for name, value in fields.items() if value}
+    return [without_defaults(value) for value in fields] if isinstance(fields, list) else fields
+
+
 @pytest.mark.parametrize("version", range(VERSION + 1))
 def test_a_journal_of_every_version_is_read_whole(version: int) -> None:
     """With the same steps and decisions, and the ledger that was recorded behind every step."""
@@ -39,10 +47,12 @@ def test_a_journal_of_every_version_is_read_whole(version: int) -> None:
 
 
 def test_what_was_written_is_written_today() -> None:
-    """Line by line, the same bytes: nothing has changed in the current version since the sample was made."""
+    """Line by line, field by field; fields that came later have their default."""
     for line in sample(VERSION).splitlines(keepends=True):
         event = decode(line).event
-        assert event is not None and encode(event) == line
+        assert event is not None and without_defaults(msgspec.json.decode(encode(event))) == (
+            without_defaults(msgspec.json.decode(line))
+        )
 
 
 def test_migrations_are_applied_in_order() -> None:

@@ -17,7 +17,7 @@ from execledger.core.step import take
 from execledger.errors import UnreadableRun
 from execledger.journal import Ended, Event, read_journal, rebuild, recorded
 from execledger.journal.codec import encode
-from execledger.journal.events import Counts, StepRecorded
+from execledger.journal.events import Counts, StepRecorded, policy_fields
 from execledger.journal.reader import (
     JournalReader,
     Mismatch,
@@ -30,6 +30,7 @@ from execledger.journal.reader import (
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Shown
 from tests.journal.runs import TASK, events_of, plain_step, retold, returning, start, written
+from tests.support.policies import UNPRICED
 from tests.support.simulation.sessions import simulate
 
 SECRET = "ghp" + "_" + "0123456789abcdefABCDEF"
@@ -224,8 +225,8 @@ def test_a_secret_in_an_output_leaves_the_digest_alone(tmp_path: Path) -> None:
 
 def test_a_journal_of_an_earlier_version_rebuilds_the_state_that_it_recorded() -> None:
     """Its policy has a setting that is gone, and the digest behind its last step is the one of that version."""
-    ledger = Ledger("Mend it.")
-    events: list[Event] = [replace(start(), task="Mend it.", policy=start().policy | {"second_look": 3})]
+    ledger = Ledger("Mend it.", UNPRICED)
+    events: list[Event] = [replace(start(), task="Mend it.", policy=policy_fields(UNPRICED) | {"second_look": 3})]
     shown = "x = 1\n" * 90
     for command, output in (("cat a.py", shown), ("sed -i s/1/2/ a.py", ""), ("cat a.py", shown), ("cat a.py", shown)):
         step = take(ledger, Action(command, "/repo"), returning(Observation(output, exit_status=0)))

@@ -169,7 +169,7 @@ def test_references_count_as_the_lines_that_they_point_at(preset: Preset, sessio
     """
     files = {name: [f"{line}  # {name}" for line in lines] for name, lines in session[0].items()}
     told = played((files, session[1]))
-    policy = Policy(preset=preset, min_output=1, max_share=100.0)
+    policy = Policy(preset=preset, second_look_rate=0.0, max_share=100.0)
     ledger, steps = Ledger(policy=policy), []
     for command, output, _ in told:
         observation = Observation(output, exit_status=0)

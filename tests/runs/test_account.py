@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, counted
 from execledger.journal import Ended, Event, FaultCaught, ViewRendered
 from execledger.journal.events import Counts
@@ -19,6 +18,7 @@ from execledger.session.chronicle import Chronicle
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
 from tests.journal.runs import events_of, plain_step, retold, start, summed
+from tests.support.policies import UNPRICED
 from tests.support.simulation.sessions import simulate
 
 
@@ -34,8 +34,8 @@ def test_a_session_is_counted(tmp_path: Path) -> None:
 def test_shadow_mode_says_what_would_have_been_done(tmp_path: Path) -> None:
     """In shadow mode everything ran, what is counted is what a live run does, and every reuse was judged."""
     session = simulate(tmp_path, 4)
-    events = events_of(retold(session, Policy(shadow=True)))
-    live, counts = summed(events_of(retold(session, Policy()))).counts, summed(events).counts
+    events = events_of(retold(session, replace(UNPRICED, shadow=True)))
+    live, counts = summed(events_of(retold(session, UNPRICED))).counts, summed(events).counts
     assert (counts.ran, counts.suppressed, counts.elided, counts.nudged) == (40, 0, 0, 0)
     assert (counts.shadow_reuses, counts.shadow_right, counts.shadow_wrong) == (live.suppressed, live.suppressed, 0)
     assert (counts.shadow_elided, counts.shadow_nudges) == (live.elided, live.nudged)

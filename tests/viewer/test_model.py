@@ -45,7 +45,7 @@ def test_a_run_has_one_entry_per_step_in_every_column() -> None:
     )
     assert [*zip(*msgspec.structs.astuple(answer.steps), strict=True)][3:9] == snapshot(
         [
-            ("inspect", "reuse", "reference", "reuse", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py", ""),
+            ("inspect", "allow", "reference", "reference", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py", ""),
             ("inspect", "allow", "full", "", "none", 4, "", "cat warehouse/inventory.py", ""),
             ("inspect", "allow", "full", "", "none", 5, "", "cat tests/test_inventory.py", ""),
             ("test", "allow", "full", "", "unknown", 6, "", "python3 -m unittest -q 2>&1", ""),
@@ -79,23 +79,23 @@ def test_a_step_in_full() -> None:
             "turn": 3,
             "thread": "",
             "decision": {
-                "kind": "reuse",
-                "rule": "covered-read",
-                "proof": ("file: /repo/warehouse/inventory.py", "sealed; commands that may write, then and now: 0"),
-                "refers_to": (1,),
+                "kind": "allow",
+                "rule": "new",
+                "proof": (),
+                "refers_to": (),
             },
-            "mark": "reuse",
+            "mark": "reference",
             "words": (
-                "Reused before running, step 1 answers it: earlier results show every line that it asks for, "
-                "and no change of the file was recorded since."
+                "Run: nothing like it was seen before. Its output already stood above, line for line and at the same "
+                "places, in step 1: a reference took its place."
             ),
             "compared": "covered",
             "compared_to": (1,),
             "shown": {
                 "kind": "reference",
                 "text": (
-                    "[Ledger: not run, warehouse/inventory.py has not changed. Lines 22-28 of warehouse/inventory.py "
-                    "are as shown by `cat warehouse/inventory.py`, 2 commands ago. Repeat it to see it again.]"
+                    "[Ledger: output omitted. Lines 22-28 of warehouse/inventory.py are as shown by "
+                    "`cat warehouse/inventory.py`, 2 commands ago.]"
                 ),
                 "instead": "",
             },

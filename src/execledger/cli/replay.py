@@ -20,7 +20,7 @@ from rich.table import Table
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import MAX_FAULTS
-from execledger.core.policy import Policy
+from execledger.core.policy import BYTES_PER_TOKEN, Policy
 from execledger.errors import LedgerError
 from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun
 from execledger.journal.folder import open_private
@@ -30,7 +30,6 @@ from execledger.runs.find import HINT
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.totals import Tally
-from execledger.runs.usage import BYTES_PER_TOKEN
 
 
 @click.command("replay")

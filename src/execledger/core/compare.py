@@ -47,8 +47,10 @@ def judge(
     assert observation is not None, "only a reuse goes without a result"
     mark = fingerprint(observation, steady=record.category is Category.TEST)
     shown = _evidence(ledger, action, record, observation, mark, visible)
-    if text := _reference(ledger, record, shown, mark) if _may_elide(ledger, action, record, decision) else "":
-        return replace(shown, kind="reference", text=text)
+    if _may_elide(ledger, action, record, decision) and (text := _reference(ledger, record, shown, mark)):
+        shown = replace(shown, worth=ledger.worth(action.thread, visible, mark.size - len(text.encode())))
+        if shown.worth is None or shown.worth.pays:
+            return replace(shown, kind="reference", text=text)
     shown = replace(shown, refers_to=(), lines=(), end=None)
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
     published = ledger.policy.preset is Preset.PAPER
@@ -205,7 +207,7 @@ def _steps(runs: Held) -> tuple[int, ...]:
 
 
 def _reference(ledger: Ledger, record: CommandRecord, shown: Shown, mark: Fingerprint) -> str:
-    """Return the text of the reference; "" if there is nothing to refer to or it would save too little."""
+    """Return the text of the reference; "" if there is nothing to refer to or the output is too small for one."""
     if not shown.refers_to or mark.size < ledger.policy.min_output:
         return ""
     if shown.compared == "same":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.core import references
 from execledger.core.classify import provable
 from execledger.core.fingerprint import alike
 from execledger.core.observations import Held, cover, cover_by_one, covered_lines
@@ -173,7 +174,7 @@ def seen_content(case: Case) -> Decision | None:
     steps = tuple(sorted({step for _, step in runs}))
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
     rule, proof = "whole-read" if whole else "covered-read", (f"file: {view.path}", reason)
-    return Reuse(rule, proof, steps, covered_lines(runs, steps))
+    return _worth_it(case, Reuse(rule, proof, steps, covered_lines(runs, steps)))
 
 
 def _believable(case: Case, view: View, runs: Held) -> bool:
@@ -222,7 +223,30 @@ def repeat(case: Case) -> Decision | None:
         # A truncated result does not contain all that the command prints.
         unchanged = case.sealed and result.clock == ledger.clock and result.whole and provable(case.action, record)
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
-    return Reuse("repeat", (f"same command at step {step}", reason), (step,)) if unchanged else None
+    return _worth_it(case, Reuse("repeat", (f"same command at step {step}", reason), (step,))) if unchanged else None
+
+
+def _worth_it(case: Case, reuse: Reuse) -> Reuse | None:
+    """Return the reuse if its reference is worth its price; ``paper`` has none, nor have earlier versions."""
+    if not case.ledger.policy.priced:
+        return reuse
+    ledger, thread = case.ledger, case.action.thread
+    size, text = _size(ledger, reuse), references.suppressed(ledger, case.record, reuse)
+    if len(text.encode()) > size * ledger.policy.max_share:
+        return None
+    worth = ledger.worth(thread, case.visible, size - len(text.encode()))
+    if worth is None or not worth.pays:
+        return None
+    return replace(reuse, proof=(*reuse.proof, f"expected saving {worth.saving}, cost {worth.cost} new tokens"))
+
+
+def _size(ledger: Ledger, reuse: Reuse) -> int:
+    """Return the bytes that a suppressed command would print: the earlier result, or its part of that, by lines."""
+    prints = [ledger.results[step].print for step in reuse.refers_to]
+    if not reuse.lines:
+        return prints[0].size if prints[0] is not None else 0
+    parts = ((prints[one.by], one.last - one.first + 1) for one in reuse.lines)
+    return sum(count * mark.size // max(mark.lines, 1) for mark, count in parts if mark is not None)
 
 
 def _looks_at_transient(case: Case) -> bool:

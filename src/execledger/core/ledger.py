@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice, takewhile
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core import compare, govern, inform
 from execledger.core.classify import classify, unclassified
@@ -22,6 +23,7 @@ from execledger.core.lines import Returned, all_lines_placed, may_show_unnamed_f
 from execledger.core.modifications import Modifications
 from execledger.core.observations import ObservationRecord, ObservedFile
 from execledger.core.policy import Policy, Preset
+from execledger.core.price import ContextSizes, worth
 from execledger.core.safeguards import SecondLooks, files_in_errors
 from execledger.core.seal import LEFT, STOPPED, unsealing
 from execledger.core.shown_lines import ANY, Recency, ShownLines
@@ -34,7 +36,7 @@ from execledger.shell.paths import resolve
 from execledger.shell.ranges import subtract
 from execledger.shell.scripts import Scripts, is_script
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, Patch, Search, Write
-from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.vocabulary.decisions import Decision, Fingerprint, Nudge, Reuse, Shown, Step, Worth
 from execledger.vocabulary.records import Category, CommandRecord, Effects, Lines, Scope, View
 from execledger.vocabulary.sightings import FileSighting, Sighting, Verdict
 
@@ -111,7 +113,10 @@ class Ledger:
         self.interventions = 0
         self.nudges = 0
         self.last_nudge: dict[str, int] = {}
-        self.second_looks = SecondLooks()
+        self.second_looks = SecondLooks(self.policy)
+        # References of the last few calls at which the step recorded last was a second look.
+        self.looked_again = 0
+        self._sizes = ContextSizes()
         self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
         self._files: dict[str, dict[str, ObservedFile]] = {}
         self._seen: dict[tuple[str, str], ShownLines] = {}
@@ -206,6 +211,13 @@ class Ledger:
         record, seen = self.classify(action), range(len(self)) if visible is None else visible
         ask = partial(compare.judge, self, action, record, decision, observation, seen)
         return self.faults.guarded("compare", ask, compare.UNANSWERED if observation is None else compare.FULL)
+
+    def worth(self, thread: str, visible: Container[int], elided: int) -> Worth | None:
+        """Return the price of eliding ``elided`` bytes of an output; None if the policy has no price."""
+        if not self.policy.priced:
+            return None
+        found = worth(self.policy, elided, self._sizes.tokens(thread, visible), self.second_looks.rate)
+        return found if self.second_looks.stopped is None else replace(found, stopped=True)
 
     def same(self, thread: str, fingerprint_digest: str) -> list[int]:
         """Return the newest steps whose whole result has this digest."""
@@ -340,8 +352,7 @@ class Ledger:
             self._note_error(at, step.observation, record)
         if here:
             self._count(at, step)
-        referred = (step.shown.instead or step.shown.kind) == "reference"
-        self.second_looks.record(step.action.thread, at, record, referred=referred)
+        self._count_looks(at, step, record, result)
         for said in (step.action.command, step.observation.output, step.observation.stderr):
             self.modifications.mention(said)
         self._chain = digest(
@@ -585,6 +596,18 @@ class Ledger:
             self.interventions += 1
             self.nudges += 1
             self.last_nudge[step.action.thread] = at
+
+    def _count_looks(self, at: int, step: Step, record: CommandRecord, result: StepRecord) -> None:
+        """Update what second looks are due, how many there were, and the size of the context."""
+        thread, looks = step.action.thread, self.second_looks
+        referred = (step.shown.instead or step.shown.kind) == "reference"
+        self.looked_again = 0
+        if step.inherits is None:
+            self.looked_again = looks.count(thread, result.ordinal, record, self.modifications, referred=referred)
+        looks.record(thread, at, record, referred=referred)
+        # Sizes of fingerprints, not of texts: a journal, which withholds secrets, rebuilds the same sum.
+        shown = result.print if result.kind != "reference" else None
+        self._sizes.add(thread, at, shown.size if shown is not None else 0)
 
 
 def _prints_only_messages(action: Action, record: CommandRecord) -> bool:

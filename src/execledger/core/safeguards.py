@@ -1,7 +1,8 @@
 """The state behind two safeguards of govern: second looks, and newly reported errors.
 
 - After a reference, the next attempt at the same content is run and shown in full, at whatever distance: a model that
-  asks again needs the text itself.
+  asks again needs the text itself. Attempts within a few calls are counted: their rate is part of the price of
+  references, and if it is too high, nothing is elided for the rest of the run.
 - Looking at a file that a recent error message names is always allowed.
 """
 
@@ -10,16 +11,68 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
+from execledger.core.modifications import Modifications
+from execledger.core.policy import LOOK_WINDOW, MIN_REFERENCES, RATE_WEIGHT, Policy
 from execledger.shell import ranges
 from execledger.vocabulary.records import Category, CommandRecord
 
 
-class SecondLooks:
-    """References that have not been followed by a second look yet, by thread and content."""
+class _Reference(Struct, frozen=True):
+    """A reference that a second look may still follow."""
 
-    def __init__(self) -> None:
+    ordinal: int
+    """Which call of its conversation it answers, from 0."""
+    record: CommandRecord
+    """What was requested."""
+    changes: int
+    """How many changes of that content had been recorded."""
+
+
+class SecondLooks:
+    """References that have not been followed by a second look yet, by thread and content, and the rate of those that
+    were within ``LOOK_WINDOW`` calls."""
+
+    def __init__(self, policy: Policy) -> None:
         """Start without references."""
         self._due: dict[tuple[str, str], dict[int, CommandRecord]] = {}
+        self._policy = policy
+        self._recent: dict[str, list[_Reference]] = {}
+        self.settled = 0
+        """References that were looked at again, or whose window is over."""
+        self.looked = 0
+        """Those that were looked at again."""
+        self.stopped: tuple[int, int] | None = None
+        """``looked`` and ``settled`` when eliding was stopped; None while it goes on."""
+
+    @property
+    def rate(self) -> float:
+        """The expected share of references that are looked at again: the policy's, and more and more the run's own."""
+        return (RATE_WEIGHT * self._policy.second_look_rate + self.looked) / (RATE_WEIGHT + self.settled)
+
+    def count(
+        self, thread: str, ordinal: int, record: CommandRecord, modifications: Modifications, *, referred: bool
+    ) -> int:
+        """Count a call, which is itself answered with a reference (``referred``) or not.
+
+        Return how many recent references it is a second look at. A request for content that was changed since is none.
+        """
+        recent = self._recent.setdefault(thread, [])
+        again: list[_Reference] = []
+        rest: list[_Reference] = []
+        for one in recent:
+            looked = _same_content(record, one.record) and one.changes == _changes(modifications, one.record)
+            (again if looked else rest).append(one)
+        recent[:] = [one for one in rest if ordinal - one.ordinal < LOOK_WINDOW]
+        if referred:
+            recent.append(_Reference(ordinal, record, _changes(modifications, record)))
+        self.looked += len(again)
+        self.settled += len(again) + sum(ordinal - one.ordinal >= LOOK_WINDOW for one in rest)
+        many = self.looked > self._policy.max_second_looks * self.settled
+        if self._policy.priced and self.stopped is None and many and self.settled >= MIN_REFERENCES:
+            self.stopped = (self.looked, self.settled)
+        return len(again)
 
     def due(self, thread: str, record: CommandRecord) -> int | None:
         """Return the newest step whose reference is to what ``record`` shows and awaits a second look."""
@@ -45,6 +98,11 @@ class SecondLooks:
 def _keys(record: CommandRecord) -> set[str]:
     """Return the keys of a command: its normal form, and the files that it shows."""
     return {record.normalized, *record.shows, *((record.view.path,) if record.view is not None else ())}
+
+
+def _changes(modifications: Modifications, record: CommandRecord) -> int:
+    """Return how often what ``record`` requests was changed: the file of a read, or anything."""
+    return modifications.everywhere if record.view is None else modifications.local(record.view.path)
 
 
 def _same_content(record: CommandRecord, referred: CommandRecord) -> bool:

@@ -39,6 +39,8 @@ class Kind(StrEnum):
 
 _EDITORS = re.compile(r"(?:patch|git apply|sed|perl|ed|ex|apply_patch)\b")
 """Programs that change a part of a file: they fail where it is not what they were told."""
+LONG = 300
+"""Bytes of output from which two different commands do not print the same by chance."""
 _NOT_STARTED = (126, 127)
 """Exit statuses of a program that could not be run at all."""
 
@@ -83,7 +85,7 @@ class Redundancies:
         again, overlap = self._again(call), self._overlap(call)
         tested, stale = self._tested(call), self._stale(call)
         compared, size = call.shown.compared, output_bytes(call.recorded.observation)
-        if compared == "same" and (again or size >= self._ledger.policy.min_output):
+        if compared == "same" and (again or size >= LONG):
             return Redundant(Kind.SEARCH if call.record.category is Category.SEARCH else Kind.REPEAT, size)
         if compared == "covered" or (compared == "same" and call.record.view is not None):
             return Redundant(Kind.COVERED, size)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from execledger.core.policy import Policy
+from execledger.core.policy import EARLIER, Policy
 from execledger.core.rereads import RereadCounts
 from execledger.journal.clean import withheld_lines
 from execledger.journal.migrate import VERSION
@@ -179,8 +179,12 @@ def policy_fields(policy: Policy) -> dict[str, str | int | float | bool]:
 
 
 def known_policy(fields: dict[str, str | int | float | bool]) -> Policy:
-    """The policy that such fields make, without those that are unknown to this version."""
-    return convert({name: value for name, value in fields.items() if name in Policy.__struct_fields__}, Policy)
+    """The policy that such fields make, without those that are unknown to this version.
+
+    Settings that are missing came later: they have the value by which such runs decided.
+    """
+    known = {name: value for name, value in fields.items() if name in Policy.__struct_fields__}
+    return convert({**EARLIER, **known}, Policy)
 
 
 def recorded(

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-BYTES_PER_TOKEN = 4
-"""Bytes of text that are taken for one token, wherever the provider did not count."""
+from execledger.core.policy import BYTES_PER_TOKEN
+
 INPUT = ("prompt_tokens", "input_tokens", "inputTokens", "promptTokenCount")
 """Names for the tokens of input: OpenAI Chat and litellm, OpenAI Responses and Anthropic, camel case, Gemini."""
 OUTPUT = ("completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount")

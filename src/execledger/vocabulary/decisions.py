@@ -75,6 +75,22 @@ class Fingerprint(Struct, frozen=True):
     """The timings that ``steady`` omits, as they were printed."""
 
 
+class Worth(Struct, frozen=True, array_like=True):
+    """What a reference is expected to save and to cost, in tokens of new input."""
+
+    saving: int
+    """Expected saving: the elided tokens, new once and cached later, unless the model looks again."""
+    cost: int
+    """Expected cost of second looks: one more call over the whole context, times their rate."""
+    stopped: bool = False
+    """Eliding has ended in this run: the model looked again after too many of its references."""
+
+    @property
+    def pays(self) -> bool:
+        """Whether the output is to be elided."""
+        return self.saving > self.cost and not self.stopped
+
+
 class Shown(Struct, frozen=True):
     """What the model is shown of a result."""
 
@@ -96,6 +112,8 @@ class Shown(Struct, frozen=True):
     """The lines of the file that a reference replaces, and which of ``refers_to`` shows each at that place."""
     end: int | None = None
     """The number of the last line of that file, if the result shows it."""
+    worth: Worth | None = None
+    """The price of a reference in place of the output; None if none was possible, or the policy has no price."""
 
 
 class Step(Struct, frozen=True, omit_defaults=True):

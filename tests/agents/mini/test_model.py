@@ -248,7 +248,7 @@ def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path: Path, monkeypa
     monkeypatch.setenv("EXECLEDGER_JOURNAL", "/dev/null/journals")
     agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS))
     ledger = agent.model.serialize()["info"]["ledger"]
-    assert (ledger["journal"], ledger["counts"]["faults"], ledger["counts"]["suppressed"]) == (None, 0, 1)
+    assert (ledger["journal"], ledger["counts"]["faults"], ledger["counts"]["elided"]) == (None, 0, 2)
     (told,) = sentences(RUNS[-1:])[1:]
     assert told == (
         "Ledger: 1 run without a complete journal: "

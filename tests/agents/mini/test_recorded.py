@@ -293,7 +293,7 @@ def test_notes_that_do_not_fit_the_run_are_not_followed() -> None:
 @pytest.mark.parametrize(
     ("note", "policy"),
     [
-        ({"policy": {"preset": "paper", "later": 1}}, Policy(preset=Preset.PAPER)),
+        ({"policy": {"preset": "paper", "later": 1}}, Policy(preset=Preset.PAPER, second_look_rate=0.0)),
         ({"policy": {"preset": "later"}}, None),
         ({"policy": "a digest"}, None),
         ("something else", None),

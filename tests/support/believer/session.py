@@ -290,10 +290,10 @@ class Remaining:
 
 
 def policy_of(random: Random, preset: str) -> Policy:
-    """The defaults; sometimes with references for short outputs too, so that more of them are judged."""
-    bold: dict[str, float] = {}
+    """Without a price, sometimes with references for short outputs too, so that more of them are judged."""
+    bold: dict[str, float] = {"second_look_rate": 0.0, "min_output": 300}
     if random.random() < 0.5:
-        bold = {
+        bold |= {
             "min_output": 40,
             "max_share": 1.0,
             "min_run": random.choice((1, 3)),

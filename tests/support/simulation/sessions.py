@@ -19,6 +19,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import Proposal, propose, settle
 from execledger.vocabulary.actions import Action, Observation
+from tests.support.policies import UNPRICED
 from tests.support.recorder import LIMIT
 from tests.support.simulation.checks import Session, check_decision, check_shown, check_view
 from tests.support.simulation.commands import (
@@ -58,7 +59,7 @@ def simulate(
     """Run one session; with ``hostile`` another process writes between the steps, and the folder is not sealed."""
     random_ = random.Random(seed)
     populate(folder, random_)
-    ledger = Ledger(TASK, policy)
+    ledger = Ledger(TASK, policy or UNPRICED)
     session = Session(ledger)
     recent: list[str] = []
     since = 0
@@ -112,7 +113,7 @@ class Siege:
         """A session in ``folder``; ``later`` is where scripts note what their jobs are to write."""
         self.random = random.Random(seed)
         self.folder = folder
-        self.session = Session(Ledger(TASK, policy))
+        self.session = Session(Ledger(TASK, policy or UNPRICED))
         self.sealed = seed % 3 != 0
         """Nobody but the agent writes."""
         self._calm = seed % 3 == 1

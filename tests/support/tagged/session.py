@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from msgspec.structs import replace
+
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
@@ -42,7 +44,9 @@ class Session:
         self.random, self.report = random, report
         self.world = World(random, place)
         self.judge = Judge(self.world.folder)
-        bold = Policy(min_output=40, max_share=1.0) if random.random() < 0.6 else Policy()
+        bold = Policy(second_look_rate=0.0, min_output=300)
+        if random.random() < 0.6:
+            bold = replace(bold, min_output=40, max_share=1.0)
         self.ledger = Ledger("", bold)
         self.main = random.choice(self.world.files)
         self.past: dict[Path, list[str]] = {path: [] for path in self.world.files}
