@@ -235,6 +235,7 @@ def test_a_patch_makes_what_was_read_stale(preset: str, patch: Json, binary: Pat
     assert [item["type"] for item in run.items].count("file_change") == 1
 
 
+@pytest.mark.guarantee("witness")
 def test_the_view_says_what_the_files_hold(binary: Path, home: CodexHome) -> None:
     """Where the proxy may read the agent's files, lines are current behind any program, and a patch is located."""
     script = turns(cat(INVENTORY), shell("python3 -c 'print(1)'"), BY_TOOL, shell(f"sed -i 1d {INVENTORY}"), DONE)
@@ -278,6 +279,7 @@ def test_after_a_compaction_nothing_that_vanished_is_referred_to(
     assert stage.counts == ((7, 3, 0, 0) if preset == "paper" else (7, 0, 3, 0))
 
 
+@pytest.mark.guarantee("witness")
 @pytest.mark.parametrize("provider", ["custom", "openai"])
 def test_after_a_compaction_the_view_is_what_remains(provider: Provider, binary: Path, home: CodexHome) -> None:
     """What was seen is separate from what is in context, by where its lines are now; edits are named by their lines."""

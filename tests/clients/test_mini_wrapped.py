@@ -127,6 +127,7 @@ def test_cache_markers_sit_where_they_sit_without_us(runs: Callable[..., MiniRun
     ]
 
 
+@pytest.mark.guarantee("witness-apart")
 @pytest.mark.parametrize("switch", ["--shadow", "--no-govern"])
 def test_without_govern_the_trajectory_is_the_agents_own(runs: Callable[..., MiniRun], switch: str) -> None:
     """Shadow and inform-only change no message; no folder is named in them."""

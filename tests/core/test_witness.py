@@ -92,6 +92,7 @@ def test_a_removed_file_is_gone_until_it_is_written_again() -> None:
     assert pieces(Witnessed().gone(FILE, [shown])) == [(3, 8, "unknown", None)]
 
 
+@pytest.mark.guarantee("witness")
 def test_a_first_look_that_disagrees_ends_all_claims_about_the_file() -> None:
     """A file with other line endings than were shown stays unknown, whatever later looks find."""
     witnessed = Witnessed()
@@ -111,6 +112,7 @@ def test_lines_that_may_have_been_written_before_the_first_look_are_unknown_alon
     ]
 
 
+@pytest.mark.guarantee("witness")
 def test_one_of_two_equal_passages_is_not_taken_for_the_other() -> None:
     """Where the first of two equal functions is deleted, its lines are changed, and the second one has moved."""
     twice = ["def f():", "    a", "    b", "", "x", "", "def f():", "    a", "    b"]
@@ -164,6 +166,7 @@ def edited(chance: random.Random, before: list[str], fresh: list[int]) -> list[s
     return now
 
 
+@pytest.mark.guarantee("witness")
 @pytest.mark.parametrize("seed", range(60))
 def test_no_verdict_is_wrong(seed: int) -> None:
     """Over random edits, undone edits, removals and rewrites, every verdict is true of the file as it is."""
@@ -233,6 +236,7 @@ def test_some_lines_that_are_unknown_have_a_reason() -> None:
     assert digests.gone(FILE, [known]).reason == ""
 
 
+@pytest.mark.guarantee("witness")
 @pytest.mark.parametrize("seed", range(40))
 def test_new_lines_are_those_that_the_file_did_not_have(seed: int) -> None:
     """Every line of fresh text is in a run of new lines, and what is left of the file is a part of what it was."""

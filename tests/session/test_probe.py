@@ -98,6 +98,7 @@ def test_it_looks_only_where_something_is_new(tmp_path: Path) -> None:
     assert len(run.printed) == 4
 
 
+@pytest.mark.guarantee("witness")
 @pytest.mark.parametrize("answer", ["", "bash: sed: not found", "execledger-probe-begin\nlines 3\n", "lines 3"])
 def test_after_three_other_answers_it_stops(answer: str) -> None:
     """Missing tools, a cut answer and a time limit say nothing, and are not asked for again and again."""
@@ -115,6 +116,7 @@ def test_after_three_other_answers_it_stops(answer: str) -> None:
     assert len(ran) == MAX_PROBE_FAILURES
 
 
+@pytest.mark.guarantee("witness")
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     """A folder is unknown, and files of the system are not asked for."""
     asked = {name: (ShownRange(0, 1, ("one",)),) for name in (str(tmp_path), "/proc/self/status")}
@@ -122,6 +124,7 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     assert [(one.path, one.reason) for one in found] == [(str(tmp_path), "not a readable file")]
 
 
+@pytest.mark.guarantee("witness")
 @pytest.mark.parametrize("seed", range(8))
 def test_no_verdict_of_a_probe_is_wrong(seed: int, tmp_path: Path) -> None:
     """Over random edits, what is called the same or moved is in the file, and what is called changed is not."""

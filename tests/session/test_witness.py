@@ -45,6 +45,7 @@ def test_it_looks_at_regular_files_and_through_links(file: Path, tmp_path: Path)
     assert verdicts(witness, file, link) == [(["gone"], ""), (["gone"], "")]
 
 
+@pytest.mark.guarantee("witness")
 def test_it_opens_nothing_but_regular_files(tmp_path: Path) -> None:
     """A pipe, a socket, a folder, a device, a file of the system and a loop of links are unknown, and it returns."""
     os.mkfifo(tmp_path / "pipe")
@@ -63,6 +64,7 @@ def test_it_opens_nothing_but_regular_files(tmp_path: Path) -> None:
     assert "not a regular file" in reasons and "" not in reasons
 
 
+@pytest.mark.guarantee("witness")
 def test_it_stays_below_its_folders(file: Path, tmp_path: Path) -> None:
     """A file elsewhere is not read, nor is one that a link below the folder leads to."""
     below = tmp_path / "below"
@@ -73,6 +75,7 @@ def test_it_stays_below_its_folders(file: Path, tmp_path: Path) -> None:
     assert found == [(["unknown"], outside)] * 3
 
 
+@pytest.mark.guarantee("witness")
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [

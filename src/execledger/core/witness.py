@@ -114,8 +114,9 @@ class _Followed:
 class _File:
     """What earlier looks found of one file."""
 
-    def __init__(self) -> None:
-        """No look was taken yet."""
+    def __init__(self, key: bytes) -> None:
+        """No look was taken yet; ``key`` is that of the digests."""
+        self._key = key
         self.text: str | None = None
         self.texts: Texts = ()
         self.first: Texts | None = None
@@ -130,7 +131,7 @@ class _File:
         if text == self.text:
             return None
         before, texts = self.texts, resplit(self.text or "", self.texts, text)
-        self.text, self.texts, self.digest = text, texts, _sha256(text)
+        self.text, self.texts, self.digest = text, texts, _sha256(text, self._key)
         if self.first is None:
             self.first = self.texts
         alignment = aligned(before, self.texts) if self.followed else Alignment()
@@ -169,20 +170,21 @@ class _File:
 class Witnessed:
     """The looks of one run at the files that it has shown: each is judged in the light of those before it."""
 
-    def __init__(self) -> None:
-        """No look was taken yet."""
+    def __init__(self, key: bytes = b"") -> None:
+        """No look was taken yet; sightings have digests with this ``key``."""
         self._files: dict[str, _File] = {}
+        self._key = key
 
     def gone(self, path: str, shown: Iterable[ShownRange]) -> FileSighting:
         """The sighting of a file that does not exist; unknown for lines that no earlier look has found in it."""
-        file, asked = self._files.get(path, _File()), list(shown)
+        file, asked = self._files.get(path) or _File(self._key), list(shown)
         known = [one for one in asked if file.follows(one)]
         found = [(one, [_all(one, Verdict.GONE if one in known else Verdict.UNKNOWN)]) for one in asked]
         return FileSighting(path, _results(found), reason="" if len(known) == len(asked) else NEVER_FOUND)
 
     def read(self, path: str, shown: Iterable[ShownRange], text: str) -> FileSighting:
         """The sighting of a file that holds ``text``."""
-        file, asked = self._files.setdefault(path, _File()), list(shown)
+        file, asked = self._files.setdefault(path, _File(self._key)), list(shown)
         alignment = file.read(text)
         pieces = {key: one.found(file.texts, alignment) for key, one in file.followed.items()}
         for one in asked:
@@ -216,8 +218,9 @@ class WitnessedDigests:
     have found them.
     """
 
-    def __init__(self) -> None:
-        """No look was taken yet."""
+    def __init__(self, key: bytes = b"") -> None:
+        """No look was taken yet; sightings have digests with this ``key``."""
+        self._key = key
         # The lines that looks have found at their places, by file and step: the first, the last, and how many lines the
         # file had then; those that were found last at the end.
         self._found: dict[str, dict[int, list[tuple[int, int, int]]]] = {}
@@ -242,7 +245,7 @@ class WitnessedDigests:
         found = [(one, [self._piece(path, one, seen, lines)]) for one, seen in zip(shown, digests, strict=True)]
         if path in self._disagreed:
             return unread(path, shown, DISAGREED)
-        whole = _sha256(" ".join([str(lines), *(f"{seen.here} {seen.there}" for seen in digests)]))
+        whole = _sha256(" ".join([str(lines), *(f"{seen.here} {seen.there}" for seen in digests)]), self._key)
         results = _results(found)
         return FileSighting(path, results, None, whole, UNPLACED if has_unknown(results) else "")
 
@@ -276,9 +279,11 @@ def line_digests(shown: ShownRange) -> tuple[str, str]:
     return ended, _sha256(text) if shown.texts[-1] else ended
 
 
-def _sha256(text: str) -> str:
-    """The digest of a text, by the function that computes fastest and that containers have."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _sha256(text: str, key: bytes = b"") -> str:
+    """The digest of a key and a text, by the function that computes fastest and that containers have."""
+    hashed = hashlib.sha256(key)
+    hashed.update(text.encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()
 
 
 def has_unknown(results: Iterable[ResultSighting]) -> bool:

@@ -17,7 +17,7 @@ from execledger.core.witness_limits import (
     MAX_PROBED_BYTES,
     MAX_PROBED_RANGES,
 )
-from execledger.session.witness import SYSTEM_FOLDERS
+from execledger.session.witness import SYSTEM_FOLDERS, new_key
 from execledger.vocabulary.sightings import FileSighting
 
 BEGIN, END = "execledger-probe-begin", "execledger-probe-end"
@@ -69,7 +69,7 @@ class ProbeWitness:
     def __init__(self, execute: Callable[[str], str]) -> None:
         """``execute`` runs a command within ``PROBE_SECONDS`` and returns its output; what it raises is a failure."""
         self._execute = execute
-        self._witnessed = WitnessedDigests()
+        self._witnessed = WitnessedDigests(new_key())
         self._looked_after = -1
         self._asked_for: frozenset[tuple[str, int, int]] = frozenset()
         self._failures = 0

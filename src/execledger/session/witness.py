@@ -31,6 +31,15 @@ STUCK = "the file system did not answer in time"
 """Why a file is unknown while a read has not returned."""
 
 
+def new_key() -> bytes:
+    """A key for the digests of one run's sightings. It is never stored.
+
+    A digest covers lines that no result has shown, so a journal must not allow to test guesses about them; that two
+    looks of a run found the same text is all that it says.
+    """
+    return os.urandom(32)
+
+
 class Witness(Protocol):
     """The port that adapters implement where they can reach the agent's files."""
 
@@ -64,7 +73,7 @@ class LocalWitness:
         self._clock = clock
         self._read = read or read_regular
         self._reading = AbandonableWork()
-        self._witnessed = Witnessed()
+        self._witnessed = Witnessed(new_key())
 
     def allow(self, folder: str) -> None:
         """Look at files below ``folder`` too."""

@@ -57,7 +57,7 @@ class FileSighting(Struct, frozen=True):
     end: int | None = None
     """The number of its last line; None if it was not read."""
     digest: str = ""
-    """The digest of its text; "" if it was not read."""
+    """The digest of its text, with a key that is not kept: equal for equal texts of one run. "" if it was not read."""
     reason: str = ""
     """Why some or all of its verdicts are unknown; "" if none is."""
     new: tuple[tuple[int, int], ...] = ()

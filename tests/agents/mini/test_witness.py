@@ -81,6 +81,7 @@ def test_the_view_says_what_the_file_holds_now(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.guarantee("witness")
 def test_changes_by_others_are_told_apart(tmp_path: Path) -> None:
     """A change between two requests that no command of the agent's explains is marked; behind a program it is not."""
 
@@ -101,6 +102,7 @@ def test_without_a_witness_the_words_are_as_before(tmp_path: Path, options: dict
     assert lines[2] == "- a.py: whole, 30 lines (stale, in context)"
 
 
+@pytest.mark.guarantee("witness-journal")
 def test_the_journal_rebuilds_the_views(tmp_path: Path, journals: Path) -> None:
     """A journal holds verdicts and no contents of files, and makes the same views from them."""
     run(tmp_path, "sed -n '5,20p' a.py", "make nothing", "sed -i 1d a.py", "ls")

@@ -63,6 +63,22 @@ PROMISES = (
         "Memory and time per step do not grow with the run.",
         "Bounded indexes and searches; stated limits, beyond which requests pass through unread.",
     ),
+    Promise(
+        "witness",
+        "What a state view says of lines that were looked up is true of the file at the moment of the look.",
+        "A verdict needs an earlier look that agreed with what was shown; contents are compared, never times; what is "
+        "no regular file, or beyond a limit, is unknown.",
+    ),
+    Promise(
+        "witness-apart",
+        "A look informs alone: it changes no decision, and nothing of the agent's run.",
+        "Sightings reach views only; nothing of a look is added to messages, actions, counts or trajectories.",
+    ),
+    Promise(
+        "witness-journal",
+        "A journal rebuilds every state view byte for byte, and has nothing of what only a look has read.",
+        "A sighting is an event with line numbers, verdicts and digests, whose key is never stored.",
+    ),
 )
 
 
@@ -112,7 +128,7 @@ PITFALLS = (
     Promise(
         "pitfall-5",
         "One file has many names: links, hard links, bind mounts; a host's file is not the container's.",
-        "A write under one name makes what was seen under every name suspect; no file is looked at from outside.",
+        "A write under one name makes what was seen under every name suspect; a look from outside justifies no reuse.",
     ),
     Promise(
         "pitfall-6",
