@@ -19,6 +19,7 @@ from execledger.agents.formats import read_run
 from execledger.cli.replay import cost_rows
 from execledger.errors import UnreadableRun
 from execledger.evaluate.counterfactual import Counterfactual, CounterfactualRun
+from execledger.runs.account import Account
 from execledger.runs.find import find_runs
 from execledger.runs.prices import load_prices
 from execledger.runs.replay import new_ledger, replay
@@ -57,9 +58,9 @@ def report(paths: list[str], every: int) -> Report:
             made.unreadable += 1
             continue
         ledger = new_ledger(run)
-        priced = CounterfactualRun(run, ledger)
+        account, priced = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger)
         for call in replay(run, ledger=ledger):
-            priced.add(call)
+            priced.add(call, account.add_replayed(call))
             made.calls += 1
         name = source.name.partition("!")[0].rpartition("/")[2]
         made.sources.setdefault(name, Counterfactual()).add(priced.close(prices))

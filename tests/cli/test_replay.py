@@ -241,6 +241,7 @@ def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path
     """Every class, also those that were not found."""
     found = json.loads(execledger("replay", good, "--json", "--prices", prices).out)["counterfactual"]
     classes = {name: (one["calls"], one["spared"]) for name, one in found.pop("classes").items()}
+    assert found.pop("unclassified")["spared"] == 0
     assert classes == snapshot(
         {
             "exact repeat": (1, 1),

@@ -9,6 +9,7 @@ from execledger.agents.formats import read_run
 from execledger.core.policy import Policy
 from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun, RedundancyClass
 from execledger.evaluate.redundancy import Kind
+from execledger.runs.account import Account
 from execledger.runs.caching import text_bytes
 from execledger.runs.prices import Price, Prices, shipped
 from execledger.runs.recording import Run
@@ -26,9 +27,9 @@ LIST = ("ls", "a\n")
 def account(recorded: Run, policy: Policy | None = None, prices: Prices = PRICES) -> Counterfactual:
     """The counterfactual of a run."""
     ledger = new_ledger(recorded, policy)
-    made = CounterfactualRun(recorded, ledger)
+    account, made = Account.of_run(recorded, ledger.policy), CounterfactualRun(recorded, ledger)
     for call in replay(recorded, ledger=ledger):
-        made.add(call)
+        made.add(call, account.add_replayed(call))
     return made.close(prices)
 
 
@@ -87,12 +88,14 @@ def test_a_false_reuse_saves_nothing() -> None:
     assert account(run(READ, ("cat a.py", text(20, 200)), LIST)).saved == Amount()
 
 
-def test_what_a_suppressed_call_would_have_returned_nobody_knows() -> None:
-    """A journal keeps no output of it, and nothing is claimed."""
-    recorded = run(READ, READ, LIST)
+@pytest.mark.parametrize(("again", "known"), [(READ, True), (("head -n 5 a.py", text(5)), False)])
+def test_a_suppressed_call_saves_what_the_same_command_returned(again: tuple[str, str], known: bool) -> None:
+    """A journal keeps no output of it; of another command nothing is claimed."""
+    recorded = run(READ, again, LIST)
     unknown = replace(recorded.steps[1].observation, output="", truncated=True)
     steps = (recorded.steps[0], replace(recorded.steps[1], observation=unknown), recorded.steps[2])
-    assert account(replace(recorded, steps=steps)).saved == Amount()
+    found = account(replace(recorded, steps=steps))
+    assert (found.unclassified.spared, found.saved == account(run(READ, READ, LIST)).saved) == (int(known), known)
 
 
 def test_where_writing_is_charged_new_text_is_written() -> None:

@@ -143,10 +143,12 @@ def balance(turns: int, model: str = "model", *, view: str = "") -> Account:
     return found
 
 
-@pytest.mark.parametrize(("turns", "saved"), [(2, 0.0), (3, 90.0), (4, 99.0), (5, 108.0)])
+@pytest.mark.parametrize(("turns", "saved"), [(2, 0.0), (3, 90.0), (4, 107.1), (5, 124.2)])
 def test_what_is_kept_out_is_new_once_and_then_cached(turns: int, saved: float) -> None:
-    """Behind the last call nothing is sent any more, so nothing is saved."""
-    assert balance(turns).net(PRICES) == Net(saved=saved, own=190.0, models=("model",), date="2026-01-01")
+    """In nine of ten tokens, as the provider counted; behind the last call nothing is sent any more, or saved."""
+    found = balance(turns).net(PRICES)
+    assert (found.saved, found.spent, found.own) == pytest.approx((saved, 0.0, 190.0))
+    assert (found.models, found.date) == (("model",), "2026-01-01")
 
 
 def test_views_are_never_cached_and_keep_what_the_model_wrote_out_of_the_cache() -> None:
@@ -158,7 +160,7 @@ def test_views_are_never_cached_and_keep_what_the_model_wrote_out_of_the_cache()
 def test_where_writing_is_charged_what_is_new_is_written() -> None:
     """And a view keeps nothing out: what the model wrote would not have been cached."""
     found = balance(4, "claude", view="v" * 200).net(PRICES)
-    assert (found.saved, found.spent) == (90 * 2 + 90 * 0.1, 100.0)
+    assert (found.saved, found.spent) == pytest.approx((90 * 2 + 81 * 0.1 + 9 * 2, 100.0))
 
 
 def test_an_unknown_model_has_the_assumed_price() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from execledger.runs.caching import PromptCache, RunTokens, charges_writes, estimate, usage
+from execledger.runs.caching import PromptCache, RunTokens, charges_writes, estimate, timeline, usage
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Observation
@@ -69,7 +69,7 @@ def test_where_only_the_totals_are_told_they_stand_for_the_calls() -> None:
     """Half of the input was cached in all, so half of whatever was sent again is taken to be."""
     recorded = replace(run(), totals=ModelCall(Tokens.of(input=1000, cached=500, output=70)))
     assert usage(recorded) == RunTokens(Tokens(uncached=500, cached=500, output=70), (), estimated=False)
-    assert PromptCache(recorded).sent(100, 0) == Tokens(uncached=100 + 100, cached=100)
+    assert PromptCache(timeline(recorded)).sent(100, 0) == Tokens(uncached=100 + 100, cached=100)
 
 
 def test_writes_are_charged_as_told_else_by_the_model() -> None:
@@ -82,20 +82,20 @@ def test_writes_are_charged_as_told_else_by_the_model() -> None:
 
 def test_text_is_new_once_and_cached_at_each_later_call() -> None:
     """Step 0 is read by the calls 1, 2 and 3, step 2 only by call 3."""
-    cache = PromptCache(run())
+    cache = PromptCache(timeline(run()))
     assert cache.sent(100, 0) == Tokens(uncached=100, cached=200)
     assert cache.sent(100, 2) == Tokens(uncached=100)
-    assert PromptCache(run(model="claude")).sent(100, 0) == Tokens(written=100, cached=200)
+    assert PromptCache(timeline(run(model="claude"))).sent(100, 0) == Tokens(written=100, cached=200)
 
 
 def test_text_behind_the_last_call_costs_nothing() -> None:
     """Nobody reads it."""
-    assert PromptCache(replace(run(), turns=3)).sent(100, 2) == Tokens()
+    assert PromptCache(timeline(replace(run(), turns=3))).sent(100, 2) == Tokens()
 
 
 def test_text_is_read_until_a_compaction() -> None:
     """From the turn of the step behind it on, the text is gone."""
-    cache = PromptCache(run(compactions=(2,)))
+    cache = PromptCache(timeline(run(compactions=(2,))))
     assert [cache.sent(100, index) for index in (0, 1, 2)] == [
         Tokens(uncached=100),
         Tokens(),
@@ -111,7 +111,7 @@ def test_a_cache_that_missed_is_paid_for() -> None:
         ModelCall(Tokens.of(input=300, cached=50)),
         ModelCall(Tokens.of(input=400, cached=300)),
     )
-    assert PromptCache(run(*calls)).sent(100, 0) == Tokens(uncached=100 + 75, cached=25 + 100)
+    assert PromptCache(timeline(run(*calls))).sent(100, 0) == Tokens(uncached=100 + 75, cached=25 + 100)
 
 
 def test_each_conversation_reads_its_own_results() -> None:
@@ -120,16 +120,16 @@ def test_each_conversation_reads_its_own_results() -> None:
         Recorded(Action(ECHO, "/repo", thread=thread), Observation(OUTPUT), turn)
         for turn, thread in enumerate(("a", "b", "a", "b", "a"))
     )
-    cache = PromptCache(replace(run(), turns=5, steps=steps))
+    cache = PromptCache(timeline(replace(run(), turns=5, steps=steps)))
     assert cache.sent(100, 0) == Tokens(uncached=100, cached=100)
     assert cache.sent(100, 1) == Tokens(uncached=100)
 
 
 def test_what_the_model_wrote_is_kept_out_of_the_cache() -> None:
     """All of it where nothing is told, nothing behind the last call, nothing where only what was sent is cached."""
-    assert [PromptCache(run()).displaced("", turn) for turn in range(4)] == [10, 10, 10, 0]
-    assert PromptCache(run(model="claude")).displaced("", 0) == 0
-    assert PromptCache(run(compactions=(1,))).displaced("", 0) == 0
+    assert [PromptCache(timeline(run())).displaced("", turn) for turn in range(4)] == [10, 10, 10, 0]
+    assert PromptCache(timeline(run(model="claude"))).displaced("", 0) == 0
+    assert PromptCache(timeline(run(compactions=(1,)))).displaced("", 0) == 0
 
 
 def test_the_provider_tells_whether_its_cache_reached_what_the_model_wrote() -> None:
@@ -139,7 +139,7 @@ def test_the_provider_tells_whether_its_cache_reached_what_the_model_wrote() -> 
         ModelCall(Tokens.of(input=200, cached=108, output=20)),
         ModelCall(Tokens.of(input=300, cached=190, output=20)),
     )
-    cache = PromptCache(run(*calls, steps=2))
+    cache = PromptCache(timeline(run(*calls, steps=2)))
     assert [cache.displaced("", turn) for turn in range(3)] == [8, 0, 0]
 
 
@@ -149,4 +149,4 @@ def test_reasoning_is_not_sent_again() -> None:
         ModelCall(Tokens.of(input=100, cached=0, output=500)),
         ModelCall(Tokens.of(input=130, cached=128, output=5)),
     )
-    assert PromptCache(run(*calls, steps=1)).generated("", 0) == 30
+    assert PromptCache(timeline(run(*calls, steps=1))).generated("", 0) == 30

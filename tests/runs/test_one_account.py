@@ -132,7 +132,7 @@ def replayed(told: Told) -> Numbers:
     suppressed = sum(found["reuses"].values())
     done = {"suppressed": suppressed, "elided": sum(found["elided"].values()), "nudged": found["remarks"]}
     calls = {"proposed": found["calls"], "executed": found["calls"] - suppressed, "model_calls": found["turns"]}
-    return numbers | done | calls
+    return numbers | done | calls | {name: found["net"][name] for name in ("saved", "spent", "net")}
 
 
 def listed(told: Told) -> Numbers:
@@ -143,7 +143,7 @@ def listed(told: Told) -> Numbers:
 def listed_replay(told: Told) -> Numbers:
     """The numbers in the viewer's list for a replay of the run."""
     line = _line(tallied("one", told.path.read_bytes(), Policy(), None)[0])
-    return {name: number for name, number in line.items() if name not in ("faults", "saved", "spent", "net")}
+    return {name: number for name, number in line.items() if name != "faults"}
 
 
 def page(told: Told) -> Numbers:

@@ -120,8 +120,7 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
     ledger = new_ledger(run)
     account, priced = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger)
     for call in replay(run, ledger=ledger):
-        account.add_replayed(call)
-        priced.add(call)
+        priced.add(call, account.add_replayed(call))
     tally.add(run, account)
     worth = priced.close(shipped()).worth(shipped().date)
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)

@@ -134,8 +134,7 @@ def _replay_all(
             account, priced = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger)
             for call in replay(run, ledger=ledger):
                 tally.classified(run, call)
-                account.add_replayed(call)
-                priced.add(call)
+                priced.add(call, account.add_replayed(call))
                 if out is not None:
                     line = call.line(run.name)
                     out.write(encoder.encode(replace(line, command=redact(line.command))) + b"\n")
@@ -227,7 +226,10 @@ def cost_rows(found: Counterfactual) -> Iterator[tuple[str, int | None, Amount]]
         yield kind.value, one.calls, one.there
         if one.spared:
             yield "  saved by references", one.spared, one.saved
-    yield "saved by all references", sum(one.spared for one in found.classes.values()), found.saved
+    if found.unclassified.spared:
+        yield "  saved, output not recorded", found.unclassified.spared, found.unclassified.saved
+    spared = sum(one.spared for one in (*found.classes.values(), found.unclassified))
+    yield "saved by all references", spared, found.saved
     yield "remarks", None, found.remarks.negative
     yield "state views", None, found.views.negative
     yield "kept out of the cache", None, found.kept_out.negative

@@ -25,8 +25,7 @@ def show_recorded(full: bool) -> None:
     account, priced, prices = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger), load_prices()
     click.echo("A scripted agent mends a bug in a small repository. What Ledger makes of each of its commands:\n")
     for call in replay(run, ledger=ledger):
-        account.add_replayed(call)
-        priced.add(call)
+        priced.add(call, account.add_replayed(call))
         _show(call, full)
     click.echo("\nThe state view that the model would be shown next, at the end of its input:\n")
     click.echo(ledger.inform(sealed=run.container).text)

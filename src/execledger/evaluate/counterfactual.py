@@ -16,10 +16,10 @@ from msgspec import Struct, field
 from execledger.core.ledger import Ledger
 from execledger.evaluate.redundancy import Kind, Redundancies
 from execledger.runs.account import Net
-from execledger.runs.caching import PromptCache, text_bytes, usage
+from execledger.runs.caching import PromptCache, text_bytes, timeline, usage
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
-from execledger.runs.replay import Replayed, output_bytes
+from execledger.runs.replay import Replayed
 from execledger.runs.usage import Tokens, tokens_in
 
 
@@ -75,6 +75,8 @@ class Counterfactual(Struct):
     """What the runs took as they were."""
     classes: dict[Kind, RedundancyClass] = field(default_factory=lambda: {kind: RedundancyClass() for kind in Kind})
     """What was redundant, and what references would have saved of it."""
+    unclassified: RedundancyClass = field(default_factory=RedundancyClass)
+    """What references would have saved of outputs that can't be compared: journals do not hold them."""
     blind_edits: int = 0
     """Edits of a file that was read and then changed, and not read again, whether they failed or not."""
     remarks: Amount = field(default_factory=Amount)
@@ -87,7 +89,7 @@ class Counterfactual(Struct):
     @property
     def saved(self) -> Amount:
         """What all references would have saved."""
-        return _sum(found.saved for found in self.classes.values())
+        return _sum(found.saved for found in (*self.classes.values(), self.unclassified))
 
     @property
     def net(self) -> Amount:
@@ -112,6 +114,7 @@ class Counterfactual(Struct):
         self.own.add(other.own)
         for kind, found in other.classes.items():
             self.classes[kind].add(found)
+        self.unclassified.add(other.unclassified)
         self.blind_edits += other.blind_edits
         self.remarks.add(other.remarks)
         self.views.add(other.views)
@@ -131,13 +134,16 @@ class CounterfactualRun:
     def __init__(self, run: Run, ledger: Ledger) -> None:
         """For ``run``, which is being replayed with ``ledger``."""
         self._run = run
-        self._cache = PromptCache(run)
+        self._cache = PromptCache(timeline(run))
         self._redundancies = Redundancies(run, ledger)
         self._total = Counterfactual(runs=1)
         self._views: dict[str, dict[int, int]] = {}
 
-    def add(self, call: Replayed) -> Kind | None:
-        """Take in the next call; the class of redundancy that it is in."""
+    def add(self, call: Replayed, size: int | None) -> Kind | None:
+        """Take in the next call; the class of redundancy that it is in.
+
+        ``size`` is that of its true output, as ``Account.add_replayed`` returns it; None if that is not known.
+        """
         total, index = self._total, call.index
         aside = tokens_in(text_bytes(call.shown.text))
         redundant = self._redundancies.take(call)
@@ -145,10 +151,10 @@ class CounterfactualRun:
             found = total.classes[redundant.kind]
             found.calls += 1
             found.there.tokens += self._cache.sent(tokens_in(redundant.size), index)
-            if call.shown.kind == "reference":
-                whole = tokens_in(output_bytes(call.recorded.observation))
-                found.spared += 1
-                found.saved.tokens += self._cache.sent(whole - aside, index)
+        if call.shown.kind == "reference" and size is not None and not call.false:
+            found = total.classes[redundant.kind] if redundant is not None else total.unclassified
+            found.spared += 1
+            found.saved.tokens += self._cache.sent(tokens_in(size) - aside, index)
         if call.shown.kind == "remark":
             total.remarks.tokens += self._cache.sent(aside, index)
         if call.view is not None:
@@ -165,18 +171,14 @@ class CounterfactualRun:
         name, price = prices.charged(self._run.model)
         total.priced[name] += 1
         amounts = [total.own, total.remarks, total.views, total.kept_out]
-        amounts += [amount for found in total.classes.values() for amount in (found.there, found.saved)]
+        for found in (*total.classes.values(), total.unclassified):
+            amounts += [found.there, found.saved]
         for amount in amounts:
             amount.dollars = price.cost(amount.tokens)
         return total
 
     def _charge_views(self) -> None:
-        """One view for each call of the model; one that proposed nothing is taken to have read the view before it."""
-        for thread, views in self._views.items():
-            size = 0
-            for turn in self._cache.threads[thread]:
-                size = views.get(turn, size)
-                if size:
-                    self._total.views.tokens += Tokens(uncached=size)
-                    late = self._cache.displaced(thread, turn)
-                    self._total.kept_out.tokens += Tokens(uncached=late, cached=-late)
+        """Charge the views; a journal shows which calls had one, of other runs every call is assumed to have one."""
+        size, late = self._cache.views(self._views, every_call=not self._run.governed)
+        self._total.views.tokens += Tokens(uncached=size)
+        self._total.kept_out.tokens += Tokens(uncached=late, cached=-late)

@@ -20,7 +20,7 @@ from execledger.evaluate.run_journals import Journals, runs_first
 from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.account import Account
-from execledger.runs.caching import PromptCache, RunTokens, text_bytes, usage
+from execledger.runs.caching import PromptCache, RunTokens, text_bytes, timeline, usage
 from execledger.runs.find import Source, find_runs
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import Prices
@@ -139,7 +139,7 @@ def arm(policy: Policy) -> str:
 
 def _view_cost(run: Run, journal: JournalRun, prices: Prices, model: str) -> float | None:
     """What the views cost: their tokens uncached, and what they kept out of the cached prefix uncached, not cached."""
-    cache = PromptCache(run)
+    cache = PromptCache(timeline(run))
     calls = ((thread, turn) for thread, turns in cache.threads.items() for turn in turns)
     # A view may have been missing from a call, after a fault: then this is too much rather than too little.
     kept_out = sum(cache.generated(thread, turn) for thread, turn in calls) if journal.views else 0

@@ -25,7 +25,7 @@ from execledger.core.policy import Policy
 from execledger.core.rereads import VERDICTS, Reread
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.journal.folder import journal_folder
-from execledger.runs.caching import charges_for_writes, provider_total, text_bytes
+from execledger.runs.caching import PromptCache, StepPlace, Timeline, provider_total, text_bytes, timeline
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes
@@ -165,8 +165,6 @@ class Account(Struct):
     """How it ended, in the agent's own word."""
     over: bool = False
     """Its end is recorded, and no step follows it."""
-    worth: Net | None = None
-    """The dollars of a replay, whose cache model knows more of the run; they take the place of ``net``."""
     journal: str | None = None
     """While it happens: the file of its journal; None if there is none, or it can't be written any more."""
     unwritten: str = ""
@@ -175,8 +173,14 @@ class Account(Struct):
     _asked: dict[int, tuple[int, int | None]] = field(default_factory=dict)
     _returned: dict[int, int] = field(default_factory=dict)
     _kept_out: dict[int, int] = field(default_factory=dict)
-    _said: dict[int, int] = field(default_factory=dict)
-    _view_waits: bool = False
+    _run: Timeline | None = None
+    _places: list[StepPlace] = field(default_factory=list)
+    _compactions: list[int] = field(default_factory=list)
+    _since: int = 0
+    _spared: list[tuple[int, int]] = field(default_factory=list)
+    _unread_views: int = 0
+    _waiting_views: dict[str, int] = field(default_factory=dict)
+    _views: dict[str, dict[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of_run(cls, run: Run, policy: Policy) -> Account:
@@ -193,9 +197,12 @@ class Account(Struct):
                 self.model = event.model
                 self.identity = None if event.at is None else (event.run, event.at)
             case ViewRendered():
-                self.add_view(event.text)
+                self.add_view(event.text, event.thread)
             case StepRecorded():
                 self.over = False
+                if event.since > self._since:
+                    self._compactions.append(self._steps)
+                self._since = event.since
                 judged = event.snippet in VERDICTS
                 self.add_step(event.step, event.turn, VERDICTS.get(event.snippet), judged=judged)
             case FaultCaught():
@@ -212,25 +219,27 @@ class Account(Struct):
         self.model, self.ended, self.over = run.model, run.ended, True
         self.turns = max(self.turns, run.turns)
         self.took = provider_total(run) or ModelCall()
+        self._run = timeline(run)
 
-    def add_replayed(self, call: Replayed) -> None:
-        """Count one call of a replay, with the state view before it."""
+    def add_replayed(self, call: Replayed) -> int | None:
+        """Count one call of a replay, with the state view before it; the bytes of its true output, if known."""
         if call.view is not None:
-            self.add_view(call.view.text)
+            self.add_view(call.view.text, call.recorded.action.thread)
         recorded = call.recorded
         step = Step(recorded.action, call.decision, recorded.observation, call.shown, inherits=recorded.inherits)
-        self.add_step(step, recorded.turn, call.reread, truth=recorded.observation, index=call.index)
+        return self.add_step(step, recorded.turn, call.reread, truth=recorded.observation, index=call.index)
 
     def add_call(self, call: ModelCall) -> None:
         """Count one call of the model while the run happens, with what its provider reports."""
         self.called += 1
         self.took += call
 
-    def add_view(self, text: str) -> None:
-        """Count a state view; the next step is the first that the model wrote after it."""
+    def add_view(self, text: str, thread: str = "") -> None:
+        """Count a state view; the next step of its thread is the first that the model wrote after it."""
         self.counts.views += 1
         self.counts.view_bytes += text_bytes(text)
-        self._view_waits = True
+        self._unread_views += tokens_in(text_bytes(text))
+        self._waiting_views[thread] = tokens_in(text_bytes(text))
 
     def add_step(
         self,
@@ -241,20 +250,23 @@ class Account(Struct):
         judged: bool = True,
         truth: Observation | None = None,
         index: int | None = None,
-    ) -> None:
-        """Count a completed step.
+    ) -> int | None:
+        """Count a completed step; the bytes of its true output, if they are known.
 
         ``reread`` is its verdict as a redundant re-read, if it was ``judged``; ``truth`` is its recorded result where
         the step itself need not hold it, in a replay; ``index`` is its position where that is not the next one.
         """
         size = self._size(step, truth)
         self._steps = self._steps if index is None else index
-        self._asked[self._steps] = (_asked(step), size)
+        at = self._steps
+        self._asked[at] = (_asked(step), size)
+        said = None if step.inherits is not None else text_bytes(step.action.command)
+        self._places.append(StepPlace(turn, step.action.thread, said))
         self._steps += 1
         self.turns = max(self.turns, turn + 1)
         if step.inherits is not None:
             self.inherited += 1
-            return
+            return size
         self._decided(step)
         if judged:
             self.counts.measured += 1
@@ -262,7 +274,8 @@ class Account(Struct):
         unknown = truth is not None and truth.output_unknown
         self.unknown_outputs += unknown
         self._returned[turn] = self._returned.get(turn, 0) + (0 if unknown else size or 0)
-        self._weigh(step, turn, size)
+        self._weigh(step, turn, size, at)
+        return size
 
     @property
     def model_calls(self) -> int:
@@ -293,19 +306,16 @@ class Account(Struct):
     def net(self, prices: Prices | None = None) -> Net:
         """What Ledger saved and spent so far, in dollars; in shadow mode nothing.
 
-        What references kept out is new to the next call, and cached in all later ones.
+        ``PromptCache`` says what is cached: what references kept out is new to the next call and then cached as far as
+        the provider's cache reaches, and a view keeps what the model wrote after it out of the cache.
         """
-        if self.worth is not None:
-            return self.worth
-        last, charges = self.turns - 1, charges_for_writes(self.model)
-        new = tokens_in(sum(size for turn, size in self._kept_out.items() if turn < last))
-        again = tokens_in(self.saved_bytes) - new
-        saved = Tokens(cached=again, written=new) if charges else Tokens(cached=again, uncached=new)
-        # Where the provider caches only what was sent, a view keeps nothing out.
-        late = 0 if charges else tokens_in(sum(size for turn, size in self._said.items() if turn < last))
-        spent = Tokens(uncached=tokens_in(self.counts.view_bytes) + late, cached=-late)
-        if self.shadow:
-            saved = spent = Tokens()
+        saved = spent = Tokens()
+        if not self.shadow:
+            run = self._timeline()
+            cache = PromptCache(run)
+            saved = sum((cache.sent(tokens, at) for at, tokens in self._spared), Tokens())
+            size, late = cache.views(self._views, every_call=not run.governed)
+            spent = Tokens(uncached=size + self._unread_views + late, cached=-late)
         return weighed(saved, spent, self.tokens.counted, self.model, prices or load_prices())
 
     def sentence(self) -> str:
@@ -342,15 +352,30 @@ class Account(Struct):
         if isinstance(decision, Nudge):
             self.nudges[decision.rule] += 1
 
-    def _weigh(self, step: Step, turn: int, size: int | None) -> None:
-        """Count the bytes that a step kept out of the model's input, and those that the model wrote after a view."""
-        shown = step.shown
-        if self._view_waits or turn in self._said:
-            self._said[turn] = self._said.get(turn, 0) + text_bytes(step.action.command)
-            self._view_waits = False
+    def _weigh(self, step: Step, turn: int, size: int | None, at: int) -> None:
+        """Count the bytes that a step kept out of the model's input, and note the call that read the view before it."""
+        shown, thread = step.shown, step.action.thread
+        if thread in self._waiting_views:
+            size_of_view = self._waiting_views.pop(thread)
+            self._views.setdefault(thread, {})[turn] = size_of_view
+            self._unread_views -= size_of_view
         if shown.kind == "remark" or (shown.kind == "reference" and size is not None):
             spared = (size or 0 if shown.kind == "reference" else 0) - text_bytes(shown.text)
             self._kept_out[turn] = self._kept_out.get(turn, 0) + spared
+            if not (isinstance(step.decision, Reuse) and shown.compared == "different"):
+                whole = tokens_in(size or 0) if shown.kind == "reference" else 0
+                self._spared.append((at, whole - tokens_in(text_bytes(shown.text))))
+
+    def _timeline(self) -> Timeline:
+        """The run for the model of the cache: as it was recorded, else as far as its journal shows it."""
+        return self._run or Timeline(
+            model=self.model,
+            turns=self.model_calls,
+            steps=self._places,
+            compactions=self._compactions,
+            totals=self.took,
+            governed=True,
+        )
 
     def _size(self, step: Step, truth: Observation | None) -> int | None:
         """Bytes of the true output; of a command that did not run they are known if the same command ran before."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, zip_longest
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -97,10 +98,59 @@ def shown_bytes(recorded: Recorded) -> int:
     return output_bytes(governed.step.observation) + text_bytes(remark)
 
 
-def charges_writes(run: Run) -> bool:
-    """The provider charges for writing to its cache: it told of such tokens, or told nothing and is known for it."""
+class StepPlace(NamedTuple):
+    """What the model of the cache reads of one step."""
+
+    turn: int
+    """The model call that proposed it."""
+    thread: str
+    """The conversation that it belongs to."""
+    said: int | None
+    """Bytes of its command, which the model wrote; None if the conversation inherited the step."""
+
+
+class Timeline(Struct, frozen=True, kw_only=True):
+    """A run as far as the model of the cache reads it, from a recorded run or from its journal."""
+
+    model: str
+    """The model."""
+    turns: int
+    """Calls of the model."""
+    steps: Sequence[StepPlace]
+    """The steps, in order."""
+    compactions: Sequence[int] = ()
+    """The steps before which the context was compacted."""
+    model_calls: Sequence[ModelCall] = ()
+    """What each call took, as far as that is known."""
+    totals: ModelCall | None = None
+    """What all calls took together, if that is known."""
+    governed: bool = False
+    """As ``Run.governed``."""
+
+
+def timeline(run: Run) -> Timeline:
+    """The timeline of a recorded run."""
+    return Timeline(
+        model=run.model,
+        turns=run.turns,
+        steps=[
+            StepPlace(one.turn, one.action.thread, None if one.inherits is not None else text_bytes(one.action.command))
+            for one in run.steps
+        ],
+        compactions=run.compactions,
+        model_calls=run.model_calls,
+        totals=run.totals,
+        governed=run.governed,
+    )
+
+
+def charges_writes(run: Run | Timeline) -> bool:
+    """The provider charges for writing to its cache: it told of such tokens, or told nothing and is known for it.
+
+    The totals of a journal do not have such tokens.
+    """
     calls = [call.tokens for call in (*run.model_calls, run.totals or ModelCall())]
-    if any(tokens.input is not None for tokens in calls):
+    if not run.governed and any(tokens.input is not None for tokens in calls):
         return any(tokens.written for tokens in calls)
     return charges_for_writes(run.model)
 
@@ -113,8 +163,8 @@ def charges_for_writes(model: str) -> bool:
 class PromptCache:
     """What text costs that enters a run's history, and what a state view keeps out of the cache."""
 
-    def __init__(self, run: Run) -> None:
-        """The cache of ``run``, as far as that tells of it."""
+    def __init__(self, run: Timeline) -> None:
+        """The cache of a run, as far as its timeline shows it."""
         self.charges_writes = charges_writes(run)
         """What is new to a call is written at a price of its own."""
         self.threads = _threads(run)
@@ -123,21 +173,36 @@ class PromptCache:
         self._forgets = _forgets(run)
         self._hits = {thread: self._shares(calls) for thread, calls in self.threads.items()}
         self._said: dict[int, int] = {}
-        for recorded in run.steps:
-            if recorded.inherits is None:
-                self._said[recorded.turn] = self._said.get(recorded.turn, 0) + text_bytes(recorded.action.command)
+        for step in run.steps:
+            if step.said is not None:
+                self._said[step.turn] = self._said.get(step.turn, 0) + step.said
 
     def sent(self, size: int, index: int) -> Tokens:
         """What ``size`` tokens cost in the result of step ``index``: new to the next call, sent again with each later
         call until the conversation ends or is compacted."""
-        recorded = self._run.steps[index]
-        calls, hits = self.threads[recorded.action.thread], self._hits[recorded.action.thread]
-        first, end = bisect_right(calls, recorded.turn), bisect_left(calls, self._end(index))
+        step = self._run.steps[index]
+        calls, hits = self.threads[step.thread], self._hits[step.thread]
+        first, end = bisect_right(calls, step.turn), bisect_left(calls, self._end(index))
         if first >= end:
             return Tokens()
         cached = round(size * (hits[end] - hits[first + 1]))
         fresh = size * (end - first) - cached
         return Tokens(cached=cached, written=fresh) if self.charges_writes else Tokens(cached=cached, uncached=fresh)
+
+    def views(self, sizes: Mapping[str, Mapping[int, int]], *, every_call: bool) -> tuple[int, int]:
+        """Tokens of state views, and tokens that they keep out of the cache.
+
+        ``sizes`` has the view's tokens by conversation and model call. With ``every_call``, a call without steps is
+        assumed to have read the view before it: a replay makes views only for calls that proposed something.
+        """
+        total = displaced = 0
+        for thread, views in sizes.items():
+            size = 0
+            for turn in self.threads[thread]:
+                size = views.get(turn, size if every_call else 0)
+                total += size
+                displaced += self.displaced(thread, turn) if size else 0
+        return total, displaced
 
     def displaced(self, thread: str, turn: int) -> int:
         """Tokens that the model wrote in call ``turn`` and that a view would have kept out of the next call's cache.
@@ -193,17 +258,17 @@ class PromptCache:
         return 1.0 if cached is None or not sent else min(cached / sent, 1.0)
 
 
-def _forgets(run: Run) -> list[int]:
+def _forgets(run: Run | Timeline) -> list[int]:
     """The model calls before which the context was compacted."""
     return [run.steps[at].turn for at in run.compactions if at < len(run.steps)]
 
 
-def _threads(run: Run) -> dict[str, Sequence[int]]:
+def _threads(run: Timeline) -> dict[str, Sequence[int]]:
     """The model calls of each conversation. Where there are several, those of its calls that proposed something."""
     turns: dict[str, set[int]] = {}
-    for recorded in run.steps:
-        if recorded.inherits is None:
-            turns.setdefault(recorded.action.thread, set()).add(recorded.turn)
+    for step in run.steps:
+        if step.said is not None:
+            turns.setdefault(step.thread, set()).add(step.turn)
     if len(turns) == 1:
         return {thread: range(run.turns) for thread in turns}
     return {thread: sorted(found) for thread, found in turns.items()}

@@ -77,6 +77,11 @@ class Run(Struct, frozen=True):
     policy: Policy | None = None
     """The policy that Ledger followed; None where it took no part in the run, or did not record it."""
 
+    @property
+    def governed(self) -> bool:
+        """Whether it was read from a journal, which has the views that were shown, and no tokens written to a cache."""
+        return any(recorded.governed is not None for recorded in self.steps)
+
 
 def windowed(size: int, steps: int) -> tuple[int, ...]:
     """The compactions that stand for a context in which only the last ``size`` results are kept.

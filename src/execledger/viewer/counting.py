@@ -16,7 +16,6 @@ from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.task import task_anchor
-from execledger.evaluate.counterfactual import CounterfactualRun
 from execledger.journal.events import Counts, Started
 from execledger.journal.reader import JournalReader, is_journal, valid_utf8
 from execledger.runs.account import Account
@@ -171,7 +170,6 @@ INHERITED_CALL = Call(INHERITED, Shown("full"), "")
 
 def told_calls(run: Run, ledger: Ledger, account: Account) -> Iterator[Call]:
     """Every call of ``run`` in order, replayed in ``ledger`` and added to ``account``."""
-    priced, prices = CounterfactualRun(run, ledger), load_prices()
     views: dict[str, tuple[int, str]] = {}
     told = 0
     for replayed in replay(run, ledger=ledger):
@@ -179,12 +177,9 @@ def told_calls(run: Run, ledger: Ledger, account: Account) -> Iterator[Call]:
         yield from _inherited(run, told, replayed.index, account)
         call = Call(replayed.decision, replayed.shown, _view(replayed, views))
         account.add_replayed(replayed)
-        priced.add(replayed)
         told = replayed.index + 1
         yield call
     yield from _inherited(run, told, len(run.steps), account)
-    if not ledger.policy.shadow:
-        account.worth = priced.close(prices).worth(prices.date)
 
 
 def _inherited(run: Run, first: int, end: int, account: Account) -> Iterator[Call]:
