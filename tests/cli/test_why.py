@@ -366,7 +366,6 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
         [
             {
                 "path": "d.py",
-                "before_call": 6,
                 "end": None,
                 "digest": False,
                 "reason": "the first look disagreed with what was shown",
@@ -381,7 +380,6 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
             },
             {
                 "path": "c.py",
-                "before_call": 6,
                 "end": None,
                 "digest": False,
                 "reason": "",
@@ -396,7 +394,6 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
             },
             {
                 "path": "b.py",
-                "before_call": 6,
                 "end": 1,
                 "digest": True,
                 "reason": "",
@@ -411,7 +408,6 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
             },
             {
                 "path": "a.py",
-                "before_call": 6,
                 "end": 21,
                 "digest": True,
                 "reason": "",
@@ -445,6 +441,7 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
             "compared_to": [],
             "shown": {"kind": "full", "text": "", "instead": None},
             "today": "the same",
+            "looked_before_call": 6,
             "look_failed": False,
         }
     )

@@ -128,7 +128,7 @@ Seen, most recent first:
 - warehouse/inventory.py: whole, 34 lines (current, in context)
 </execution_state>\
 """,
-            "looks": {"files": (), "failed": False},
+            "looks": {"files": (), "before": None, "failed": False},
         }
     )
 

@@ -231,6 +231,7 @@ def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
         "shown": {"kind": shown.kind, "text": shown.text, "instead": shown.instead},
         "today": told.today,
         "looks": [_looked_fields(run, file) for file in told.looks.files],
+        "looked_before_call": told.looks.before,
         "look_failed": told.looks.failed,
         "view": told.view,
     }
@@ -248,7 +249,6 @@ def _looked_fields(run: Run, file: LookedFile) -> dict[str, object]:
     ]
     return {
         "path": file.path,
-        "before_call": file.before,
         "end": file.end,
         "digest": file.digest,
         "reason": file.reason,

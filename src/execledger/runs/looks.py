@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.ledger import LatestSighting, Ledger
 from execledger.core.wording import span
@@ -30,8 +31,6 @@ class LookedFile(Struct, frozen=True):
     """The file."""
     name: str
     """Its short name."""
-    before: int
-    """The step that the look preceded: an earlier one than that of the model call if nothing can have changed since."""
     end: int | None
     """The number of its last line; None if that is not known."""
     digest: str
@@ -47,6 +46,9 @@ class Looks(Struct, frozen=True):
 
     files: tuple[LookedFile, ...] = ()
     """The files, the one seen last first."""
+    before: int | None = None
+    """The step that the newest look preceded: an earlier one than that of the model call if nothing can have changed
+    since; None if there was none."""
     failed: bool = False
     """The look failed: what earlier ones had found did not count any more."""
 
@@ -59,6 +61,8 @@ class LookHistory:
 
     def __init__(self) -> None:
         """No look was taken yet."""
+        # Most looks find what the one before found: what a file has become is kept once.
+        self._files: dict[tuple[str, str], LookedFile] = {}
         self._taken: dict[str, Looks] = {}
         self._turns: dict[str, tuple[int, Looks]] = {}
 
@@ -66,7 +70,7 @@ class LookHistory:
         """Take a sighting into ``ledger``, which has recorded the steps before it."""
         ledger.witness(sighting)
         failed = not (sighting.files or sighting.again)
-        self._taken[sighting.thread] = Looks(_files(ledger, sighting.thread, contained=False), failed)
+        self._taken[sighting.thread] = replace(self._known(ledger, sighting.thread, contained=False), failed=failed)
 
     def before(self, ledger: Ledger, thread: str, turn: int, sealed: bool) -> Looks:
         """What was known when the model was called for this turn; asked before its step is recorded in ``ledger``."""
@@ -74,9 +78,20 @@ class LookHistory:
         if of_turn != turn:
             taken = self._taken.pop(thread, None)
             # In a container, an earlier look holds until something that may write has run.
-            looks = taken if taken is not None else Looks(_files(ledger, thread, sealed))
+            looks = taken if taken is not None else self._known(ledger, thread, sealed)
             self._turns[thread] = (turn, looks)
         return looks
+
+    def _known(self, ledger: Ledger, thread: str, contained: bool) -> Looks:
+        latest = ledger.latest_sightings(thread, contained)
+        files = tuple(self._shared(thread, _file(ledger, one)) for one in latest)
+        return Looks(files, max(one.at for one in latest)) if latest else NO_LOOKS
+
+    def _shared(self, thread: str, file: LookedFile) -> LookedFile:
+        known = self._files.get((thread, file.path))
+        if known != file:
+            self._files[thread, file.path] = known = file
+        return known
 
 
 class LookNews:
@@ -114,14 +129,10 @@ def _differing(result: LookedResult) -> str:
     return verdict_words((one for one in result.lines if one.verdict is not Verdict.SAME), result.not_by_agent)
 
 
-def _files(ledger: Ledger, thread: str, contained: bool) -> tuple[LookedFile, ...]:
-    return tuple(_file(ledger, latest) for latest in ledger.latest_sightings(thread, contained))
-
-
 def _file(ledger: Ledger, latest: LatestSighting) -> LookedFile:
     file = latest.file
     results = tuple(LookedResult(one.step, one.pieces, one.step in latest.not_by_agent) for one in file.results)
-    return LookedFile(file.path, ledger.name_of(file.path), latest.at, file.end, file.digest, file.reason, results)
+    return LookedFile(file.path, ledger.name_of(file.path), file.end, file.digest, file.reason, results)
 
 
 def verdict_words(lines: Iterable[SightedLines], not_by_agent: bool) -> str:
