@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,12 @@ ROUNDS = 3
 MAX_SHARE = 0.5
 
 
-def turns(count: int) -> list[dict[str, Any]]:
-    """The model's answers: `true`, and a submission at the end."""
+def turns(commands: Sequence[str]) -> list[dict[str, Any]]:
+    """The model's answers: one command each, and a submission at the end."""
     from minisweagent.models.test_models import make_toolcall_output
 
-    commands = [*["true"] * count, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"]
     made = []
-    for number, command in enumerate(commands):
+    for number, command in enumerate([*commands, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"]):
         function = {"name": "bash", "arguments": json.dumps({"command": command})}
         call = {"id": str(number), "type": "function", "function": function}
         made.append(make_toolcall_output("", [call], [{"command": command, "tool_call_id": str(number)}]))
@@ -44,7 +44,7 @@ def seconds(count: int, wrapped: bool, folder: Path) -> float:
 
     from execledger.agents.mini.model import LedgerModel
 
-    inner = DeterministicToolcallModel(outputs=turns(count))
+    inner = DeterministicToolcallModel(outputs=turns(["true"] * count))
     model = LedgerModel.wrap(inner, journal=str(folder)) if wrapped else inner
     limits = {"step_limit": 0, "cost_limit": 0.0}
     agent = DefaultAgent(model, LocalEnvironment(), system_template="s", instance_template="{{task}}", **limits)

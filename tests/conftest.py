@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from execledger.core.faults import Faults
+from tests.support.agents.codex import NotInstalled, required
+from tests.support.containers.engine import Engine, engine
 
 # Without it, litellm asks the network for a price list whenever it is imported, and may fail at that.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -68,3 +71,16 @@ def figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
         request.node.user_properties.append(("figure", text))
 
     return say
+
+
+@pytest.fixture(scope="session")
+def containers() -> Iterator[Engine]:
+    """A real container engine; tests that ask for it are skipped where there is none, unless it is required."""
+    with ExitStack() as stack:
+        try:
+            made = stack.enter_context(engine())
+        except NotInstalled as error:
+            if required():
+                raise
+            pytest.skip(str(error))
+        yield made

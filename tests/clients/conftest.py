@@ -1,7 +1,9 @@
-"""The real ``codex``, for tests that ask for it; skipped where it can't be installed, unless it is required."""
+"""The real ``codex``, skipped where it can't be installed unless it is required; and signals that have their effect."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,12 @@ def old() -> Path:
 def home(tmp_path: Path) -> CodexHome:
     """Folders of a new user."""
     return CodexHome(tmp_path)
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Signals have their effect in new processes, also where these tests run in the background and ignore them."""
+    before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, effect in before.items():
+        signal.signal(number, effect)

@@ -48,7 +48,7 @@ OF_ONE_RUN = re.compile(
 PATIENCE = 60.0
 """Seconds after which something that must happen is given up."""
 
-heeded, bell = test_mini_launch.heeded, test_mini_launch.bell
+bell = test_mini_launch.bell
 
 
 class Started(test_mini_launch.Started):

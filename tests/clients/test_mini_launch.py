@@ -243,15 +243,6 @@ def bell(tmp_path: Path) -> Iterator[Bell]:
     made.close()
 
 
-@pytest.fixture
-def heeded() -> Iterator[None]:
-    """Signals have their effect in new processes, also where these tests run in the background and ignore them."""
-    before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, effect in before.items():
-        signal.signal(number, effect)
-
-
 @pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_has_the_effect_that_it_has_without_ledger(

@@ -11,11 +11,10 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from execledger.demo.mini import LOOPBACK_MODEL, config_options, console_script, environment, run_client
 from execledger.testing.scripted_model import ModelServer, Request
-from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.swebench import SPLIT, Instance, write_dataset
 
 STANDINS = Path(__file__).parents[1] / "standins"
@@ -46,6 +45,14 @@ FORMATS = {
 }
 """The formats: chat with tool calls, OpenAI Responses, one command in the text, Anthropic Messages, and chat again
 through the agent's OpenRouter model, which is quick to start: the others import litellm, which takes seconds."""
+
+
+class ContainerCommand(Protocol):
+    """A stand-in for docker, or a real engine's command."""
+
+    @property
+    def executable(self) -> Path:
+        """The command to call in place of docker."""
 
 
 class MiniRun(NamedTuple):
@@ -105,7 +112,7 @@ def swebench_command(
     server: ModelServer,
     dataset: Path,
     output: Path,
-    docker: FakeDocker,
+    docker: ContainerCommand,
     *,
     message_format: str = "openrouter",
     workers: int = 2,
@@ -144,7 +151,7 @@ def run_mini(
 def run_swebench(
     server: ModelServer,
     instances: Sequence[Instance],
-    docker: FakeDocker,
+    docker: ContainerCommand,
     home: Path,
     *,
     message_format: str = "openrouter",

@@ -25,6 +25,11 @@ class Instance(NamedTuple):
     base_commit: str = "0" * 40
     """The commit that the task begins at."""
 
+    @property
+    def image(self) -> str:
+        """The image that mini-swe-agent's batch runner starts for it."""
+        return f"docker.io/swebench/sweb.eval.x86_64.{self.instance_id.replace('__', '_1776_')}:latest"
+
 
 def make_instances(count: int) -> tuple[Instance, ...]:
     """``count`` instances of the same task, with different numbers in the text."""
