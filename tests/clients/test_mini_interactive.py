@@ -167,7 +167,7 @@ def test_a_suppressed_action_costs_no_prompt(desk: Desk) -> None:
     """In confirm mode it is neither asked about nor run, and one line on the screen says that it was reused."""
     talk = desk.run((READ,), (PART,), typed=["", ""])
     assert (talk.ran, talk.unused, talk.asked(1)) == ([READ, SUBMIT], [], 2)
-    assert talk.notes.splitlines() == [f"Ledger: {PART}: reused before running, its output stands above"]
+    assert talk.notes.splitlines() == [f"Ledger: {PART}: reused before running, its output is shown above"]
     check_in_step(talk)
 
 
@@ -206,7 +206,7 @@ def test_yolo_asks_nothing(desk: Desk, model: str) -> None:
     """Commands run or are suppressed without a question, and what was reused is said on the screen."""
     talk = desk.run((READ,), (PART,), (LIST,), mode="yolo", model=model)
     assert (talk.ran, talk.asked(1)) == ([READ, LIST, SUBMIT], 0)
-    assert talk.notes.splitlines() == [f"Ledger: {PART}: reused before running, its output stands above"]
+    assert talk.notes.splitlines() == [f"Ledger: {PART}: reused before running, its output is shown above"]
     check_in_step(talk)
 
 

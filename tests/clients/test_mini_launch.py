@@ -192,7 +192,7 @@ def test_a_single_instance_of_the_benchmark_runs_under_ledger(tmp_path: Path) ->
     assert ran == [READ, "ls tests", *SCRIPT[2], *SCRIPT[3]]
     assert made.ran() == ["2"]
     assert all("<execution_state>" in request.items[-1].text for request in server.requests)
-    assert f"Ledger: {PART}: reused before running, its output stands above" in ended.err.splitlines()
+    assert f"Ledger: {PART}: reused before running, its output is shown above" in ended.err.splitlines()
     info = read_json(tmp_path / "single.json")["info"]
     rebuilt = rebuild(journal_of(info))
     assert (info["exit_status"], rebuilt.mismatch, rebuilt.ledger.digest) == (
@@ -412,7 +412,7 @@ def test_the_end_of_a_run_says_where_its_journal_is(repository: Path, tmp_path: 
     folder = repository / kept
     lines = [line for line in ended.err.splitlines() if line.startswith("Ledger: ")]
     expected = [
-        f"Ledger: {READ}: reused after running, its output stands above",
+        f"Ledger: {READ}: reused after running, its output is shown above",
         "Ledger: 2 commands, 0 reused before running, 1 after, 0 nudged",
     ]
     assert lines == [

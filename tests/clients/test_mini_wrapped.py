@@ -110,7 +110,7 @@ def test_the_view_is_last_and_the_prefix_is_append_only(runs: Callable[..., Mini
     saved = done.trajectories["mini"]["messages"]
     assert (saved[-1]["extra"]["exit_status"], proposed(saved)) == ("Submitted", COMMANDS)
     assert "<execution_state>" not in json.dumps(saved)
-    assert f"Ledger: {READ}: reused after running, its output stands above" in done.output
+    assert f"Ledger: {READ}: reused after running, its output is shown above" in done.output
 
 
 def test_the_view_says_what_the_files_hold(runs: Callable[..., MiniRun]) -> None:

@@ -13,7 +13,7 @@ AGENT = Agent(
     extra="mini",
     oldest=(2, 0, 0),
     tested=("2.4.6",),
-    options=(Option(name="--placement", choices=("auto", "message", "inside"), help="where the state view stands."),),
+    options=(Option(name="--placement", choices=("auto", "message", "inside"), help="where the view is placed."),),
     instead={
         "--sealed": (
             "mini-swe-agent's configuration says whether its commands run in a container; Ledger reads it there"

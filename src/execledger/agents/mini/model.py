@@ -488,7 +488,7 @@ class LedgerModel:
                 standing.refers(index, step.shown.refers_to, elided.get(at, NOT_ANSWERED))
             if step.shown.refers_to and step.shown.kind == "reference" and "mode" in self._variables:
                 # Only the interactive agent has a mode; its user reads the screen.
-                done = f"reused {'after' if at in elided else 'before'} running, its output stands above"
+                done = f"reused {'after' if at in elided else 'before'} running, its output is shown above"
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
         if self._witness is not None and self._witness.cheap:
