@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from execledger.core.faults import Faults
+from execledger.core.witness_limits import LookLimits
 from tests.support.agents.codex import NotInstalled, required
 from tests.support.containers.engine import Engine, engine
 
@@ -55,6 +57,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if item.get_closest_marker("faults") is None:
             patch.setattr(Faults, "note", raising)
         return (yield)
+
+
+@pytest.fixture(autouse=True)
+def _unhurried_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a look may take longer than users should wait for it; what it finds is the same."""
+    monkeypatch.setattr("execledger.session.witness.LookLimits", partial(LookLimits, seconds=60.0))
 
 
 @pytest.fixture(scope="session")

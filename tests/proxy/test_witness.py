@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from execledger.core.witness import ShownRange
+from execledger.core.witness_limits import LookLimits
 from execledger.proxy.worker import PORTION, Work, Worker
 from execledger.session.witness import STUCK, LocalWitness
 from tests.guarantees.drivers import codex
@@ -114,6 +115,7 @@ def dead_mount(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         over.wait()
         raise OSError
 
+    monkeypatch.setattr("execledger.session.witness.LookLimits", LookLimits)
     monkeypatch.setattr("execledger.session.witness.read_regular", blocked)
     yield asked
     over.set()

@@ -79,9 +79,9 @@ def test_it_stays_below_its_folders(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (LookLimits(file_bytes=5), "too large for a look"),
-        (LookLimits(bytes=5), "too large for a look"),
-        (LookLimits(files=0), "beyond the limits of a look"),
+        (LookLimits(file_bytes=5, seconds=60), "too large for a look"),
+        (LookLimits(bytes=5, seconds=60), "too large for a look"),
+        (LookLimits(files=0, seconds=60), "beyond the limits of a look"),
     ],
 )
 def test_beyond_a_bound_a_file_is_unknown(file: Path, limits: LookLimits, reason: str) -> None:
@@ -129,7 +129,7 @@ class Mount:
 def test_a_file_system_that_does_not_answer_is_not_waited_for() -> None:
     """What was read before is known; later looks are unknown at once, until the read has returned."""
     mount = Mount()
-    witness = LocalWitness(limits=LookLimits(seconds=0.05), read=mount.read)
+    witness = LocalWitness(limits=LookLimits(seconds=2), read=mount.read)
     assert verdicts(witness, "/a", "/dead/b", "/c") == [(["same"], ""), (["unknown"], STUCK), (["unknown"], STUCK)]
     assert verdicts(witness, "/a") == [(["unknown"], STUCK)]
     assert mount.asked == ["/a", "/dead/b"]
