@@ -17,6 +17,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from execledger.core.policy import Policy
+from execledger.core.witness_limits import LookLimits
 from execledger.session.chronicle import Chronicle
 from execledger.session.probe import ProbeWitness
 from execledger.session.session import Session
@@ -249,7 +250,7 @@ class _Playing:
 
     def _looking(self) -> Witness | None:
         if self.setting.looks == "local":
-            return LocalWitness()
+            return LocalWitness(limits=LookLimits(seconds=60))
         return ProbeWitness(self._probe) if self.setting.looks == "probe" else None
 
     def _probe(self, command: str) -> str:

@@ -7,6 +7,7 @@ view with the file as it is now and with the lines that this conversation was re
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from execledger.core.lines import Returned, returned, split_lines
 from execledger.core.policy import Preset
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Step
+from tests.support.view_reader import NOT_BY_YOU, ViewReader, claims
 
 Numbered = tuple[str, int | None]
 """A line, with the number that was printed before it."""
@@ -48,21 +50,27 @@ class Session(Struct):
     known: dict[tuple[str, str], dict[int, list[str]]] = field(default_factory=dict)
     """The texts that each thread was shown for each line of each file, by line number, the last at the end."""
 
-    def took(self, step: Step, truth: Observation) -> None:
-        """Take in a completed step; ``truth`` is what its command really returned."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    """What views have said of ranges where the files were looked at, each checked against the file."""
+
+    def took(self, step: Step, truth: Observation) -> tuple[str, dict[int, str]]:
+        """Take in a completed step; ``truth`` is what its command really returned: the lines of a file, by its path."""
         self.steps.append(step)
         self.outputs.append(truth)
         view = self.ledger.results[-1].record.view
         found = returned(view, truth) if view is not None and not view.floating else None
         if view is None or found is None:
-            return
+            return "", {}
+        shown: dict[int, str] = {}
         lines = self.known.setdefault((step.action.thread, view.path), {})
         counted = [number for run in found.ranges if run.first > 0 for number in range(run.first, (run.last or 0) + 1)]
         for texts, numbers in zip(found.texts, found.numbers, strict=True):
             for number, text in zip(numbers or counted, texts, strict=False):
                 lines.setdefault(number, []).append(text)
+                shown[number] = text
             # The numbers of a piece behind a cut are known only where they are printed.
             counted = []
+        return view.path, shown
 
 
 def check_decision(session: Session, action: Action, decision: Decision, truth: Observation, *, sealed: bool) -> None:
@@ -173,6 +181,32 @@ def check_view(session: Session, thread: str, visible: Container[int], folder: P
             if found["visible"]:
                 standing = _standing(session, thread, visible) if standing is None else standing
                 _check_context(name, claim["spans"], known, standing)
+
+
+def check_looked_view(
+    session: Session, reader: ViewReader, thread: str, visible: Container[int], folder: Path, *, sealed: bool
+) -> None:
+    """Where the files were looked at, every word about every range is true; what is not called lost is in context."""
+    text = session.ledger.inform(visible, sealed, thread).text
+    assert len(text.encode()) <= session.ledger.policy.view_budget
+    standing: set[str] | None = None
+    for claim, wrong in reader.check(text, lambda name: lines_of(folder / name)):
+        assert not wrong, f"{claim}: {wrong}\n{text}"
+        session.statuses[f"{claim.status}, {NOT_BY_YOU}" if NOT_BY_YOU in claim.words else claim.status] += 1
+    before = text.partition(f"{LOST.capitalize()}:")[0]
+    for claim in claims(before):
+        if claim.status in ("current", "now at") and LOST not in claim.words:
+            standing = _standing(session, thread, visible) if standing is None else standing
+            known = session.known.get((thread, str(folder / claim.name)), {})
+            _check_context(claim.name, f"{claim.first}-{claim.last}", known, standing)
+
+
+def lines_of(path: Path) -> list[str] | None:
+    """What a file holds, line by line; None if there is none."""
+    if not path.exists():
+        return None
+    text = path.read_bytes().decode(errors="replace")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _numbers(spans: str) -> list[int]:
