@@ -109,6 +109,7 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
             "│ false reuses                   │     0 │                                                     │",
             "│ reused after running           │     1 │ same 1                                              │",
             "│ nudges                         │     1 │ 1 with a remark; repeated-test 1                    │",
+            "│ second looks                   │     0 │ 0% of 2 references                                  │",
             "│ redundant snippet re-reads     │     2 │ 40.0 per 100 model calls                            │",
             "│   fully covered reads          │     1 │                                                     │",
             "│     the exact same range again │     1 │                                                     │",
@@ -116,7 +117,6 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
             "│ output bytes                   │ 4,686 │ each once for every later model call, mostly cached │",
             "│ saved by references            │ 1,862 │ 39.74% of these                                     │",
             "│ state views                    │   608 │ bytes, one view per model call, never cached        │",
-            "└────────────────────────────────┴───────┴─────────────────────────────────────────────────────┘",
         ]
     )
 
@@ -147,6 +147,9 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "ran": 4,
             "suppressed": 1,
             "nudged": 1,
+            "references": 2,
+            "second_looks": 0,
+            "looks": {"some/model": [0, 2]},
             "measured": 5,
             "views": 5,
             "shadow_reuses": 0,
@@ -198,7 +201,7 @@ def prices(tmp_path: Path) -> Path:
 def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) -> None:
     """What the run took, what was redundant in it, and what Ledger would have saved and cost."""
     called = execledger("replay", good, "--prices", prices)
-    assert [wrapped(line.rstrip()) for line in called.out.splitlines()][20:] == snapshot(
+    assert [wrapped(line.rstrip()) for line in called.out.splitlines()][21:] == snapshot(
         [
             "cost, the agent's behaviour held fixed",
             "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",

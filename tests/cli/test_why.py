@@ -98,6 +98,7 @@ def test_a_reference_after_running_prints_what_bears_it_out(execledger: Execledg
 shown:     reference: [Ledger: output omitted. Lines 20-34 of a.py are as shown by `cat a.py`, 5
 commands ago.]\
 """,
+            "price:     a reference saves 164, second looks cost 82 new tokens, expected: worth it",
             "<execution_state>",
             "Task: Please fix the sum.",
             "Modified, most recent first:",
@@ -440,6 +441,7 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
             "compared": "different",
             "compared_to": [],
             "shown": {"kind": "full", "text": "", "instead": None},
+            "price": None,
             "today": "the same",
             "looked_before_call": 6,
             "look_failed": False,

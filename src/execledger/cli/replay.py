@@ -29,7 +29,7 @@ from execledger.runs.account import METRICS, Account
 from execledger.runs.find import HINT
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
-from execledger.runs.totals import Tally
+from execledger.runs.totals import Tally, look_rows
 
 
 @click.command("replay")
@@ -186,6 +186,7 @@ def _rows(tally: Tally) -> Iterator[tuple[str, str, str]]:
     yield "reused after running", f"{tally.elided.total():,}", _top(tally.elided)
     yield "nudges", f"{tally.nudges.total():,}", f"{counts.nudged} with a remark{_listed('; ', tally.nudges)}"
     yield from (metric.row(counts) for metric in METRICS if not metric.detailed)
+    yield from look_rows(tally.looks)
     yield from counts.rows(f"{100 * counts.rereads / max(tally.turns, 1):.1f} per 100 model calls")
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each once for every later model call, mostly cached"

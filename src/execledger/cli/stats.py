@@ -18,7 +18,7 @@ from execledger.runs.account import METRICS, Account, Net
 from execledger.runs.decoding import TOO_LARGE
 from execledger.runs.find import Source, find_runs
 from execledger.runs.prices import load_prices
-from execledger.runs.totals import MAX_NAMES, Totals
+from execledger.runs.totals import MAX_NAMES, Totals, look_rows
 
 
 @click.command("stats")
@@ -99,6 +99,7 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
     yield "files not read", f"{totals.unread:,}", ""
     yield "model calls", f"{totals.model_calls:,}", ""
     yield from (metric.row(counts) for metric in METRICS)
+    yield from look_rows(totals.second_looks)
     if counts.measured:
         unjudged = counts.proposed - counts.measured
         yield from counts.rows(f"{unjudged:,} commands of older journals not judged" if unjudged else "")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 import click
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import Fault
@@ -23,7 +23,7 @@ from execledger.errors import LedgerError
 from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, verdict_words
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import new_ledger, replay
-from execledger.vocabulary.decisions import Decision, Reuse, Shown
+from execledger.vocabulary.decisions import Decision, Reuse, Shown, Worth
 from execledger.vocabulary.records import CommandRecord
 from execledger.vocabulary.sightings import SightedLines, Verdict
 
@@ -195,6 +195,8 @@ def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
     suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
     yield f"compared:  {shown.compared or ('no, it was reused before running' if suppressed else 'not eligible')}"
     yield f"shown:     {_showing(shown)}"
+    if shown.worth is not None:
+        yield f"price:     {_priced(shown.worth)}"
     if told.today:
         yield f"today:     {told.today}"
     for file in told.looks.files:
@@ -229,6 +231,7 @@ def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
         "compared": shown.compared,
         "compared_to": shown.compared_to,
         "shown": {"kind": shown.kind, "text": shown.text, "instead": shown.instead},
+        "price": None if shown.worth is None else structs.asdict(shown.worth),
         "today": told.today,
         "looks": [_looked_fields(run, file) for file in told.looks.files],
         "looked_before_call": told.looks.before,
@@ -263,6 +266,14 @@ def _verdict_fields(piece: SightedLines) -> dict[str, object]:
 
 def _decided(decision: Decision) -> str:
     return f"{type(decision).__name__.lower()}, by the rule `{decision.rule}`"
+
+
+def _priced(worth: Worth) -> str:
+    """Return what a reference was expected to save and cost, and what followed from that."""
+    if worth.stopped:
+        return "nothing is elided any more, the model looked again after too many references"
+    verdict = "worth it" if worth.pays else "shown in full"
+    return f"a reference saves {worth.saving}, second looks cost {worth.cost} new tokens, expected: {verdict}"
 
 
 def _showing(shown: Shown) -> str:

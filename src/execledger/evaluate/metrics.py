@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.rereads import judged
+from execledger.core.rereads import Rereads
 from execledger.errors import UnreadableRun
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals, runs_first
@@ -80,7 +80,8 @@ def told_usage(run: Run, journal: JournalRun | None) -> RunTokens:
 def account_of(run: Run, journal: JournalRun | None) -> Account:
     """The account of a run: of its journal where Ledger took part, else of what the agent recorded.
 
-    Re-reads are judged anew in both, so that both arms have one definition, also where a journal is older than that.
+    Re-reads and second looks are judged anew in both, so that both arms have one definition, also where a journal is
+    older than that.
     """
     account = Account()
     if journal is None:
@@ -92,9 +93,11 @@ def account_of(run: Run, journal: JournalRun | None) -> Account:
         events: tuple[Event, ...] = (journal.start, *journal.views, *journal.faults)
         for event in events:
             account.add(event)
-    verdicts = judged((step for step, _ in steps), ledger)
-    for (step, turn), verdict in zip(steps, verdicts, strict=True):
-        account.add_step(step, turn, verdict)
+    rereads = Rereads()
+    for step, turn in steps:
+        account.add_step(step, turn, rereads.take(step, ledger.classify(step.action)))
+        ledger.record(step)
+        account.add_looks(step, ledger.looked_again, ledger.second_looks.stopped)
     account.counts.faults += ledger.faults.count
     return account
 

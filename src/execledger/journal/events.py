@@ -34,6 +34,10 @@ class Counts(RereadCounts, kw_only=True):
     """Those that were reused after running: a reference replaced their output."""
     nudged: int = 0
     """Those whose result got a remark."""
+    references: int = 0
+    """Those answered with a reference whose second looks were counted; older journals have none."""
+    second_looks: int = 0
+    """References after which the model requested the same content within three calls."""
     measured: int = 0
     """Those that were judged as redundant snippet re-reads or not."""
     views: int = 0
@@ -135,6 +139,10 @@ class StepRecorded(_Event, frozen=True, kw_only=True, tag="step"):
     reread: str | None = None
     """Not written any more, and not counted: the verdict of an older definition, by which only reads within returned
     ranges were re-reads (``within``, ``exact`` or "")."""
+    looked_again: int | None = None
+    """References of the last three calls that it is a second look at; None where that was not counted."""
+    stopped: tuple[int, int] | None = None
+    """Second looks and settled references at which eliding ended in this run; None while it goes on."""
     altered: bool = False
     """Set by the writer: the action is not as it was proposed, a secret was redacted."""
 
@@ -210,5 +218,14 @@ def recorded(
         shown = ledger.returned(result.record.view, step.observation)
         step = replace(step, withheld=withheld_lines(result.record.view, step.observation, shown))
     return StepRecorded(
-        index=index, turn=turn, step=step, sealed=sealed, since=since, digest=ledger.digest, snippet=snippet, at=at
+        index=index,
+        turn=turn,
+        step=step,
+        sealed=sealed,
+        since=since,
+        digest=ledger.digest,
+        snippet=snippet,
+        looked_again=ledger.looked_again,
+        stopped=ledger.second_looks.stopped,
+        at=at,
     )

@@ -47,10 +47,14 @@ class Metric(Struct, frozen=True, kw_only=True):
     """Title of its row where the arms of an evaluation are compared; "" if they are not compared by it."""
     detailed: bool = False
     """``replay`` and the viewer have rows of their own for it: by rule, or with what would have been done."""
+    among: str = ""
+    """The field of ``Counts`` that it is a share of; "" if it is none."""
 
     def row(self, counts: Counts) -> tuple[str, str, str]:
         """Title, number and explanation."""
-        return self.title, f"{getattr(counts, self.name):,}", self.note
+        part, whole = getattr(counts, self.name), getattr(counts, self.among) if self.among else 0
+        note = f"{part / whole:.0%} of {whole:,} {self.among}" if whole else self.note
+        return self.title, f"{part:,}", note
 
 
 METRICS = (
@@ -64,6 +68,7 @@ METRICS = (
     ),
     Metric(name="elided", title="reused after running", note="run, the output replaced by a reference", detailed=True),
     Metric(name="nudged", title="nudged", note="run, a remark added", detailed=True),
+    Metric(name="second_looks", title="second looks", note="no references", among="references"),
 )
 """What is counted command by command, in the order of the rows; kinds of re-reads have ``rereads.TITLES``."""
 
@@ -155,6 +160,8 @@ class Account(Struct):
     """What the calls of the model took, as reported."""
     model: str = ""
     """The model."""
+    stopped: tuple[int, int] | None = None
+    """Second looks and settled references at which eliding ended; None if it did not."""
     shadow: bool = False
     """The run was in shadow mode: everything was shown as it came."""
     identity: tuple[str, float] | None = None
@@ -205,6 +212,7 @@ class Account(Struct):
                 self._since = event.since
                 judged = event.snippet in VERDICTS
                 self.add_step(event.step, event.turn, VERDICTS.get(event.snippet), judged=judged)
+                self.add_looks(event.step, event.looked_again, event.stopped)
             case FaultCaught():
                 self.counts.faults += 1
             case Ended():
@@ -227,6 +235,7 @@ class Account(Struct):
             self.add_view(call.view.text, call.recorded.action.thread)
         recorded = call.recorded
         step = Step(recorded.action, call.decision, recorded.observation, call.shown, inherits=recorded.inherits)
+        self.add_looks(step, call.looked_again, call.stopped)
         return self.add_step(step, recorded.turn, call.reread, truth=recorded.observation, index=call.index)
 
     def add_call(self, call: ModelCall) -> None:
@@ -277,6 +286,16 @@ class Account(Struct):
         self._weigh(step, turn, size, at)
         return size
 
+    def add_looks(self, step: Step, looked_again: int | None, stopped: tuple[int, int] | None = None) -> None:
+        """Count the second looks of a step (None if they were not counted), and note where eliding was ``stopped``.
+
+        In shadow mode there are none: nothing was replaced by a reference.
+        """
+        if looked_again is not None and step.inherits is None and not self.shadow:
+            self.counts.references += step.shown.kind not in ("full", "remark")
+            self.counts.second_looks += looked_again
+            self.stopped = stopped
+
     @property
     def model_calls(self) -> int:
         """Calls of the model."""
@@ -326,7 +345,14 @@ class Account(Struct):
             would = f"{counts.shadow_reuses} would have been reused before running"
             done = f"shadow: {would}, {counts.shadow_wrong} of them wrongly"
         faults = f"; {_many(counts.faults, 'fault')}" if counts.faults else ""
-        return f"Ledger: {_many(counts.proposed, 'command')}, {done}{faults}"
+        return f"Ledger: {_many(counts.proposed, 'command')}, {done}{faults}{self._ended_eliding()}"
+
+    def _ended_eliding(self) -> str:
+        """Why nothing was elided any more; "" if eliding went on to the end."""
+        if self.stopped is None:
+            return ""
+        looked, settled = self.stopped
+        return f"; eliding ended early, the model looked again after {looked} of {settled} references"
 
     def _decided(self, step: Step) -> None:
         """Count what was decided about a step and what was shown of it."""

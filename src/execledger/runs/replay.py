@@ -71,6 +71,10 @@ class Replayed(Struct, frozen=True):
     """The kind of redundant snippet re-read that it is, by what the run recorded; None if it is none."""
     view: StateView | None
     """The state view before it, where it is the first call of a model turn."""
+    looked_again: int = 0
+    """References of the last three calls that it is a second look at."""
+    stopped: tuple[int, int] | None = None
+    """Second looks and settled references at which eliding ended in this run; None while it goes on."""
 
     @property
     def false(self) -> bool:
@@ -123,7 +127,8 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
         pending = proposal.pending
         record = ledger.classify(recorded.action)
         step = settle(ledger, proposal, recorded.observation)
-        yield Replayed(index, recorded, record, proposal.decision, step.shown, again, view)
+        looks = (ledger.looked_again, ledger.second_looks.stopped)
+        yield Replayed(index, recorded, record, proposal.decision, step.shown, again, view, *looks)
 
 
 def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:

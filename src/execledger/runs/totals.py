@@ -6,7 +6,8 @@ Both are added up run by run, so that memory does not grow with the runs.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
@@ -25,6 +26,23 @@ MAX_FOREIGN = 3
 """Files that are no journals and are named; more are only counted."""
 
 
+Looks: TypeAlias = dict[str, tuple[int, int]]
+"""By model: second looks, and the references that they are a share of."""
+
+
+def add_looks(looks: Looks, run: Account) -> None:
+    """Add the second looks of a run to those of its model; nothing if it has no references."""
+    counts, (looked, references) = run.counts, looks.get(run.model, (0, 0))
+    if counts.references:
+        looks[run.model] = (looked + counts.second_looks, references + counts.references)
+
+
+def look_rows(looks: Looks) -> Iterator[tuple[str, str, str]]:
+    """Title, number and rate of each model's second looks; nothing if there is one model."""
+    for model, (looked, references) in sorted(looks.items()) if len(looks) > 1 else ():
+        yield f"  {model or 'unknown model'}", f"{looked:,}", f"{looked / references:.0%} of {references:,} references"
+
+
 class Totals(Struct):
     """Many runs, added up."""
 
@@ -38,6 +56,8 @@ class Totals(Struct):
     """Calls of the model."""
     counts: Counts = field(default_factory=Counts)
     """What happened."""
+    second_looks: Looks = field(default_factory=dict)
+    """By model: second looks, and the references that were counted."""
     input_tokens: int | None = None
     """Tokens of input, cached ones included, of the runs that say so; None if none does."""
     cached_tokens: int | None = None
@@ -69,6 +89,7 @@ class Totals(Struct):
         self.shadow_runs += run.shadow
         self.model_calls += run.model_calls
         self.counts.add(run.counts)
+        add_looks(self.second_looks, run)
         self.unended += run.end is None
         self._add_usage(run)
         self.torn += trouble.torn
@@ -116,6 +137,8 @@ class Tally(Struct):
     """Runs that were read, but not whole, with what is wrong with them."""
     counts: Counts = field(default_factory=Counts)
     """What happened in the replays."""
+    looks: Looks = field(default_factory=dict)
+    """By model: second looks, and references."""
     turns: int = 0
     """Model calls."""
     categories: Counter[str] = field(default_factory=Counter)
@@ -167,6 +190,7 @@ class Tally(Struct):
         """Add one run, when all of its calls are counted."""
         self.runs += 1
         self.counts.add(account.counts)
+        add_looks(self.looks, account)
         self.turns += account.model_calls
         if run.trouble:
             self.troubled.append(f"{run.name}: {'; '.join(run.trouble)}")

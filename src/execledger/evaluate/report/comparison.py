@@ -112,6 +112,14 @@ EFFICIENCY = (
     ),
     MODEL_CALLS,
     *(_counted(metric.name, metric.compared) for metric in METRICS if metric.compared),
+    Measure(
+        name="second_look_rate",
+        title="Second looks per reference",
+        unit=Unit.SHARE,
+        of=lambda row: row.count("second_looks"),
+        per=lambda row: row.count("references"),
+        optional=True,
+    ),
     REREADS,
     *(_counted(name, title, optional=True) for name, title in TITLES.items() if name != REREADS.name),
 )

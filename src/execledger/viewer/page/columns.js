@@ -8,6 +8,7 @@ import { LAST, runAddress } from "./router.js";
 const SAVED = "what references kept out of the model's input, over all its calls: new once, then cached; estimated";
 const VIEWS = "what state views took: never cached, and they keep what the model wrote out of the cache; estimated";
 const NET = "what was saved less what views took, in dollars: cached and uncached tokens have their own price";
+const LOOKS = "references after which the model requested the same content within three calls";
 const COST = "what the run cost: as the agent recorded it, else its tokens at the table's prices";
 
 /** The columns: the field that one is sorted by, its heading, its class, what it is, and what it says of a run. */
@@ -18,6 +19,7 @@ export const COLUMNS = [
   column("steps", "Steps", "number", "commands that were proposed"),
   column("reuses", "Reused before", "number", "reused before running: an earlier result still holds", done("reuses")),
   column("elided", "Reused after", "number", "reused after running: a reference is shown instead", done("elided")),
+  column("second_looks", "Looked again", "number spare", LOOKS, looksCell),
   column("nudges", "Nudged", "number spare", "shown with a remark", done("nudges")),
   column("saved_cost", "Saved", "number parts", SAVED, money("saved_cost")),
   column("view_cost", "Views", "number parts", VIEWS, money("view_cost")),
@@ -38,6 +40,11 @@ function done(field) {
     const words = h("span", { class: "unseen" }, " would have been");
     return h("span", { title: "would have been: in shadow mode nothing is changed" }, `(${count(run[field])})`, words);
   };
+}
+
+/** Second looks, of how many references. */
+function looksCell(run) {
+  return run.references ? `${count(run.second_looks)} of ${count(run.references)}` : "–";
 }
 
 /** Dollars, with the prices that they are at. */
