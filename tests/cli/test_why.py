@@ -445,6 +445,7 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
             "today": "the same",
             "looked_before_call": 6,
             "look_failed": False,
+            "tree": None,
         }
     )
 

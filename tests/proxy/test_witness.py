@@ -139,7 +139,7 @@ def test_the_proxys_worker_ends_beside_a_read_that_does_not_return(dead_mount: t
 
     def look() -> Work[str]:
         yield PORTION + 1
-        (found,) = LocalWitness().look({"/a": (ShownRange(0, 1, ("one",)),)})
+        (found,) = LocalWitness().look({"/a": (ShownRange(0, 1, ("one",)),)}).files or []
         return found.reason
 
     async def work() -> str:

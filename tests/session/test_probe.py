@@ -51,7 +51,7 @@ def test_what_a_probe_finds(shell: list[str], tmp_path: Path) -> None:
     found = []
     for clock, now in enumerate((lines, ["new", "new", *lines], [*lines[:6], "other", *lines[7:]], None, lines)):
         path.unlink(missing_ok=True) if now is None else path.write_text(text(now).rstrip("\n"))
-        found.append(pieces(witness.look({str(path): shown}, PossibleWrites(clock, False)) or []))
+        found.append(pieces(witness.look({str(path): shown}, PossibleWrites(clock, False)).files or []))
     assert found == [
         [(5, 12, "same", None), (19, 20, "same", None)],
         [(5, 12, "moved", 7), (19, 20, "moved", 21)],
@@ -71,7 +71,7 @@ def test_only_the_listed_part_of_a_range_is_judged(tmp_path: Path) -> None:
     witness.look({str(path): [whole]}, PossibleWrites(0, False))
     path.write_text(text([*lines[:14], "other", *lines[15:]]))
     part = ShownRange(0, 1, tuple(lines), False, (Lines(1, 9), Lines(13, 20)))
-    found = pieces(witness.look({str(path): [part]}, PossibleWrites(1, False)) or [])
+    found = pieces(witness.look({str(path): [part]}, PossibleWrites(1, False)).files or [])
     assert found == [(1, 9, "same", None), (13, 20, "changed", None)]
 
 
@@ -81,7 +81,7 @@ def test_a_name_that_no_command_can_hold_is_left_out(tmp_path: Path) -> None:
     path.write_text("one\n")
     shown = (ShownRange(0, 1, ("one",)),)
     asked = {"/w/\udcff.py": shown, "/w/\0.py": shown, str(path): shown}
-    assert pieces(ProbeWitness(Shell()).look(asked, PossibleWrites(0, False)) or []) == [(1, 1, "same", None)]
+    assert pieces(ProbeWitness(Shell()).look(asked, PossibleWrites(0, False)).files or []) == [(1, 1, "same", None)]
 
 
 def test_it_looks_only_where_something_is_new(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_it_looks_only_where_something_is_new(tmp_path: Path) -> None:
     witness = ProbeWitness(run)
     calm, busy, later = PossibleWrites(1, False), PossibleWrites(1, True), PossibleWrites(2, False)
     asked = [([first], calm), ([first], calm), ([first], busy), ([first, second], calm), ([first], calm), ([], calm)]
-    looks = [witness.look({str(path): shown}, writes) for shown, writes in [*asked, ([first], later)]]
+    looks = [witness.look({str(path): shown}, writes).files for shown, writes in [*asked, ([first], later)]]
     assert [look is not None for look in looks] == [True, False, True, True, False, False, True]
     assert len(run.printed) == 4
 
@@ -112,7 +112,7 @@ def test_after_three_other_answers_it_stops(answer: str) -> None:
 
     witness = ProbeWitness(execute)
     asked = {"/a": (ShownRange(0, 1, ("one", "two", "three")),)}
-    assert [witness.look(asked, PossibleWrites(clock, False)) for clock in range(6)] == [[]] * 6
+    assert [witness.look(asked, PossibleWrites(clock, False)).files for clock in range(6)] == [[]] * 6
     assert len(ran) == MAX_PROBE_FAILURES
 
 
@@ -120,7 +120,7 @@ def test_after_three_other_answers_it_stops(answer: str) -> None:
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     """A folder is unknown, and files of the system are not asked for."""
     asked = {name: (ShownRange(0, 1, ("one",)),) for name in (str(tmp_path), "/proc/self/status")}
-    found = ProbeWitness(Shell()).look(asked, PossibleWrites(0, False)) or []
+    found = ProbeWitness(Shell()).look(asked, PossibleWrites(0, False)).files or []
     assert [(one.path, one.reason) for one in found] == [(str(tmp_path), "not a readable file")]
 
 
@@ -137,7 +137,7 @@ def test_no_verdict_of_a_probe_is_wrong(seed: int, tmp_path: Path) -> None:
         first = chance.randint(1, len(now))
         last = min(len(now), first + chance.randint(0, 9))
         shown.append(ShownRange(step, first, tuple(now[first - 1 : last])))
-        found = witness.look({str(path): tuple(shown)}, PossibleWrites(step, False)) or []
+        found = witness.look({str(path): tuple(shown)}, PossibleWrites(step, False)).files or []
         texts = {one.step: one.texts for one in shown}
         for result in (result for file in found for result in file.results):
             for piece in result.pieces:

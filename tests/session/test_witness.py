@@ -22,7 +22,7 @@ SHOWN = (ShownRange(0, 1, ("one", "two", "three")),)
 
 
 def verdicts(witness: LocalWitness, *paths: str | Path) -> list[tuple[list[str], str]]:
-    found = witness.look({str(path): SHOWN for path in paths})
+    found = witness.look({str(path): SHOWN for path in paths}).files or []
     return [([p.verdict.value for result in one.results for p in result.pieces], one.reason) for one in found]
 
 
@@ -109,7 +109,9 @@ def test_bytes_that_are_no_text_are_compared_as_they_were_shown(tmp_path: Path) 
     path = tmp_path / "b"
     path.write_bytes(b"one\n\xff\nthree\n")
     shown = (ShownRange(0, 1, ("one", "\ufffd", "three")),)
-    assert [p.verdict for one in LocalWitness().look({str(path): shown}) for p in one.results[0].pieces] == ["same"]
+    assert [
+        p.verdict for one in LocalWitness().look({str(path): shown}).files or [] for p in one.results[0].pieces
+    ] == ["same"]
 
 
 class Mount:
@@ -153,7 +155,7 @@ def test_a_process_ends_although_a_read_does_not() -> None:
         "import threading\nfrom execledger.core.witness import ShownRange\n"
         "from execledger.session.witness import LocalWitness\n"
         "witness = LocalWitness(read=lambda path, most: threading.Event().wait())\n"
-        "(found,) = witness.look({'/a': (ShownRange(0, 1, ('one',)),)})\nprint(found.reason)"
+        "(found,) = witness.look({'/a': (ShownRange(0, 1, ('one',)),)}).files\nprint(found.reason)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout == f"{STUCK}\n"

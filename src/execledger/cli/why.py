@@ -15,12 +15,13 @@ from msgspec import Struct, structs
 
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import Fault
+from execledger.core.govern import UNCHANGED_TREE
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import complete, propose
 from execledger.core.wording import printable
 from execledger.errors import LedgerError
-from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, verdict_words
+from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, take_trees, tree_behind, verdict_words
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import new_ledger, replay
 from execledger.vocabulary.decisions import Decision, Reuse, Shown, Worth
@@ -148,12 +149,15 @@ def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) 
     then, output = governed.step, asked.observation
     if then.decision.rule in BY_THE_ADAPTER:
         return "not judged again, the adapter decided"
+    if then.decision.rule == UNCHANGED_TREE and not governed.sightings:
+        return "not judged again, what was found in the working tree is not recorded here"
     proposal = propose(ledger, asked.action, visible, governed.sealed)
     decision, suppressed = proposal.decision, proposal.suppressed
     if _essence(decision) != _essence(then.decision):
         return f"otherwise: {_decided(decision)}"
     if not suppressed and output.truncated and output.cut is None:
         return "the same decision; its output is not known well enough to be compared again"
+    take_trees(ledger, asked)
     shown = complete(ledger, asked.action, decision, None if suppressed else output, visible).shown
     same = (shown.kind, shown.refers_to, shown.instead) == (then.shown.kind, then.shown.refers_to, then.shown.instead)
     return "the same" if same else f"the same decision, but shown otherwise: {_showing(shown)}"
@@ -203,6 +207,8 @@ def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
         yield from _looked(run, file)
     if told.looks.failed:
         yield "looked at: nothing could be read, and what earlier looks had found did not count any more"
+    if (tree := tree_behind(run, index)) is not None:
+        yield f"tree:      {tree.digest or f'unknown, {tree.reason}'}, found behind its result"
     yield told.view or "no state view was shown before it"
 
 
@@ -217,7 +223,7 @@ def _looked(run: Run, file: LookedFile) -> Iterator[str]:
 
 def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
     """Return the explanation as the documented JSON object."""
-    decision, shown = told.decision, told.shown
+    decision, shown, tree = told.decision, told.shown, tree_behind(run, index)
     return {
         "run": run.name,
         "call": index,
@@ -236,6 +242,7 @@ def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
         "looks": [_looked_fields(run, file) for file in told.looks.files],
         "looked_before_call": told.looks.before,
         "look_failed": told.looks.failed,
+        "tree": None if tree is None else {"digest": tree.digest, "reason": tree.reason},
         "view": told.view,
     }
 

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from execledger.core import references
 from execledger.core.fingerprint import alike, fingerprint
-from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, followed_error
+from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, UNCHANGED_TREE, followed_error
 from execledger.core.observations import Held, covered_lines, cut
 from execledger.core.policy import Preset
 from execledger.core.shown_lines import excerpts
+from execledger.core.working_tree import still_unchanged
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
 from execledger.vocabulary.records import Category, CommandRecord, Lines
@@ -54,7 +55,7 @@ def judge(
     shown = replace(shown, refers_to=(), lines=(), end=None)
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
     published = ledger.policy.preset is Preset.PAPER
-    if isinstance(decision, Nudge) and (published or _equal(ledger, decision.refers_to[0], mark)):
+    if isinstance(decision, Nudge) and (published or _borne_out(ledger, decision, mark)):
         remark = references.remark(ledger, decision.rule, decision.refers_to[0])
         return replace(shown, kind="remark", text=remark, refers_to=decision.refers_to)
     return shown
@@ -231,6 +232,19 @@ def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: 
     # Another rule may have allowed it.
     owed = ledger.second_looks.due(action.thread, record)
     return owed is None and followed_error(ledger, action.thread, record) is None
+
+
+def wants_tree(ledger: Ledger, record: CommandRecord, decision: Decision, observation: Observation) -> bool:
+    """Whether only a look at the working tree is missing for the remark of a nudge."""
+    if not isinstance(decision, Nudge) or decision.rule != UNCHANGED_TREE:
+        return False
+    return _equal(ledger, decision.refers_to[0], fingerprint(observation, steady=record.category is Category.TEST))
+
+
+def _borne_out(ledger: Ledger, nudge: Nudge, mark: Fingerprint) -> bool:
+    """Whether the result is the same one again and, where the remark says so, in the same working tree."""
+    step = nudge.refers_to[0]
+    return _equal(ledger, step, mark) and (nudge.rule != UNCHANGED_TREE or still_unchanged(ledger, step))
 
 
 def _equal(ledger: Ledger, step: int, mark: Fingerprint) -> bool:

@@ -20,7 +20,8 @@ from execledger.core.observations import Held, cover, cover_by_one, covered_line
 from execledger.core.policy import Preset
 from execledger.core.safeguards import names_file
 from execledger.core.seal import NOT_FOUND, stopped
-from execledger.vocabulary.actions import Action, Aside
+from execledger.core.working_tree import is_comparable, unchanged_since
+from execledger.vocabulary.actions import Action, Aside, OtherTool
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Effects, View
 
@@ -41,6 +42,8 @@ TEST_REACH = 40
 """How many calls back ``verified`` looks for a repeated test: all calls in between are examined, so this bounds it."""
 SECOND_LOOK, SUBMISSION, NEW_ERROR = "second-look", "submission", "new-error"
 """Rules after which the result is not replaced by a reference either."""
+UNCHANGED_TREE = "unchanged-tree"
+"""The rule of a remark that needs a look at the working tree behind the result, too."""
 
 
 class Case(Struct, frozen=True):
@@ -105,8 +108,10 @@ def submission(case: Case) -> Decision | None:
 
 
 def reproduction(case: Case) -> Decision | None:
-    """Reproducing the problem is always allowed."""
-    return Allow("reproduction") if case.record.reproduces else None
+    """Reproducing the problem is always allowed; only where that fails again in an unchanged tree is there a remark."""
+    if not case.record.reproduces:
+        return None
+    return (unchanged_tree(case) if cap(case) is None else None) or Allow("reproduction")
 
 
 def cap(case: Case) -> Decision | None:
@@ -263,7 +268,33 @@ def repeated_test(case: Case) -> Decision | None:
     """Nudge at a test that is repeated without an edit in between; ``verified``: without any possible write."""
     if case.record.category is not Category.TEST:
         return None
-    return _nudge(case, "repeated-test", case.ledger.attempted(case.action, case.record))
+    step = case.ledger.attempted(case.action, case.record)
+    return _nudge(case, "repeated-test", step) or _in_unchanged_tree(case, step)
+
+
+def unchanged_tree(case: Case) -> Decision | None:
+    """Nudge at a program of unknown effects that has failed before, in a working tree without a change since."""
+    record, ledger = case.record, case.ledger
+    if record.effects is not Effects.UNKNOWN or record.category is not Category.OTHER:
+        return None
+    if isinstance(case.action.call, Aside | OtherTool):
+        return None
+    step = ledger.attempted(case.action, record)
+    failed = step is not None and ledger.results[step].exit_status not in (0, None, *NOT_FOUND)
+    return _in_unchanged_tree(case, step) if failed else None
+
+
+def _in_unchanged_tree(case: Case, step: int | None) -> Decision | None:
+    """Nudge if ``step`` ran the same command, and no file of the working tree has changed since, as a witness found."""
+    ledger, record = case.ledger, case.record
+    if case.published or step is None or step not in case.visible or len(ledger) - step > TEST_REACH:
+        return None
+    # What a command writes on request is a part of its result, and not compared.
+    if record.writes or record.background or not is_comparable(ledger.results[step]):
+        return None
+    if not unchanged_since(ledger, step, record):
+        return None
+    return _capped(case, UNCHANGED_TREE, step, "every look at the working tree since has found the same files")
 
 
 def loop(case: Case) -> Decision | None:
@@ -288,8 +319,12 @@ def _nudge(case: Case, rule: str, step: int | None) -> Decision | None:
     else:
         comparable = ledger.results[step].sound and step in case.visible
         unchanged, reason = comparable and _nothing_wrote(ledger, step), "nothing that may write ran in between"
-    if not unchanged:
-        return None
+    return _capped(case, rule, step, reason) if unchanged else None
+
+
+def _capped(case: Case, rule: str, step: int, reason: str) -> Decision:
+    """Nudge, unless enough remarks were made in this task or one was made a few calls ago."""
+    ledger = case.ledger
     if ledger.nudges >= ledger.policy.max_nudges:
         return Allow("nudge-cap", (f"nudges: {ledger.nudges}",))
     last = ledger.last_nudge.get(case.action.thread)
@@ -329,6 +364,7 @@ RULES: tuple[Callable[[Case], Decision | None], ...] = (
     seen_content,
     repeat,
     repeated_test,
+    unchanged_tree,
     loop,
 )
 """The rules, in the order in which they are tried."""

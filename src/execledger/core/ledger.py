@@ -30,6 +30,7 @@ from execledger.core.shown_lines import ANY, Recency, ShownLines
 from execledger.core.task import patch_files, task_anchor
 from execledger.core.witness import PossibleWrites, ShownRange
 from execledger.core.wording import shown_name
+from execledger.core.working_tree import TreeLooks
 from execledger.redact import redact
 from execledger.shell.facts import Knowledge
 from execledger.shell.paths import resolve
@@ -124,6 +125,7 @@ class Ledger:
         self._unclear: dict[str, deque[int]] = {}
         self._recency = Recency()
         self._sightings: dict[tuple[str, str], LatestSighting] = {}
+        self.tree = TreeLooks()
         # A command of the agent's may still be running, whatever else has ended the seal before.
         self.left_running = False
         self._moved = False
@@ -371,11 +373,13 @@ class Ledger:
             self.faults.guarded("symbols", lambda: self._name_symbols(step, record), None)
 
     def witness(self, sighting: Sighting) -> None:
-        """Take in what a witness found in the files; it informs, and takes no part in any decision."""
+        """Take in what a witness found: in files for the state view, in the working tree for remarks on repetitions."""
         self.faults.guarded("witness", lambda: self._witness(sighting), None)
 
     def _witness(self, sighting: Sighting) -> None:
-        if not (sighting.files or sighting.again):
+        if sighting.tree is not None:
+            self.tree.take(sighting.tree)
+        elif not (sighting.files or sighting.again):
             self._sightings = {key: found for key, found in self._sightings.items() if key[0] != sighting.thread}
         for path in sighting.again:
             if (known := self._sightings.get((sighting.thread, path))) is not None:

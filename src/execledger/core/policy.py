@@ -76,7 +76,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shadow: bool = False
     """Record what would be done, and change nothing."""
     witness: WitnessSetting = WitnessSetting.AUTO
-    """Look at the files that the state view lists, and say what they hold now."""
+    """Look at the files that the state view lists, and at the working tree behind tests and scripts."""
     max_interventions: int = 200
     """Reuses, references and nudges per task: more than ordinary runs need, and a bound for runs that ignore them."""
     max_nudges: int = 10
@@ -113,8 +113,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def looks(self) -> bool:
-        """Files are looked at where that is possible."""
-        return self.inform and self.witness is WitnessSetting.AUTO and self.preset is not Preset.PAPER
+        """Files are looked at where that is possible: for the state view, and for remarks on repeated commands."""
+        return (self.inform or self.govern) and self.witness is WitnessSetting.AUTO and self.preset is not Preset.PAPER
 
     @property
     def priced(self) -> bool:

@@ -12,7 +12,7 @@ from execledger.core.policy import Preset
 from execledger.core.wording import ago, clip, printable, span
 from execledger.shell.ranges import union
 from execledger.vocabulary.decisions import CoveredLines, Reuse
-from execledger.vocabulary.records import CommandRecord, Lines
+from execledger.vocabulary.records import Category, CommandRecord, Lines
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger, StepRecord
@@ -21,6 +21,8 @@ MARK = "[Ledger: "
 """The beginning of every reference and remark."""
 NO_CHANGE, ASIDE = "no change of a file was recorded", "scratch files aside"
 """What an unchanged global change counter proves, in words."""
+NO_FILE = "no file of the working tree has changed since"
+"""What equal digests of the working tree prove, in words."""
 NOT_ANSWERED = f"{MARK}this command was not run. Please repeat it.]"
 """The answer to a suppressed command for which no reference can be given any more."""
 
@@ -88,9 +90,12 @@ def covered(ledger: Ledger, record: CommandRecord, lines: tuple[CoveredLines, ..
 
 def remark(ledger: Ledger, rule: str, step: int) -> str:
     """Return the remark after the result of a repeated command; it claims only what the ledger has recorded."""
-    what = "test" if rule == "repeated-test" else "command"
     result = ledger.results[step]
+    tree = rule == "unchanged-tree"
+    test = result.record.category is Category.TEST if tree else rule == "repeated-test"
+    what = "test" if test else "command"
     back = ago(ledger.calls(result.thread) - result.ordinal)
     if ledger.policy.preset is Preset.PAPER:
         return f"{MARK}this may repeat earlier work. The same {what} ran {back}, and {NO_CHANGE} in between, {ASIDE}.]"
-    return f"{MARK}the same {what} gave the same result {back}, and you have edited no file in between.]"
+    unchanged = f"{NO_FILE}, {ASIDE}" if tree else "you have edited no file in between"
+    return f"{MARK}the same {what} gave the same result {back}, and {unchanged}.]"

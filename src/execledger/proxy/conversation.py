@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from execledger.core.fingerprint import digest
 from execledger.core.govern import FAULT, UNFINISHED
 from execledger.core.policy import Preset
 from execledger.core.step import propose
+from execledger.core.working_tree import is_looked_behind
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import Dialect, SplitRequest
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
@@ -145,6 +146,8 @@ class _Proposed(Struct, frozen=True):
     """A call that may write preceded it in the same turn, or was unanswered elsewhere."""
     writes: bool
     """It may write itself."""
+    unlisted: bool
+    """What it may write is not known: the working tree is looked at behind it."""
 
 
 class _Judged(Struct, frozen=True):
@@ -185,6 +188,8 @@ class Conversation:
         self._placed = False
         """The instructions of the first request were searched for the working directory."""
         self._proposed: dict[str, _Proposed] = {}
+        # The call behind whose result the working tree was looked at, and what records the look.
+        self._tree: tuple[str, Callable[[], None]] | None = None
         self.lock = workspace.lock
         """The session's lock, which every method here requires."""
 
@@ -224,6 +229,7 @@ class Conversation:
             known = request.leaves[:reach], request.marks[:reach]
             yield from self._history.following(*known, self._recorded, turn=False)
             return None
+        yield from self._look_at_tree()
         leaves = yield from self._history.following(request.leaves, request.marks, self._recorded, turn=turn)
         if turn:
             self._give_up()
@@ -253,6 +259,31 @@ class Conversation:
         workspace.session.look(witness, self._thread, unrecorded_writes=unrecorded)
         return True
 
+    def _look_at_tree(self) -> Work[None]:
+        """Have the witness look at the working tree behind the results in this request; a fault costs this look."""
+        self._tree = None
+        session, witness = self._workspace.session, self._workspace.witness
+        if witness is None:
+            return
+        call_id = session.faults.guarded("witness", self._looked_behind, "")
+        if call_id:
+            # As for other looks, so much weight is not computed on the event loop.
+            yield PORTION + 1
+            self._tree = session.faults.guarded("witness", partial(self._tree_behind, call_id, witness), None)
+
+    def _tree_behind(self, call_id: str, witness: LocalWitness) -> tuple[str, Callable[[], None]]:
+        """Look at the working tree now: the call that it is behind, and what records the look."""
+        folders = witness.folders
+        return call_id, partial(self._workspace.session.take_tree, folders, witness.tree(folders))
+
+    def _looked_behind(self) -> str:
+        """The call behind whose result the working tree is looked at; "" if that would prove nothing."""
+        workspace = self._workspace
+        wrote = [(call_id, proposed.unlisted) for call_id, proposed in self._proposed.items() if proposed.writes]
+        if len(wrote) != 1 or not wrote[0][1] or workspace.unseen or workspace.busy(self._thread):
+            return ""
+        return wrote[0][0] if workspace.session.tree_matters else ""
+
     def _give_up(self) -> None:
         """Record calls that were proposed before and are still unanswered as unfinished: they may have run."""
         left, self._proposed = self._proposed, {}
@@ -280,6 +311,8 @@ class Conversation:
             action = self._adapter.action_of(answered.call, answered.cwd, self._thread)
         # A call that was proposed here is not inherited, even if another thread made the same.
         source = workspace.source(answered.chain) if proposed is None else None
+        if proposed is not None and self._tree is not None and self._tree[0] == answered.call_id:
+            workspace.session.faults.guarded("witness", self._tree[1], None)
         completed, edit = self._completed(answered, action, proposed)
         if proposed is None and source is None:
             # Other calls may have been made meanwhile, and may still be running.
@@ -391,8 +424,11 @@ class Conversation:
             if edit is None:
                 # Without a reference to show in its place, after an internal fault, the call can still be run.
                 decision = NO_SHIM if shown.refers_to else FAULT
-        clock = workspace.session.ledger.clock
-        self._proposed[call_id] = _Proposed(call, turn.cwd, action, decision, clock, pending, proposal.may_write)
+        ledger = workspace.session.ledger
+        unlisted = is_looked_behind(ledger.classify(action))
+        self._proposed[call_id] = _Proposed(
+            call, turn.cwd, action, decision, ledger.clock, pending, proposal.may_write, unlisted
+        )
         return _Judged(None if edit is None else edit.shim, proposal.pending)
 
     def _call_edit(

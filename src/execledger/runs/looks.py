@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from execledger.core.ledger import LatestSighting, Ledger
 from execledger.core.wording import span
+from execledger.runs.recording import Recorded, Run
 from execledger.vocabulary.records import Lines
-from execledger.vocabulary.sightings import SightedLines, Sighting, Verdict
+from execledger.vocabulary.sightings import SightedLines, Sighting, TreeSighting, Verdict
 
 
 class LookedResult(Struct, frozen=True):
@@ -69,6 +70,8 @@ class LookHistory:
     def take(self, ledger: Ledger, sighting: Sighting) -> None:
         """Take a sighting into ``ledger``, which has recorded the steps before it."""
         ledger.witness(sighting)
+        if sighting.tree is not None:
+            return
         failed = not (sighting.files or sighting.again)
         self._taken[sighting.thread] = replace(self._known(ledger, sighting.thread, contained=False), failed=failed)
 
@@ -116,6 +119,19 @@ class LookNews:
             if now != before:
                 news.append(f"{file.name}: {now or 'as it was shown'}")
         return "; ".join(news)
+
+
+def tree_behind(run: Run, index: int) -> TreeSighting | None:
+    """What a look found of the working tree behind the result of a call; None if there was none, or it is not kept."""
+    sightings = (one for call in run.steps[index:] if call.governed is not None for one in call.governed.sightings)
+    return next((one.tree for one in sightings if one.tree is not None and one.tree.step == index), None)
+
+
+def take_trees(ledger: Ledger, call: Recorded) -> None:
+    """Take into ``ledger`` what was found of the working tree since the call before this one, and behind its result."""
+    for sighting in call.governed.sightings if call.governed is not None else ():
+        if sighting.tree is not None:
+            ledger.witness(Sighting(tree=sighting.tree))
 
 
 def _differences(file: LookedFile) -> str:

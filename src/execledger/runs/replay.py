@@ -15,6 +15,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, Rereads
 from execledger.core.step import propose, settle
+from execledger.runs.looks import take_trees
 from execledger.runs.recording import Recorded, Run
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Observation
@@ -122,6 +123,7 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
             turn = recorded.turn
             view = ledger.inform(visible, run.container, recorded.action.thread) if ledger.policy.inform else None
             pending = False
+        take_trees(ledger, recorded)
         # If calls ran one after the other, each was proposed after the results of those before it.
         proposal = propose(ledger, recorded.action, visible, run.container, pending and run.parallel)
         pending = proposal.pending

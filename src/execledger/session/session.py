@@ -8,25 +8,28 @@ rest of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator
+from collections.abc import Callable, Container, Generator, Sequence
 from functools import partial
 from typing import TypeVar
 
 from msgspec.structs import replace
 
+from execledger.core import compare
 from execledger.core.faults import Faults
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
 from execledger.core.step import Proposal, complete, propose, suppresses
+from execledger.core.working_tree import is_looked_behind
 from execledger.journal.events import Sighted, ViewRendered, recorded
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
+from execledger.session.tree import TreeDigest
 from execledger.session.witness import Witness
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Step
-from execledger.vocabulary.sightings import FileSighting, Sighting
+from execledger.vocabulary.sightings import FileSighting, Sighting, TreeSighting
 
 T = TypeVar("T")
 
@@ -44,6 +47,8 @@ class Session:
         self.rereads: Rereads | None = Rereads()
         self.chronicle = chronicle
         self._found: dict[tuple[str, str], FileSighting] = {}
+        # The last two steps that may have written, since the last look at the working tree by a probe.
+        self._wrote: list[int] = []
 
     @property
     def active(self) -> bool:
@@ -66,22 +71,38 @@ class Session:
             # The agent handles interruptions; the interrupted work is not used any more.
             raise
 
-    def look(self, witness: Witness, thread: str = "", since: int = 0, *, unrecorded_writes: bool = False) -> None:
+    def look(
+        self,
+        witness: Witness,
+        thread: str = "",
+        since: int = 0,
+        *,
+        unrecorded_writes: bool = False,
+        folders: Sequence[str] = (),
+    ) -> None:
         """Look at the files that the next view may list; a fault in that costs this look.
 
         Only at files of which a step from ``since`` on has shown lines: right behind a result, these are enough.
-        ``unrecorded_writes``: the agent may have written what this ledger does not know of.
+        ``unrecorded_writes``: the agent may have written what this ledger does not know of. The working tree of
+        ``folders`` is looked at as well, if one step may have changed it since the last look.
         """
         if not self.policy.looks or self.policy.shadow:
             return
-        if not self.faults.guarded("witness", lambda: self._look(witness, thread, since, unrecorded_writes), False):
+        look = partial(self._look, witness, thread, since, unrecorded_writes, folders)
+        if not self.faults.guarded("witness", look, False):
             self.forget_sightings(thread)
 
-    def _look(self, witness: Witness, thread: str, since: int, unrecorded_writes: bool) -> bool:
+    def _look(self, witness: Witness, thread: str, since: int, unrecorded_writes: bool, folders: Sequence[str]) -> bool:
         """Take a look, and say whether what is known is as true as before."""
-        asked = self.ledger.questions(thread, since)
+        asked = self.ledger.questions(thread, since) if self.policy.inform else {}
         writes = self.ledger.possible_writes
-        looked = witness.look(asked, replace(writes, at_any_time=unrecorded_writes or writes.at_any_time))
+        writes = replace(writes, at_any_time=unrecorded_writes or writes.at_any_time)
+        step = self._looked_behind() if folders else None
+        looked, tree = witness.look(asked, writes, folders if step is not None else ())
+        if folders:
+            self._wrote = []
+        if step is not None:
+            self.take_tree(folders, tree or TreeDigest(reason="the look failed"), step)
         if not looked:
             return looked is None or not asked
         found = {file.path: file for file in looked}
@@ -90,6 +111,54 @@ class Session:
         self._found.update({(thread, file.path): file for file in files})
         self._take(Sighting(files, again, thread, unrecorded_writes))
         return True
+
+    def _looked_behind(self) -> int | None:
+        """The step behind which the working tree is looked at now; None if that would prove nothing.
+
+        Of two steps that may have written it is not known which did.
+        """
+        if len(self._wrote) != 1 or not self.tree_matters:
+            return None
+        step = self._wrote[0]
+        looked = self.ledger.tree.behind(step) is not None
+        return step if is_looked_behind(self.ledger.results[step].record) and not looked else None
+
+    @property
+    def tree_matters(self) -> bool:
+        """Whether a look at the working tree may lead to a remark."""
+        ledger, policy = self.ledger, self.policy
+        may_say = policy.govern and policy.looks and not policy.shadow and ledger.nudges < policy.max_nudges
+        return may_say and not ledger.left_running
+
+    def wants_tree(self, action: Action, decision: Decision, observation: Observation) -> bool:
+        """Whether only a look at the working tree, behind this result, is missing for the remark of a nudge."""
+        record = self.ledger.classify(action)
+        ask = partial(compare.wants_tree, self.ledger, record, decision, observation)
+        return self.faults.guarded("compare", ask, False)
+
+    def look_at_tree(self, witness: Witness, folders: Sequence[str], actions: Sequence[Action]) -> None:
+        """Look at the working tree behind the results of ``actions``, before these are compared and recorded.
+
+        Nothing is looked at if none of them may have changed it in an unknown way, or if several may have written.
+        """
+        self.faults.guarded("witness", lambda: self._look_at_tree(witness, folders, actions), None)
+
+    def _look_at_tree(self, witness: Witness, folders: Sequence[str], actions: Sequence[Action]) -> None:
+        if not folders or not self.tree_matters:
+            return
+        records = [self.ledger.classify(action) for action in actions]
+        writers = [at for at, record in enumerate(records) if record.may_write]
+        if len(writers) == 1 and is_looked_behind(records[writers[0]]):
+            self.take_tree(folders, witness.tree(folders), len(self.ledger) + writers[0])
+
+    def take_tree(self, folders: Sequence[str], found: TreeDigest, step: int | None = None) -> None:
+        """Record a look at the working tree behind ``step``, or else behind the step that is recorded next.
+
+        One without a result is recorded only if earlier ones had some.
+        """
+        step = len(self.ledger) if step is None else step
+        if found.digest or self.ledger.tree.known:
+            self._take(Sighting(tree=TreeSighting(step, tuple(folders), found.digest, found.reason)))
 
     def forget_sightings(self, thread: str = "") -> None:
         """Record that the findings of earlier looks may not be true any more; nothing if there are none."""
@@ -138,6 +207,8 @@ class Session:
     def record(self, step: Step, turn: int = 0, sealed: bool = False, since: int = 0) -> None:
         """Record a completed step in the ledger and the journal; ``since`` is the first step that was visible."""
         again = self._reread(step)
+        if self.ledger.classify(step.action).may_write:
+            self._wrote = [*self._wrote[-1:], len(self.ledger)]
         self.ledger.record(step)
         if self.active:
             self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, snippet=again))

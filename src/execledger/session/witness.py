@@ -1,4 +1,5 @@
-"""The port of witnesses, which look at the files that results showed, and the witness for files of this machine.
+"""The port of witnesses, which look at the files that results showed and at the working tree, and the witness for
+files of this machine.
 
 It reads regular files below given folders, within limits.
 
@@ -14,11 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from execledger.core.witness import PossibleWrites, ShownRange, Witnessed, unread
 from execledger.core.witness_limits import LookLimits
 from execledger.session.abandonable import AbandonableWork
+from execledger.session.tree import TreeDigest, WorkingTree
 from execledger.vocabulary.sightings import FileSighting
 
 SYSTEM = ("/proc", "/sys")
@@ -40,16 +42,34 @@ def new_key() -> bytes:
     return os.urandom(32)
 
 
+class LookResult(NamedTuple):
+    """What one look found."""
+
+    files: list[FileSighting] | None
+    """The files; None if no look at them is due, as nothing can have changed since the last one, [] if it failed."""
+    tree: TreeDigest | None = None
+    """The working tree, if that was asked for."""
+
+
 class Witness(Protocol):
     """The port that adapters implement where they can reach the agent's files."""
 
     cheap: bool
     """A look costs so little that one is taken right behind a result, before anybody else can write."""
 
-    def look(self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites) -> list[FileSighting] | None:
-        """What became of lines that results showed, by the absolute path of the file.
+    def look(
+        self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites, folders: Sequence[str] = ()
+    ) -> LookResult:
+        """What became of lines that results showed, by the absolute path of the file; and of the tree of ``folders``.
 
-        None if no look is due, as nothing can have changed since the last one; [] if it failed.
+        The tree is looked at in the same execution, if looks are executed.
+        """
+        ...
+
+    def tree(self, folders: Sequence[str]) -> TreeDigest:
+        """What the working tree of ``folders`` is at this moment.
+
+        Where looks are executed, it takes the place of the next look at files.
         """
         ...
 
@@ -65,24 +85,49 @@ class LocalWitness:
         limits: LookLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
         read: Callable[[str, int], bytes] | None = None,
+        wall: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Looks at files below ``folders`` alone; ``read`` returns the bytes of one, of at most so many."""
+        """Looks at files below ``folders`` alone; ``read`` returns the bytes of one, of at most so many.
+
+        ``wall`` is the clock of the file system, in nanoseconds.
+        """
         # Resolved when they are first needed: a file system may not answer.
         self._folders: dict[str, str] = dict.fromkeys(folders, "")
         self._limits = limits or LookLimits()
         self._clock = clock
         self._read = read or read_regular
         self._reading = AbandonableWork()
-        self._witnessed = Witnessed(new_key())
+        key = new_key()
+        self._witnessed = Witnessed(key)
+        self._walking = AbandonableWork()
+        self._tree = WorkingTree(self._limits.tree, _system_devices, clock, wall, key)
 
     def allow(self, folder: str) -> None:
         """Look at files below ``folder`` too."""
         self._folders.setdefault(folder, "")
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders below which files are looked at."""
+        return tuple(self._folders)
+
+    def tree(self, folders: Sequence[str]) -> TreeDigest:
+        """What the working tree of ``folders`` is at this moment."""
+        found: list[TreeDigest] = []
+        # Apart from the files: a large tree must not keep these waiting.
+        self._walking.run(lambda: found.append(self._tree.look(folders)), 2 * self._limits.tree.seconds)
+        return found[0] if found else TreeDigest(reason=STUCK)
+
     def look(
-        self, questions: Mapping[str, Sequence[ShownRange]], writes: PossibleWrites | None = None
-    ) -> list[FileSighting]:
-        """The sightings of files by their absolute paths, with the lines that were shown of each."""
+        self,
+        questions: Mapping[str, Sequence[ShownRange]],
+        writes: PossibleWrites | None = None,
+        folders: Sequence[str] = (),
+    ) -> LookResult:
+        """The sightings of files by their absolute paths, with the lines that were shown of each; and the tree."""
+        return LookResult(self._look_at_files(questions), self.tree(folders) if folders else None)
+
+    def _look_at_files(self, questions: Mapping[str, Sequence[ShownRange]]) -> list[FileSighting]:
         until = self._clock() + self._limits.seconds
         read: list[bytes | OSError | ValueError] = []
         paths = list(islice(questions, self._limits.files))

@@ -52,9 +52,12 @@ def transient(path: str, home: str | None = None) -> bool:
     if path == home:
         return False
     folder, name = posixpath.split(path.removeprefix(home + "/") if home else path)
-    if posixpath.splitext(name)[1].lower() in EXTENSIONS or BACKUPS.fullmatch(name):
-        return True
-    return not FOLDERS.isdisjoint(folder.split("/"))
+    return transient_name(name) or not FOLDERS.isdisjoint(folder.split("/"))
+
+
+def transient_name(name: str) -> bool:
+    """A file of this ``name`` is a backup or a log, wherever it is."""
+    return posixpath.splitext(name)[1].lower() in EXTENSIONS or BACKUPS.fullmatch(name) is not None
 
 
 def scratch_name(path: str) -> bool:

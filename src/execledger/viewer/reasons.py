@@ -26,6 +26,7 @@ REASONS = {
     "second-look": "a reference stood for this content, and the next look at it is shown in full",
     "setup": "it sets up the environment",
     "submission": "it produces, shows or submits the repair",
+    "unchanged-tree": "the same command gave a result before, and no file of the working tree has changed since",
     "unfinished": "it was proposed, and no result came back",
     "unknown-effects": "it is not known what the program may change",
     "whole-read": "an earlier result shows the whole file, and no change of it was recorded since",

@@ -65,8 +65,25 @@ class FileSighting(Struct, frozen=True):
     that ends before it begins is a place where lines were deleted. Empty if there are none, and if that is unknown."""
 
 
+class TreeSighting(Struct, frozen=True):
+    """What one look at the working tree as a whole found, taken behind the result of a step."""
+
+    step: int
+    """The step; nothing else of the agent's that may write has run between its result and the look."""
+    folders: tuple[str, ...] = ()
+    """The folders that make up the working tree."""
+    digest: str = ""
+    """The digest of their files, scratch files aside: equal digests of one run show that no file is another one. "" if
+    it is unknown."""
+    reason: str = ""
+    """Why it is unknown; "" if it is not."""
+
+
 class Sighting(Struct, frozen=True):
-    """What one look at the files of a thread found; without files, that nothing is known of them any more."""
+    """What one look found: at the files of a thread, or at the working tree.
+
+    With neither, nothing is known of the thread's files any more.
+    """
 
     files: tuple[FileSighting, ...] = ()
     """The files that were looked at, and of which something else was found than by the look before."""
@@ -77,3 +94,5 @@ class Sighting(Struct, frozen=True):
     unrecorded_writes: bool = field(default=False, name="unsettled")
     """The agent may have written what its ledger does not know of: nothing is said about who has changed a file. The
     name in a journal is that of the first journals with sightings."""
+    tree: TreeSighting | None = None
+    """The working tree, if it was looked at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable
@@ -70,6 +71,9 @@ class Play:
         self.files = {path.name: path.read_text() for path in sorted(folder.iterdir())}
         self.calls = (agent.n_calls, len(inner.requests))
         self.views = [text_of(request[-1]) for request in inner.requests] if wrapped else []
+        # The journal ends with the model, which is part of a cycle: not at some time within another run.
+        del agent, model, inner
+        gc.collect()
 
     @property
     def outcome(self) -> object:

@@ -51,7 +51,7 @@ from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session, error_text
 from execledger.session.witness import Witness
 from execledger.version import __version__
-from execledger.vocabulary.actions import Action
+from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Step
 
 logger = logging.getLogger("minisweagent.ledger")
@@ -361,8 +361,11 @@ class LedgerModel:
     def _informed(self, messages: list[Message]) -> list[Message]:
         """The request with the state view at its end; the agent's own list is not changed."""
         if self._witness is not None:
+            # A probe looks at the working tree in the same execution.
             self._session.look(
-                self._witness, unrecorded_writes=self._own_writers or not (self._witness.cheap or self._sealed)
+                self._witness,
+                unrecorded_writes=self._own_writers or not (self._witness.cheap or self._sealed),
+                folders=() if self._witness.cheap else self._tree,
             )
         text = self._session.view(self._sealed, self._visible)
         if not text:
@@ -425,14 +428,19 @@ class LedgerModel:
         merged, suppressed = self._merged(actions, decisions, outputs)
         whole: list[Message] = self.inner.format_observation_messages(message, merged, template_vars)
         rendered = whole
+        ran = {
+            at: observation_of(rendered[at])
+            for at in range(min(len(merged), len(rendered)))
+            if at not in suppressed and merged[at] is not NOT_EXECUTED
+        }
+        looking = partial(self._look_at_tree, actions, decisions, suppressed, ran)
+        self._session.faults.guarded("witness", looking, None)
         steps: list[Step | None] = []
         for at, (action, decision) in enumerate(zip(actions, decisions, strict=True)):
-            if at in suppressed:
-                steps.append(suppressed[at])
-            elif at < min(len(merged), len(rendered)) and merged[at] is not NOT_EXECUTED:
-                steps.append(self._session.complete(action, decision, observation_of(rendered[at]), self._visible))
+            if at in ran:
+                steps.append(self._session.complete(action, decision, ran[at], self._visible))
             else:
-                steps.append(None)
+                steps.append(suppressed.get(at))
         elided = {
             at: step
             for at, step in enumerate(steps)
@@ -445,6 +453,22 @@ class LedgerModel:
             rendered = self.inner.format_observation_messages(message, replaced, template_vars)
         self._noted(rendered, steps, merged, {at: content_of(whole[at]) for at in elided})
         return rendered
+
+    def _look_at_tree(
+        self,
+        actions: list[Action],
+        decisions: list[Decision],
+        suppressed: dict[int, Step],
+        ran: dict[int, Observation],
+    ) -> None:
+        """Look at the working tree behind these results; by a probe only if a remark depends on it."""
+        witness, session = self._witness, self._session
+        if witness is None:
+            return
+        wanted = (session.wants_tree(actions[at], decisions[at], result) for at, result in ran.items())
+        if witness.cheap or any(wanted):
+            answered = [action for at, action in enumerate(actions) if at in ran or at in suppressed]
+            session.look_at_tree(witness, self._tree, answered)
 
     def _merged(
         self, actions: list[Action], decisions: list[Decision], outputs: list[Message]
@@ -525,6 +549,11 @@ class LedgerModel:
     def _own_writers(self) -> bool:
         """Something of the agent's own may write that this run does not see: a copy of the model, or a forked one."""
         return self._unseen or self._forks != len(_FORKS)
+
+    @property
+    def _tree(self) -> tuple[str, ...]:
+        """The folder whose files make up the working tree, where commands run; none if it is not known who writes."""
+        return (self._cwd,) if self._cwd and not self._own_writers else ()
 
     @property
     def _sealed(self) -> bool:
