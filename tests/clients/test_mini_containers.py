@@ -27,7 +27,9 @@ from tests.agents.mini.test_model import SUBMIT, Recording, turn
 
 pytestmark = pytest.mark.clients
 
-TEXT = "".join(f"value_{line} = {line}\n" for line in range(1, 31))
+TEXT = "".join(
+    f"value_{line} = {line}  # {'long enough for a reference to be worth it':->60}\n" for line in range(1, 31)
+)
 READ, PART = "cat a.py", "sed -n '5,20p' a.py"
 LATE = "while [ ! -e /tmp/go ]; do sleep 0.02; done; echo late = 1 >> a.py; touch /tmp/done"
 """Writes to the file when it is told to, and says when that is done."""
@@ -153,7 +155,7 @@ def test_a_covered_read_does_not_reach_a_sealed_container(stage: Stage, image: s
     played = stage.play(image, READ, PART, "sed -i 1d a.py", PART)
     assert played.ran == [READ, "sed -i 1d a.py", PART]
     assert [NOT_RUN in text for text in played.shown] == [False, True, False, False]
-    assert "value_21 = 21" in played.shown[3], "line 20 now"
+    assert "value_21 = 21 " in played.shown[3], "line 20 now"
 
 
 JOBS = {
