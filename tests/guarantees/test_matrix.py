@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from execledger.session import witness
 from tests.guarantees.drivers import CAT, FILE, NOT_RUN, PRESETS, REFERENCE, codex, mini
 from tests.support.guarantees.channels import CHANNELS, PUBLISHED, READERS, Channel
 from tests.support.guarantees.validity import COLUMNS, Cell, Verdict, misread, run_channel, table
@@ -31,7 +32,9 @@ def cells_of(channels: tuple[Channel, ...], place: Path, full: bool) -> list[Cel
     return cells
 
 
-@pytest.mark.guarantee("false-reuse", "bug-2", "pitfall-1", "pitfall-2", "pitfall-3", "pitfall-4", "pitfall-6")
+@pytest.mark.guarantee(
+    "false-reuse", "witness", "bug-2", "pitfall-1", "pitfall-2", "pitfall-3", "pitfall-4", "pitfall-6"
+)
 def test_verified_has_no_stale_cell(tmp_path: Path, full: bool, figure: Callable[[str], None]) -> None:
     """Whatever changes by whatever channel, no reference points at what is no longer so; ``paper`` is as it is."""
     cells = cells_of(CHANNELS, tmp_path, full)
@@ -75,6 +78,16 @@ def test_a_stale_answer_is_noticed(tmp_path: Path) -> None:
     assert {(cell.reader, cell.verdict) for cell in cells if cell.column == "paper"} == {
         (reader, Verdict.STALE) for reader in ("cat", "part of a cat", "grep -r")
     }
+
+
+@pytest.mark.guarantee("witness")
+def test_a_witness_that_does_not_look_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a look finds what the first one found, though the file has changed, the cells of the witness are stale."""
+    first: dict[str, bytes] = {}
+    read = witness.read_regular
+    monkeypatch.setattr(witness, "read_regular", lambda path, most: first.setdefault(path, read(path, most)))
+    cells = run_channel(CHANNELS[0], tmp_path, ("cat",))
+    assert {cell.column for cell in cells if cell.verdict is Verdict.STALE} == {"witness", "witness, unseen"}
 
 
 @pytest.mark.parametrize("preset", ["sealed", "verified"])

@@ -2,7 +2,8 @@
 
 Everything is real: a folder with the files of a small shop, a repository, a shell, the whole step loop.
 ``python -m tests.support.guarantees.validity`` prints the table. A cell is **stale** if the model was referred to a
-result that the command no longer has, or if the view called a file current that had changed.
+result that the command no longer has, or if the view called a file current that had changed. Where the files are looked
+at, every word of the view about a range is checked: that it is current, has moved or has changed, and by whom.
 """
 
 from __future__ import annotations
@@ -19,14 +20,20 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
+from execledger.core.witness_limits import LookLimits
+from execledger.session.chronicle import Chronicle
+from execledger.session.session import Session
+from execledger.session.witness import LocalWitness
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Reuse, Step
 from tests.support.guarantees.channels import CHANNELS, PUBLISHED, READERS, Channel
 from tests.support.recorder import LIMIT, run_command
+from tests.support.simulation.checks import lines_of
+from tests.support.view_reader import NOT_BY_YOU, ViewReader
 
+TASK = "<issue>Mend the shop.</issue>"
 DEADLINE = 120.0
 """Seconds after which a background job is given up: far more than it needs on the slowest machine."""
 
@@ -140,16 +147,20 @@ class Column(Struct, frozen=True):
     """Nothing but the agent's commands can write."""
     recorded: bool = True
     """The change is one of the agent's commands, where it can be."""
+    looks: bool = False
+    """A witness looks at the files before each view."""
 
     def applies(self, channel: Channel) -> bool:
         """Whether the case exists: no other process writes to a sealed place."""
-        return channel.by == "agent" or not (self.recorded and self.preset is Preset.VERIFIED)
+        return channel.by == "agent" or self.looks or not (self.recorded and self.preset is Preset.VERIFIED)
 
 
 COLUMNS = (
     Column("verified, sealed", Preset.VERIFIED, sealed=True),
     Column("verified", Preset.VERIFIED),
     Column("verified, unseen", Preset.VERIFIED, recorded=False),
+    Column("witness", Preset.VERIFIED, looks=True),
+    Column("witness, unseen", Preset.VERIFIED, recorded=False, looks=True),
     Column("paper", Preset.PAPER),
 )
 """The columns of the table. Unseen: another process runs the command, and the ledger has no record of it."""
@@ -187,16 +198,22 @@ class Trial:
         self.channel, self.reader, self.column = channel, reader, column
         self.recorded = column.recorded and channel.by == "agent"
         self._folder = folder
-        self._ledger = Ledger("<issue>Mend the shop.</issue>", Policy(preset=column.preset))
+        self._session = Session(Policy(preset=column.preset), TASK, Chronicle(None, "", lambda _: None))
+        self._ledger = self._session.ledger
+        self._witness = LocalWitness(limits=LookLimits(seconds=60)) if column.looks else None
+        self._reader = ViewReader()
         self._stale: list[str] = []
         self._shown: list[str] = []
         self._was: dict[str, bytes] = {}
 
-    def step(self, command: str, result: Observation) -> Step:
-        """Take one step of the loop; ``result`` is what the command returns where it runs."""
+    def step(self, command: str, result: Observation, *, reads: bool = False) -> Step:
+        """Take one step of the loop; ``result`` is what the command returns where it runs, ``reads``: of the files."""
         step = take(self._ledger, Action(command, str(self._folder)), lambda _: result, None, self.column.sealed)
         self._shown.append(step.observation.output)
-        self._look(command)
+        if self._witness is None:
+            self._believe(command)
+        else:
+            self._look_and_believe(self._witness, command if reads else "", result.output)
         return step
 
     def change(self, result: Observation) -> None:
@@ -204,9 +221,25 @@ class Trial:
         if self.recorded and self.channel.change:
             step = self.step(self.channel.change, result)
             assert not isinstance(step.decision, Reuse), f"a change was not run: {self.channel.change}"
-        self._look("")
+        if self._witness is None:
+            self._believe("")
+        else:
+            self._look_and_believe(self._witness, "")
 
-    def _look(self, command: str) -> None:
+    def _look_and_believe(self, witness: LocalWitness, command: str, output: str = "") -> None:
+        """Look at the files, and read the view; ``command`` has just read what is in its output."""
+        for name in command.split():
+            path = self._folder / name
+            lines = enumerate(lines_of(path) or [], 1) if path.is_file() else ()
+            self._reader.showed(name, {place: text for place, text in lines if text in output}, looked=False)
+        self._session.look(witness)
+        view = self._ledger.inform(None, self.column.sealed).text
+        for claim, wrong in self._reader.check(view, lambda name: lines_of(self._folder / name)):
+            own = self.recorded and NOT_BY_YOU in claim.words
+            if own or (wrong and self._reader.shown.get(claim.name) and NOT_BY_YOU not in claim.words):
+                self._stale.append(f"{claim}: {wrong or 'it was the agent'}")
+
+    def _believe(self, command: str) -> None:
         """Read the view as the model would: no file that it calls current may have changed since it was read."""
         view = self._ledger.inform(None, self.column.sealed).text
         for name, words in re.findall(r"^- (\S+): (.*)$", view, re.MULTILINE):
@@ -219,9 +252,9 @@ class Trial:
 
     def judge(self, again: str, then: Observation, now: Observation, later: Observation) -> Cell:
         """Read again, twice, and say what came of it; ``then`` is what the command would have returned before."""
-        step = self.step(again, now)
+        step = self.step(again, now, reads=True)
         self._check(step, now, volatile=READERS[self.reader].volatile)
-        self._check(self.step(again, later), later, volatile=READERS[self.reader].volatile)
+        self._check(self.step(again, later, reads=True), later, volatile=READERS[self.reader].volatile)
         if isinstance(step.decision, Reuse) and then != now:
             self._stale.append(f"{step.decision.rule}: {step.shown.text}")
         referred = step.shown.kind == "reference"
@@ -258,7 +291,7 @@ def run_channel(
     before = _read(channel, folder, readers)
     for trial in trials:
         first, _ = channel.commands(READERS[trial.reader])
-        trial.step(first, before[trial.reader][0])
+        trial.step(first, before[trial.reader][0], reads=True)
     if "{gate}" in channel.launch:
         pipes.release()
     result = observe(channel.change, folder) if channel.change else Observation()
