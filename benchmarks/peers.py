@@ -5,7 +5,8 @@
 The loop detectors of Gemini CLI core and of the OpenHands SDK, and Headroom's compressor, are installed into
 environments of their own below ``.venv/rivals``, at fixed versions, and driven by the scripts in ``benchmarks/rivals``.
 What counts as a redundant call is said in ``benchmarks/_peer_truth.py``; small made loops follow, from
-``benchmarks/_loops.py``. The agents' behaviour is held fixed: nothing here shows what a model would make of it.
+``benchmarks/_loops.py``, under Ledger in a real folder (``benchmarks/_played.py``). The agents' behaviour is held
+fixed: nothing here shows what a model would make of it.
 Times are processor times, each over what Ledger takes for a call in this very run.
 """
 
@@ -28,12 +29,14 @@ from benchmarks._peer_accounts import (
     Role,
     add_compressor,
     add_detector,
+    add_ledger,
     ledger_account,
 )
 from benchmarks._peer_runs import Sample, Sampled, encoded, progress, sample
 from benchmarks._peer_truth import KINDS, Kind, truth
+from benchmarks._played import play
 from benchmarks._rivals import GEMINI, HEADROOM, OPENHANDS, NotInstalledError, Rival, drive
-from execledger.core.policy import Preset
+from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 
 NEEDS_CORPUS = True
@@ -84,6 +87,14 @@ def ledger_accounts(sets: Sequence[Judged]) -> list[Account]:
     # The first run loads grammars and tables; what is timed comes after.
     ledger_account(sets[0].runs[:1], sets[0].truths[:1], Preset.VERIFIED)
     return [ledger_account(one.runs, one.truths, Preset.VERIFIED) for one in sets]
+
+
+def played_account(cases: Sequence[Case]) -> Account:
+    """What Ledger does with made cases, each in a real folder that a witness looks at."""
+    account = Account(f"Ledger, `{Preset.VERIFIED.value}`", "ledger")
+    for case in cases:
+        add_ledger(account, case.sampled().run, list(play(case, Policy(preset=Preset.VERIFIED))), case_truth(case))
+    return account
 
 
 def rival_accounts(contender: Contender, sets: Sequence[Judged]) -> list[Account]:
@@ -210,7 +221,8 @@ def compare(paths: list[str], most: int) -> int:
     cases = [*loops(), *works()]
     recorded = Judged(chosen.runs, [truth(one.run) for one in chosen.runs])
     sets = (recorded, Judged([case.sampled() for case in cases], [case_truth(case) for case in cases]))
-    pairs = [ledger_accounts(sets), *(rival_accounts(contender, sets) for contender in CONTENDERS)]
+    ledger = [*ledger_accounts(sets[:1]), played_account(cases)]
+    pairs = [ledger, *(rival_accounts(contender, sets) for contender in CONTENDERS)]
     progress("")
     report(chosen, recorded.truths, cases, pairs)
     return int(bool(pairs[0][0].false))

@@ -32,6 +32,7 @@ from benchmarks._peer_accounts import (
 )
 from benchmarks._peer_runs import NeutralRun, Sample, Sampled, encoded, result_text, sample, shared_out, texts_of
 from benchmarks._peer_truth import Kind, normal_form, truth
+from benchmarks._played import fill, run_in
 from benchmarks._rivals import GEMINI, HEADROOM, OPENHANDS, NotInstalledError, Rival, command_of, converse, drive
 from execledger.core.policy import Preset
 from execledger.runs.recording import Recorded, Run
@@ -155,6 +156,19 @@ def test_ledger_is_never_wrong_about_made_loops(case: Case) -> None:
     """No reference and no remark stands at a call that is not redundant."""
     kinds = peers.case_truth(case)
     assert ledger_account([case.sampled()], [kinds], Preset.VERIFIED).wrong == 0
+    assert peers.played_account([case]).wrong == 0
+
+
+@pytest.mark.parametrize("name", ["a failing script, 6 times", "failing tests, 6 times", "the same read, 6 times"])
+def test_a_case_that_is_played_gives_the_results_that_it_has(name: str, tmp_path: Path) -> None:
+    """The programs in its folder print what the rivals are told, and their first repetition is spoken of."""
+    case = next(one for one in loops() if one.name == name)
+    root, programs = tmp_path / "testbed", tmp_path / "bin"
+    fill(root, programs)
+    for command, result in case.steps:
+        done = run_in(root, programs, command)
+        assert (done.stdout, done.stderr, done.returncode) == (result.output, "", result.exit_status)
+    assert peers.played_account([case]).first[name][0].call == 1
 
 
 # A rival's account

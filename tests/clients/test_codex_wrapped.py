@@ -131,6 +131,19 @@ def test_a_repeated_test_gets_one_remark(binary: Path, home: CodexHome) -> None:
     assert stage.counts == (4, 0, 0, 1)
 
 
+def test_a_script_that_fails_again_in_an_unchanged_tree_gets_one_remark(binary: Path, home: CodexHome) -> None:
+    """Other programs ran in between; behind one that wrote a file, nothing is said."""
+    script, quiet, writing = "python3 -c 'exit(3)'", "python3 -c 'print(1)'", 'python3 -c \'open("new.txt", "w")\''
+    commands = [script, quiet, script, writing, *(f"echo {number}" for number in range(5)), script, quiet]
+    with Stage(binary, home, turns(*map(shell, commands), DONE), local_files=True) as stage:
+        run = stage.run("Fix it.")
+    stage.check()
+    shown = results(stage.requests[-1])
+    said = [at for at, text in enumerate(shown) if "no file of the working tree has changed since" in text]
+    assert said == [2]
+    assert ran(run) == commands
+
+
 def test_the_view_is_the_last_word(binary: Path, home: CodexHome) -> None:
     """From the first request on, the model input ends with the state view, which Codex does not record."""
     with Stage(binary, home, turns(cat(INVENTORY), shell(f"head -n 5 {TESTS}"), DONE)) as stage:
