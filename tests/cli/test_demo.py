@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
+from statistics import fmean, median
 
 import pytest
 from inline_snapshot import snapshot
 
+from benchmarks.typical import demo_session, rereads_of
 from execledger.demo.recorded import load
+from execledger.demo.session import COMMANDS
+from execledger.runs.prices import load_prices
+from execledger.runs.replay import output_bytes
+from execledger.runs.usage import Tokens
 from tests.cli.conftest import Execledger
 from tests.core.stories import wrapped
 
@@ -65,8 +71,28 @@ def test_the_full_demo_leaves_no_line_out(execledger: Execledger) -> None:
 @pytest.mark.clients
 @pytest.mark.skipif(find_spec("minisweagent") is None, reason="mini-swe-agent is not installed")
 def test_the_live_demo_shows_every_arm(execledger: Execledger) -> None:
-    """The real agent runs without Ledger, and with each preset."""
+    """The real agent runs without Ledger, and with each preset; the cost is that of the rows above it."""
     out = execledger("demo").out
-    assert [word for word in ("without Ledger", "verified", "paper", "What differs under") if word not in out] == []
-    assert "- allow, rule `new`: [Ledger: output omitted. Lines 22-28 of warehouse/inventory.py are as shown by" in out
-    assert "- reuse, rule `covered-read`: [Ledger: not run" in out
+    rows = {
+        title.strip(): [number.strip().removeprefix("$").replace(",", "") for number in numbers.split("│")]
+        for title, numbers in re.findall(r"^│ (.+?) +│(.+)│$", out, re.MULTILINE)
+    }
+    assert rows["commands run"][:2] == [str(len(COMMANDS) + 1)] * 2
+    assert rows["results replaced by a reference"][0] == "0" < rows["results replaced by a reference"][1]
+    price = load_prices().charged("")[1]
+    names = ("new input tokens", "cached input tokens", "kept out of the cache by views", "output tokens")
+    for new, cached, kept, output, cost in zip(*(rows[name] for name in (*names, "cost")), strict=True):
+        tokens = Tokens(uncached=int(new) + int(kept), cached=int(cached) - int(kept), written=0, output=int(output))
+        assert float(cost) == pytest.approx(price.cost(tokens), abs=5e-5)
+    assert "- call 9: [Ledger: output omitted. Lines 60-80 of shop/discounts.py are as shown by" in out
+    assert "- call 9: [Ledger: not run" in out and "Net, `verified`: " in out
+
+
+def test_the_session_of_the_demo_repeats_itself_as_recorded_runs_do() -> None:
+    """Between the extremes of the sets: length, sizes and re-reads; and its bug is mended at the end."""
+    session = demo_session()
+    sizes = [output_bytes(recorded.observation) for recorded in session.steps]
+    assert 30 <= len(sizes) <= 60 and 200 <= median(sizes) <= 600 and 700 <= fmean(sizes) <= 1300
+    assert 10 <= 100 * rereads_of(session) / len(sizes) <= 17
+    tests = [one.observation.output for one in session.steps if "unittest 2>&1" in one.action.command]
+    assert ["OK" in output for output in tests] == [False, True, True]

@@ -9,17 +9,24 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
+from execledger.core.policy import BYTES_PER_TOKEN
 from execledger.demo.mini import LOOPBACK_MODEL, SUBMIT, config_options, console_script, environment, run_client
-from execledger.demo.repository import COMMANDS, TASK, make_repository
+from execledger.demo.session import COMMANDS, TASK, make_session_repository
 from execledger.journal.reader import Trouble, read_events
-from execledger.runs.account import Account
+from execledger.runs.account import Account, dollars
+from execledger.runs.prices import Prices, load_prices
+from execledger.runs.usage import Tokens
 from execledger.testing.scripted_model import ModelServer
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 ARMS: dict[str, tuple[str, ...] | None] = {
     "without Ledger": None,
@@ -34,22 +41,34 @@ class DemoArm(Struct, frozen=True):
 
     name: str
     """Its name in ``ARMS``."""
-    proposed: int
-    """Commands that the script proposes."""
     executed: int
     """Commands that ran."""
-    elided: int
-    """Outputs replaced by a reference after running."""
+    references: int
+    """Results replaced by a reference, before or after running."""
     remarked: int
-    """Outputs with a remark."""
+    """Results with a remark."""
     input_tokens: int
     """Input tokens of all model calls, as the scripted server estimates them."""
     cached_tokens: int
     """Input tokens that a prefix cache would have held."""
+    output_tokens: int
+    """Output tokens, the same in every arm."""
+    view_tokens: int
+    """Input tokens of state views; part of the new ones."""
+    kept_out: int
+    """Tokens that the model wrote and that state views kept out of the prompt cache."""
     messages: list[Any]
     """The messages of the saved trajectory."""
-    journal: str | None
-    """The path of the journal."""
+
+    @property
+    def new_tokens(self) -> int:
+        """Input tokens that no cache holds, without those that views kept out."""
+        return self.input_tokens - self.cached_tokens
+
+    def cost(self, prices: Prices) -> float:
+        """Dollars for all tokens, at the price that a model without one is given."""
+        new, cached = self.new_tokens + self.kept_out, self.cached_tokens - self.kept_out
+        return prices.charged("")[1].cost(Tokens(uncached=new, cached=cached, output=self.output_tokens))
 
 
 def run_arm(name: str, folder: Path) -> DemoArm:
@@ -57,7 +76,7 @@ def run_arm(name: str, folder: Path) -> DemoArm:
     options = ARMS[name]
     repository, home = folder / "repository", folder / "home"
     repository.mkdir(parents=True)
-    make_repository(repository)
+    make_session_repository(repository)
     script = [*([command] for command in COMMANDS), [SUBMIT]]
     trajectory = home / "mini.traj.json"
     with ModelServer(script) as server:
@@ -66,18 +85,20 @@ def run_arm(name: str, folder: Path) -> DemoArm:
         status, output = run_client(command, repository, environment(home))
     assert status == 0 and not server.faults, f"{name}: {output[-2000:]} {server.faults}"
     saved = json.loads(trajectory.read_text(encoding="utf-8"))
-    ledger = saved["info"].get("ledger") or {}
-    counts = ledger.get("counts") or {}
+    account = _account((saved["info"].get("ledger") or {}).get("journal"))
+    views, kept_out = account.views_spent()
+    used = [request.usage for request in server.requests]
     return DemoArm(
         name=name,
-        proposed=len(script),
-        executed=len(script) - counts.get("suppressed", 0),
-        elided=counts.get("elided", 0),
-        remarked=counts.get("nudged", 0),
-        input_tokens=sum(request.usage.prompt for request in server.requests),
-        cached_tokens=sum(request.usage.cached for request in server.requests),
+        executed=len(script) - account.counts.suppressed,
+        references=account.counts.references,
+        remarked=account.counts.nudged,
+        input_tokens=sum(usage.prompt for usage in used),
+        cached_tokens=sum(usage.cached for usage in used),
+        output_tokens=sum(usage.completion for usage in used),
+        view_tokens=views,
+        kept_out=kept_out,
         messages=saved["messages"],
-        journal=ledger.get("journal"),
     )
 
 
@@ -97,47 +118,78 @@ def _mini(server: ModelServer, trajectory: Path) -> list[str]:
 def show_live() -> None:
     """Run every arm and print where they differ."""
     from rich.console import Console
-    from rich.table import Table
 
     click.echo("The real mini-swe-agent mends a bug in a small repository; its model is a script on loopback.")
-    click.echo("The same commands without and with Ledger, each in a folder of its own:\n")
+    click.echo(f"{len(COMMANDS)} commands, as long and as repetitive as recorded runs (docs/measured.md),")
+    click.echo("without and with Ledger, each in a folder of its own:\n")
     with tempfile.TemporaryDirectory() as folder:
         arms = []
         for number, name in enumerate(ARMS):
             click.echo(f"running: {name}", err=True)
             arms.append(run_arm(name, Path(folder) / str(number)))
-        worth = {arm.name: _worth(Path(arm.journal)) for arm in arms if arm.journal}
-    table = Table("", *(arm.name for arm in arms))
-    for row in ("proposed", "executed", "elided", "remarked", "input_tokens", "cached_tokens"):
-        table.add_row(
-            "reused after running" if row == "elided" else row.replace("_", " "),
-            *(f"{getattr(arm, row):,}" for arm in arms),
-        )
-    table.add_row("uncached tokens", *(f"{arm.input_tokens - arm.cached_tokens:,}" for arm in arms))
-    Console(highlight=False).print(table)
+    prices = load_prices()
+    Console(highlight=False).print(_table(arms, prices))
     for arm in arms[1:]:
-        click.echo(f"\nWhat differs under `{arm.name}`:")
-        for message in arm.messages:
-            note = (message.get("extra") or {}).get("ledger") or {}
-            if "shown" in note and note["shown"]["kind"] != "full":
-                decision = note["decision"]
-                click.echo(f"- {decision['type']}, rule `{decision['rule']}`: {note['shown']['text']}")
+        click.echo(f"\nWhat the model is shown otherwise under `{arm.name}`:")
+        for number, shown in _differences(arm):
+            click.echo(f"- call {number}: {shown}")
     click.echo()
-    for name, sentence in worth.items():
-        click.echo(f"`{name}`: {sentence}")
+    for arm in arms[1:]:
+        click.echo(_net(arms[0], arm, prices))
     click.echo(
+        f"\nTokens are bytes / {BYTES_PER_TOKEN}; dollars at the prices of {prices.charged('')[0]}, {prices.date}."
+        "\nA cached token costs a tenth of a new one: what is elided was new once, and is then read from the cache."
         "\nThe folder is the user's own, so nothing is sealed: `verified` runs every command and compares."
-        "\nA scripted model does not react to references or to the state view, and this repository is tiny: the table"
-        "\nshows what is executed and what a model would have to read, not whether Ledger helps a model."
+        "\nA script does not react to references or to the state view: this is what Ledger costs and saves if the"
+        "\nmodel does the same, not whether it helps the model."
         "\n\nNext: execledger demo --recorded      decision by decision, with the state view"
         "\n      execledger run -- mini -t TASK  the same around your own agent"
         "\n      execledger replay PATH...       what would have been decided in runs that you have"
     )
 
 
-def _worth(journal: Path) -> str:
-    """The sentence about what Ledger saved and cost in the run of a journal."""
+def _table(arms: list[DemoArm], prices: Prices) -> Table:
+    """The arms side by side."""
+    from rich.table import Table
+
+    table = Table("", *(arm.name for arm in arms))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    rows = {
+        "commands run": "executed",
+        "results replaced by a reference": "references",
+        "results with a remark": "remarked",
+        "new input tokens": "new_tokens",
+        "  of these, state views": "view_tokens",
+        "cached input tokens": "cached_tokens",
+        "  kept out of the cache by views": "kept_out",
+        "output tokens": "output_tokens",
+    }
+    for title, field in rows.items():
+        table.add_row(title, *(f"{getattr(arm, field):,}" for arm in arms))
+    table.add_row("cost", *(dollars(arm.cost(prices)) for arm in arms))
+    return table
+
+
+def _differences(arm: DemoArm) -> Iterator[tuple[int, str]]:
+    """The calls whose results were not shown as they came, counted from 1, with the reference or remark."""
+    notes = ((message.get("extra") or {}).get("ledger") or {} for message in arm.messages)
+    shown = [note["shown"] for note in notes if "shown" in note]
+    return ((number, one["text"]) for number, one in enumerate(shown, 1) if one["kind"] != "full")
+
+
+def _net(base: DemoArm, arm: DemoArm, prices: Prices) -> str:
+    """What an arm costs beside the base."""
+    without, cost = base.cost(prices), arm.cost(prices)
+    more = "less" if cost <= without else "more"
+    share = abs(cost - without) / without
+    return f"Net, `{arm.name}`: {dollars(abs(cost - without))} {more} than without Ledger ({share:.1%})."
+
+
+def _account(journal: str | None) -> Account:
+    """The account of the run of a journal; an empty one without Ledger."""
     account = Account()
-    for event in read_events(journal.name, journal.read_bytes(), Trouble()):
+    path = Path(journal) if journal else None
+    for event in read_events(path.name, path.read_bytes(), Trouble()) if path else ():
         account.add(event)
-    return account.net().sentence()
+    return account

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 INVENTORY = '''"""Stock of a small warehouse."""
@@ -99,13 +100,19 @@ COMMANDS = (
 
 def make_repository(folder: Path) -> None:
     """Write the repository into ``folder`` and commit it."""
-    for name, text in (
-        ("README.md", README),
-        ("warehouse/__init__.py", ""),
-        ("warehouse/inventory.py", INVENTORY),
-        ("tests/__init__.py", ""),
-        ("tests/test_inventory.py", TESTS),
-    ):
+    files = {
+        "README.md": README,
+        "warehouse/__init__.py": "",
+        "warehouse/inventory.py": INVENTORY,
+        "tests/__init__.py": "",
+        "tests/test_inventory.py": TESTS,
+    }
+    write_repository(folder, files)
+
+
+def write_repository(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files into ``folder``, by name, and commit them."""
+    for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -333,9 +333,15 @@ class Account(Struct):
             run = self._timeline()
             cache = PromptCache(run)
             saved = sum((cache.sent(tokens, at) for at, tokens in self._spared), Tokens())
-            size, late = cache.views(self._views, every_call=not run.governed)
-            spent = Tokens(uncached=size + self._unread_views + late, cached=-late)
+            size, late = self.views_spent(cache)
+            spent = Tokens(uncached=size + late, cached=-late)
         return weighed(saved, spent, self.tokens.counted, self.model, prices or load_prices())
+
+    def views_spent(self, cache: PromptCache | None = None) -> tuple[int, int]:
+        """Tokens of state views, and tokens that the model wrote after them and that they kept out of the cache."""
+        run = self._timeline()
+        size, late = (cache or PromptCache(run)).views(self._views, every_call=not run.governed)
+        return size + self._unread_views, late
 
     def sentence(self) -> str:
         """The run in one line, for its end."""
