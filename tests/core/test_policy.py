@@ -46,12 +46,15 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "govern": True,
             "shadow": False,
             "witness": "auto",
+            "cadence": "auto",
             "max_interventions": 200,
             "max_nudges": 10,
             "nudge_cooldown": 5,
             "repeat_window": 8,
             "error_window": 3,
             "view_budget": 1600,
+            "view_credit": 800,
+            "caches_output": True,
             "anchor_budget": 360,
             "second_look_rate": 0.1,
             "later_calls": 10,
@@ -78,9 +81,9 @@ def test_an_unknown_key_is_named_with_those_that_are_allowed() -> None:
     assert wrapped(error("max_nudgs = 3")) == snapshot("""\
 my.toml has the unknown key `max_nudgs`
 hint: allowed are: preset, inform, govern, shadow, witness,
-max_interventions, max_nudges, nudge_cooldown, repeat_window, error_window, view_budget,
-anchor_budget, second_look_rate, later_calls, max_second_looks, min_output, max_share, min_run,
-max_results\
+cadence, max_interventions, max_nudges, nudge_cooldown, repeat_window, error_window, view_budget,
+view_credit, caches_output, anchor_budget, second_look_rate, later_calls, max_second_looks,
+min_output, max_share, min_run, max_results\
 """)
 
 

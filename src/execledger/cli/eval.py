@@ -55,6 +55,7 @@ def _agent_options() -> Iterator[Callable[..., Any]]:
         )
 
 
+_ARMS = ("base", "inform", "govern", "both", "every", "focused", "shadow")
 _OPTIONS = (
     click.option("--agent", type=click.Choice([one.key for one in evaluated()]), help="Agent."),
     click.option("--model", help="Model, as the agent names it."),
@@ -65,7 +66,7 @@ _OPTIONS = (
     click.option("--split", help="Split of the dataset."),
     click.option("--instance", "instances", multiple=True, metavar="ID", help="Instance to run. [default: all]"),
     click.option("--slice", metavar="A:B", help="Slice of the instances, as in 0:50."),
-    click.option("--arm", "arms", multiple=True, type=click.Choice(["base", "inform", "govern", "both", "shadow"])),
+    click.option("--arm", "arms", multiple=True, type=click.Choice(_ARMS)),
     click.option("--cache", type=click.Choice(["isolated", "shared"]), help="Whether runs share a prompt cache."),
     click.option("--seed", type=int, help="Seed of the order of the arms."),
     click.option("--preset", type=click.Choice([one.value for one in Preset]), help="The proof that a reuse needs."),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from execledger.core.policy import Policy, Preset, WitnessSetting
+from execledger.core.policy import Cadence, Policy, Preset, WitnessSetting
 from execledger.extras import needing
 from execledger.journal.folder import journal_folder
 
@@ -32,6 +32,8 @@ class Switches(Struct, frozen=True):
     """Record what would be done, and change nothing."""
     witness: str | None
     """Whether files are looked at before a model call; None is the default."""
+    cadence: str | None
+    """When a state view is sent; None is the default."""
     journal: str | None
     """Where the journals go: a folder, ``off``, or None for the usual place."""
 
@@ -40,7 +42,8 @@ class Switches(Struct, frozen=True):
         preset = Preset(self.preset) if self.preset else Preset.VERIFIED
         looking = WitnessSetting(self.witness or WitnessSetting.AUTO)
         inform, govern = not self.no_inform, not self.no_govern
-        return Policy(preset=preset, inform=inform, govern=govern, shadow=self.shadow, witness=looking)
+        cadence = Cadence(self.cadence or Cadence.AUTO)
+        return Policy(preset=preset, inform=inform, govern=govern, shadow=self.shadow, witness=looking, cadence=cadence)
 
     def asked(self) -> dict[str, object]:
         """Only what was asked for, as plain fields: the rest may be set in the agent's own configuration."""
@@ -50,6 +53,7 @@ class Switches(Struct, frozen=True):
             "shadow": True if self.shadow else None,
             "preset": self.preset,
             "witness": self.witness,
+            "cadence": self.cadence,
             "journal": self.journal if self.journal in (None, "off") else str(Path(self.journal).absolute()),
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -72,6 +76,11 @@ _OPTIONS = (
         flag_value=WitnessSetting.AUTO.value,
         type=click.Choice([one.value for one in WitnessSetting]),
         help="Look at the files that the state view lists: `auto` under run, off under proxy unless given.",
+    ),
+    click.option(
+        "--cadence",
+        type=click.Choice([one.value for one in Cadence]),
+        help="When a state view is sent: with every call, or focused on the files at hand, within a budget.",
     ),
     click.option("--journal", metavar="DIR", help="Where the journals go; `off` writes none."),
 )

@@ -1,7 +1,12 @@
-"""Inform: the state view, rendered before each model call for the end of the model's input.
+"""Inform: the state view, rendered before a model call for the end of the model's input.
 
-It contains a fixed task anchor, the current focus and the observation index, in a bounded number of bytes; equal states
-render to equal bytes.
+- ``whole`` is the view of the cadence ``every``: a fixed task anchor, the current focus (files modified last) and the
+  observation index.
+- ``focused`` is that of the cadence ``focused`` (``core.cadence`` says before which calls): the files that the last
+  commands have read in parts, and the checks that ran last. The task and the modified files are listed only where
+  the model may have lost them. Right after a compaction the view is whole.
+
+Both have a bounded number of bytes, and equal states render to equal bytes.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.core.checks import checks
 from execledger.core.observations import NewestPart, ObservationRecord, ObservedFile
 from execledger.core.policy import Preset
 from execledger.core.witness_limits import MAX_LISTED_PIECES
@@ -30,8 +36,16 @@ OPENING, CLOSING = "<execution_state>", "</execution_state>"
 """The tags around the view."""
 HEADING = "Seen, most recent first:"
 """The heading of the observation index."""
+FOCUSED_HEADING = "Seen recently:"
+"""The heading of the files in a focused view."""
 LOST_HEADING = "Seen, no longer in context:"
 """The heading of what was seen before a compaction."""
+FAR_BACK = 50_000
+"""Tokens of a context from which on the task message is far back."""
+AFTER_COMPACTION = 3
+"""Results in a compacted context up to which the view is whole: there, nothing else tells what was done before."""
+MAX_SEARCHED = 64
+"""Steps among which those of one conversation are looked for, newest first: a bound on the work for one view."""
 UNTIL_WRITTEN = frozenset((Status.STALE, Status.POSSIBLY_STALE))
 """Statuses that an observation keeps until its file is written or read again."""
 MAX_FILES = 40
@@ -63,32 +77,87 @@ NOTHING = StateView("", 0)
 
 
 def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
-    """Return the state view; without text if there is nothing to report."""
-    budget = ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
+    """Return the state view of the policy's cadence; without text if none is due or there is nothing to report."""
+    if not ledger.policy.focused or _just_compacted(ledger, visible, thread):
+        return whole(ledger, visible, sealed, thread)
+    return focused(ledger, ledger.views.due(thread), visible, sealed, thread)
+
+
+def whole(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
+    """Return the view with every part of the state."""
+    budget = _room(ledger)
     lines: list[str] = []
     if task := ledger.anchor_of(thread):
         budget -= _add(lines, f"Task: {task}", budget)
     for line in _focus(ledger, visible, sealed, thread):
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)
-    index = _index(ledger, files, visible, sealed, budget - 60, thread)
+    index = _index(ledger, reversed(files.items()), visible, sealed, budget - 60 - len(HEADING) - 1, thread)
     lines += _sections(HEADING, index)
     omitted = len(files) - len(index)
     if omitted:
         lines.append(f"Not listed: {omitted} more file{'s' if omitted > 1 else ''} seen earlier.")
+    return _view(lines, omitted)
+
+
+def focused(ledger: Ledger, paths: tuple[str, ...], visible: Container[int], sealed: bool, thread: str) -> StateView:
+    """Return the view of ``paths``, which were seen on ``thread``; without text if none of them is in context."""
+    if not paths:
+        return NOTHING
+    budget = _room(ledger)
+    files = ledger.files(thread)
+    lines: list[str] = []
+    compacted = ledger.first(thread) not in visible
+    if (task := ledger.anchor_of(thread)) and (compacted or ledger.context_tokens(thread, visible) > FAR_BACK):
+        budget -= _add(lines, f"Task: {task}", budget)
+    for line in _focus(ledger, visible, sealed, thread) if compacted else ():
+        budget -= _add(lines, line, budget)
+    index = _index(
+        ledger, ((path, files[path]) for path in paths), visible, sealed, budget - len(FOCUSED_HEADING) - 1, thread
+    )
+    seen = [one.line for one in index if one.line]
+    if not seen:
+        return NOTHING
+    lines += [FOCUSED_HEADING, *seen]
+    tests = checks(ledger, thread)
+    if tests and sum(len(line.encode()) + 1 for line in (*lines, tests)) <= _room(ledger):
+        lines.append(tests)
+    return _view(lines, len(files) - len(seen))
+
+
+def _just_compacted(ledger: Ledger, visible: Container[int], thread: str) -> bool:
+    """Whether the context was compacted, and has only few results since."""
+    first = ledger.first(thread)
+    if first < 0 or first in visible:
+        return False
+    newest = range(len(ledger) - 1, max(len(ledger) - MAX_SEARCHED, 0) - 1, -1)
+    mine = islice((at for at in newest if ledger.results[at].thread == thread), AFTER_COMPACTION)
+    return not all(at in visible for at in mine)
+
+
+def _room(ledger: Ledger) -> int:
+    """Bytes between the tags of a view."""
+    return ledger.policy.view_budget - len(OPENING) - len(CLOSING) - 2
+
+
+def _view(lines: list[str], omitted: int) -> StateView:
     return StateView("\n".join((OPENING, *lines, CLOSING)) if lines else "", omitted)
 
 
 def _index(
-    ledger: Ledger, files: dict[str, ObservedFile], visible: Container[int], sealed: bool, room: int, thread: str
+    ledger: Ledger,
+    files: Iterable[tuple[str, ObservedFile]],
+    visible: Container[int],
+    sealed: bool,
+    room: int,
+    thread: str,
 ) -> list[ObservedFile]:
-    """Return the files with their lines up to date, most recently seen first, as many as fit."""
+    """Return the files with their lines up to date, as many as fit into ``room`` bytes."""
     index: list[ObservedFile] = []
     contained, sealed = sealed, sealed and not ledger.unsealed
-    room -= len(HEADING) + 1
     reaches_end = isinstance(visible, range) and visible.step == 1 and visible.stop >= len(ledger)
     state = (ledger.clock, sealed, visible.start) if isinstance(visible, range) and reaches_end else None
-    for path, seen in islice(reversed(files.items()), MAX_FILES):
+    for path, seen in islice(files, MAX_FILES):
         latest = ledger.latest_sighting(thread, path, contained)
         if latest is not None:
             _look_up(ledger, path, seen, visible, sealed, latest)
@@ -172,10 +241,13 @@ def _refresh(
 
 
 def _write_lines(ledger: Ledger, seen: ObservedFile, found: list[tuple[RangeStatus | LookedUp, NewestPart]]) -> None:
-    """Set the file's lines: one of the ranges whose text is in context, one of the others; as published, one of all."""
-    published = ledger.policy.preset is Preset.PAPER
+    """Set the file's lines: one of the ranges whose text is in context, one of the others; as published, one of all.
+
+    In a focused view it goes without saying that ranges are in context.
+    """
+    published, brief = ledger.policy.preset is Preset.PAPER, ledger.policy.focused
     lost = [(one.claim, one, part) for one, part in found if not (one.in_context or published)]
-    here = [(str(one), one, part) for one, part in found if one.in_context or published]
+    here = [(one.claim if brief else str(one), one, part) for one, part in found if one.in_context or published]
     seen.line = _line(seen.name, here) if here or not lost else ""
     seen.lost = _line(seen.name, lost) if lost else ""
 

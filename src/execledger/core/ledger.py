@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.core import compare, govern, inform
+from execledger.core.cadence import FocusedCadence
 from execledger.core.classify import classify, unclassified
 from execledger.core.faults import Faults
 from execledger.core.fingerprint import digest, fingerprint
@@ -118,6 +119,7 @@ class Ledger:
         # References of the last few calls at which the step recorded last was a second look.
         self.looked_again = 0
         self._sizes = ContextSizes()
+        self.views = FocusedCadence(self.policy)
         self.errors: deque[tuple[int, frozenset[str]]] = deque(maxlen=8)
         self._files: dict[str, dict[str, ObservedFile]] = {}
         self._seen: dict[tuple[str, str], ShownLines] = {}
@@ -165,6 +167,10 @@ class Ledger:
     def first(self, thread: str) -> int:
         """Return the first step that was recorded on ``thread``; -1 if there is none."""
         return self._first.get(thread, -1)
+
+    def context_tokens(self, thread: str, visible: Container[int]) -> float:
+        """Return the estimated tokens of a request on ``thread`` that shows the results of ``visible`` steps."""
+        return self._sizes.tokens(thread, visible)
 
     @property
     def digest(self) -> str:
@@ -218,7 +224,7 @@ class Ledger:
         """Return the price of eliding ``elided`` bytes of an output; None if the policy has no price."""
         if not self.policy.priced:
             return None
-        found = worth(self.policy, elided, self._sizes.tokens(thread, visible), self.second_looks.rate)
+        found = worth(self.policy, elided, self.context_tokens(thread, visible), self.second_looks.rate)
         return found if self.second_looks.stopped is None else replace(found, stopped=True)
 
     def same(self, thread: str, fingerprint_digest: str) -> list[int]:
@@ -371,6 +377,9 @@ class Ledger:
         if ran and here:
             # Symbols affect no decision, so after a fault in finding them the step is still recorded completely.
             self.faults.guarded("symbols", lambda: self._name_symbols(step, record), None)
+        if here and self.policy.focused:
+            # Nor do views: after a fault in deciding about the next one, there is none.
+            self.faults.guarded("cadence", lambda: self.views.record(self, step), None)
 
     def witness(self, sighting: Sighting) -> None:
         """Take in what a witness found: in files for the state view, in the working tree for remarks on repetitions."""

@@ -28,7 +28,7 @@ DIGESTED = (
     "view_budget anchor_budget min_output max_share min_run max_results"
 ).split()
 """The settings that are part of the digest of a ledger's state, in this order: those of the first journals."""
-EARLIER: dict[str, str | int | float | bool] = {"second_look_rate": 0.0}
+EARLIER: dict[str, str | int | float | bool] = {"cadence": "every", "second_look_rate": 0.0}
 """Settings that came later, with the value by which runs decided that do not record them."""
 
 BYTES_PER_TOKEN = 4
@@ -64,6 +64,17 @@ class WitnessSetting(StrEnum):
     """Never."""
 
 
+class Cadence(StrEnum):
+    """When a state view is sent, and how much of the state it lists."""
+
+    AUTO = "auto"
+    """``every``."""
+    EVERY = "every"
+    """The whole view, with every model call."""
+    FOCUSED = "focused"
+    """The files that the last commands have read in parts, only while views cost less than references save."""
+
+
 class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The parameters of the rules, each with its default and the reason for it."""
 
@@ -77,6 +88,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Record what would be done, and change nothing."""
     witness: WitnessSetting = WitnessSetting.AUTO
     """Look at the files that the state view lists, and at the working tree behind tests and scripts."""
+    cadence: Cadence = Cadence.AUTO
+    """When a state view is sent: with ``every`` call, or ``focused`` on the files at hand, within a budget."""
     max_interventions: int = 200
     """Reuses, references and nudges per task: more than ordinary runs need, and a bound for runs that ignore them."""
     max_nudges: int = 10
@@ -89,6 +102,11 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How many results back an error counts as new."""
     view_budget: int = 1600
     """Bytes of the state view: about 400 tokens, uncached at every call, so it must stay small."""
+    view_credit: int = 800
+    """Tokens that focused views may cost before references have saved any: about 0.4 % of an ordinary run."""
+    caches_output: bool = True
+    """The provider also caches what the model writes, so that every view keeps an answer out of the cache; runs with a
+    model whose provider caches only what it is sent set it to false."""
     anchor_budget: int = 360
     """Bytes of the task anchor within the view: enough to recall the task, not to repeat it."""
     second_look_rate: float = 0.1
@@ -107,8 +125,9 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Results that one reference may point at: more are hard to follow."""
 
     def __post_init__(self) -> None:
-        """Convert a preset and the setting of the witness that are given by their names."""
+        """Convert settings that are given by their names."""
         force_setattr(self, "preset", Preset(self.preset))
+        force_setattr(self, "cadence", Cadence(self.cadence))
         force_setattr(self, "witness", WitnessSetting(self.witness))
 
     @property
@@ -120,6 +139,11 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def priced(self) -> bool:
         """References have to be worth the second looks at them, before and after running; never under ``paper``."""
         return self.preset is not Preset.PAPER and self.second_look_rate > 0
+
+    @property
+    def focused(self) -> bool:
+        """State views are focused, and not sent with every call."""
+        return self.cadence is Cadence.FOCUSED
 
     @classmethod
     def from_toml(cls, text: str, where: str = "policy") -> Policy:

@@ -27,6 +27,8 @@ SWITCHES: dict[str, tuple[str, ...] | None] = {
     "inform": ("--no-govern",),
     "govern": ("--no-inform",),
     "both": (),
+    "every": ("--cadence", "every"),
+    "focused": ("--cadence", "focused"),
     "shadow": ("--shadow",),
 }
 """Options of ``execledger run`` in each arm; None in the arm base, which runs the agent without Ledger."""
@@ -63,6 +65,10 @@ class ArmName(StrEnum):
     """The governing policy alone."""
     BOTH = "both"
     """Both paths: the full system."""
+    EVERY = "every"
+    """Both paths, with the whole state view at every model call."""
+    FOCUSED = "focused"
+    """Both paths, with focused state views."""
     SHADOW = "shadow"
     """Ledger records and changes nothing: a difference from base is chance, or an error of the evaluation."""
 

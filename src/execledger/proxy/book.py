@@ -23,6 +23,7 @@ from execledger.proxy.edits import EditStore
 from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
 from execledger.proxy.worker import Work, run_to_end
 from execledger.runs.account import Account
+from execledger.runs.providers import for_model
 from execledger.session.adapter import Adapter, Asked
 from execledger.session.session import Session
 from execledger.session.witness import LocalWitness
@@ -216,7 +217,8 @@ class Book:
         name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
         rules = self._rules
         chronicle = DeferredJournal(rules.journals, name, self._tell_once, self._schedule)
-        session = Session(rules.policy, task, chronicle, rules.tell)
+        policy = for_model(rules.policy, received.request.model)
+        session = Session(policy, task, chronicle, rules.tell)
         self.summaries.append(chronicle.summary)
         chronicle.note(
             Started(
@@ -225,7 +227,7 @@ class Book:
                 agent=asked.agent,
                 model=received.request.model,
                 task=task,
-                policy=policy_fields(rules.policy),
+                policy=policy_fields(policy),
                 sealed=rules.sealed,
             )
         )

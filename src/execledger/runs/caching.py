@@ -7,7 +7,6 @@ ratio; where nothing is, all of it. What is new to a call is uncached, or writte
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, zip_longest
@@ -15,12 +14,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from execledger.runs.providers import caches_output, charges_for_writes
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import output_bytes
 from execledger.runs.usage import UNKNOWN, ModelCall, Tokens, summed, tokens_in
-
-_CHARGES_WRITES = re.compile("claude|anthropic|sonnet|opus|haiku", re.IGNORECASE)
-"""Models whose providers charge for writing to the cache, and keep nothing in it that was not sent."""
 
 
 class RunTokens(Struct, frozen=True):
@@ -155,11 +152,6 @@ def charges_writes(run: Run | Timeline) -> bool:
     return charges_for_writes(run.model)
 
 
-def charges_for_writes(model: str) -> bool:
-    """The provider of a model is known to charge for writing to its cache."""
-    return bool(_CHARGES_WRITES.search(model))
-
-
 class PromptCache:
     """What text costs that enters a run's history, and what a state view keeps out of the cache."""
 
@@ -218,13 +210,15 @@ class PromptCache:
     def generated(self, thread: str, turn: int) -> int:
         """Tokens that the model wrote in call ``turn``, and that the next call sends again and may find cached.
 
-        None are, where the provider caches only what was sent. Reasoning is not sent again, so of the output at most
-        what the input grew by counts.
+        None are, where the provider caches only what was sent, by its own count or as is known of it. Reasoning is not
+        sent again, so of the output at most what the input grew by counts.
         """
         behind = self._next(thread, turn)
         if behind is None or self.charges_writes:
             return 0
         here, there = self._call(turn), self._call(behind)
+        if here.input is None and not caches_output(self._run.model):
+            return 0
         said = here.output if here.output is not None else tokens_in(self._said.get(turn, 0))
         grown = there.input - here.input if here.input is not None and there.input is not None else said
         return max(min(said, grown), 0)

@@ -16,6 +16,7 @@ from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, Rereads
 from execledger.core.step import propose, settle
 from execledger.runs.looks import take_trees
+from execledger.runs.providers import for_model
 from execledger.runs.recording import Recorded, Run
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Observation
@@ -135,7 +136,8 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
 
 def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
     """Return an empty ledger for ``run``, under ``policy``, else the run's own policy, else the default."""
-    return Ledger(run.task, policy or run.policy, edited_symbols)
+    chosen = policy or run.policy or Policy()
+    return Ledger(run.task, chosen if chosen is run.policy else for_model(chosen, run.model), edited_symbols)
 
 
 def as_recorded(recorded: Recorded) -> Step:

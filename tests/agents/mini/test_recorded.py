@@ -10,7 +10,7 @@ import pytest
 from execledger.agents.formats import read_run
 from execledger.agents.mini.messages import Answer
 from execledger.core.fingerprint import fingerprint
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.references import NOT_ANSWERED
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
@@ -293,7 +293,10 @@ def test_notes_that_do_not_fit_the_run_are_not_followed() -> None:
 @pytest.mark.parametrize(
     ("note", "policy"),
     [
-        ({"policy": {"preset": "paper", "later": 1}}, Policy(preset=Preset.PAPER, second_look_rate=0.0)),
+        (
+            {"policy": {"preset": "paper", "later": 1}},
+            Policy(preset=Preset.PAPER, cadence=Cadence.EVERY, second_look_rate=0.0),
+        ),
         ({"policy": {"preset": "later"}}, None),
         ({"policy": "a digest"}, None),
         ("something else", None),

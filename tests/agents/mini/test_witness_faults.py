@@ -92,8 +92,10 @@ def looking(place: Path, kind: type[LocalEnvironment]) -> dict[CallSite, int]:
     """The call sites that are reached with a witness and not without."""
     for witness in ("auto", "off"):
         Play(place, kind, wrapped=True, witness=witness)
-    without = call_sites(lambda: Play(place, kind, wrapped=True, witness="off"))
-    reached = call_sites(lambda: Play(place, kind, wrapped=True, witness="auto"))
+    without = call_sites(lambda: (Play(place, kind, wrapped=True, witness="off"), gc.collect()))
+    # A run ends when its model is collected: at no chance moment.
+    gc.collect()
+    reached = call_sites(lambda: (Play(place, kind, wrapped=True, witness="auto"), gc.collect()))
     return {site: times for site, times in reached.items() if site not in without}
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, ValidationError, convert
 
-from execledger.core.policy import Policy, Preset, WitnessSetting
+from execledger.core.policy import Cadence, Policy, Preset, WitnessSetting
 from execledger.errors import LedgerError
 from execledger.journal.folder import journal_folder
 
@@ -24,6 +24,7 @@ _ALLOWED = {
     "preset": " or ".join(preset.value for preset in Preset),
     "placement": "auto, message or inside",
     "witness": " or ".join(looking.value for looking in WitnessSetting),
+    "cadence": ", ".join(cadence.value for cadence in Cadence),
     **dict.fromkeys(("inform", "govern", "shadow"), "true or false"),
 }
 
@@ -43,6 +44,8 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Record what would be done, and change nothing."""
     witness: WitnessSetting = WitnessSetting.AUTO
     """Look at the files that the state view lists, where the agent's environment lets us."""
+    cadence: Cadence = Cadence.AUTO
+    """When a state view is sent."""
     placement: Literal["auto", "message", "inside"] = "auto"
     """The place of the view: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
     journal: str = ""
@@ -57,7 +60,12 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     def policy(self) -> Policy:
         """The policy that these options ask for."""
         return Policy(
-            preset=self.preset, inform=self.inform, govern=self.govern, shadow=self.shadow, witness=self.witness
+            preset=self.preset,
+            inform=self.inform,
+            govern=self.govern,
+            shadow=self.shadow,
+            witness=self.witness,
+            cadence=self.cadence,
         )
 
 

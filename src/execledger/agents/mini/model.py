@@ -47,6 +47,7 @@ from execledger.core.wording import printable
 from execledger.journal.events import Counts, Started, policy_fields
 from execledger.off import is_off
 from execledger.runs.account import Account
+from execledger.runs.providers import for_model
 from execledger.session.chronicle import Chronicle
 from execledger.session.session import Session, error_text
 from execledger.session.witness import Witness
@@ -177,18 +178,20 @@ class LedgerModel:
         self._process, self._forks = os.getpid(), len(_FORKS)
         name = f"mini-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         chronicle = Chronicle(self._options.folder(), name, logger.warning)
-        self._begun = session = Session(self._options.policy(), task, chronicle, logger.warning)
+        config = getattr(self.inner, "config", None)
+        model = str(getattr(config, "model_name", ""))
+        policy = for_model(self._options.policy(), model)
+        self._begun = session = Session(policy, task, chronicle, logger.warning)
         self._summary = chronicle.summary
         RUNS.append(chronicle.summary)
         self._end = weakref.finalize(self, chronicle.end)
         self._follower = Follower(self._recorded, lambda: len(session.ledger), lambda: self._cwd)
-        config = getattr(self.inner, "config", None)
         chronicle.note(
             Started(
                 software=__version__,
                 run=name,
                 agent=f"mini-swe-agent {agent_version()}",
-                model=str(getattr(config, "model_name", "")),
+                model=model,
                 task=task,
                 policy=policy_fields(session.policy),
             )

@@ -17,16 +17,20 @@ TITLES = {
     "inform": "inform only",
     "govern": "govern only",
     "both": "inform + govern",
+    "every": "view at every call",
+    "focused": "focused views",
     "shadow": "shadow",
 }
 ORDER = tuple(TITLES)
+FULL = ("both", "every", "focused", "shadow")
+"""The full system, with either cadence, and its control."""
 
 
 class Arm(Struct, frozen=True, kw_only=True):
     """The runs of one arm, under one preset."""
 
     name: str
-    """Name of the arm: base, inform, govern, both or shadow."""
+    """Name of the arm: one of ``TITLES``."""
     preset: str = ""
     """Ledger's preset; empty in the arm base."""
     title: str
@@ -99,8 +103,8 @@ class Setting(Struct, frozen=True, kw_only=True):
     @property
     def compared(self) -> tuple[Arm, ...]:
         """Arms that the base is compared with: the full system and shadow; without the full system, all with Ledger."""
-        full = tuple(arm for arm in self.ledger if arm.name in ("both", "shadow"))
-        return full if any(arm.name == "both" for arm in full) else self.ledger
+        full = tuple(arm for arm in self.ledger if arm.name in FULL)
+        return full if any(arm.name != "shadow" for arm in full) else self.ledger
 
     @property
     def scaffold(self) -> str:

@@ -27,6 +27,8 @@ LOOKS = {
     "inform": ("#0072B2", "s"),
     "govern": ("#E69F00", "^"),
     "both": ("#009E73", "D"),
+    "every": ("#CC79A7", "v"),
+    "focused": ("#56B4E9", "P"),
     "shadow": ("#AAAAAA", "."),
 }
 PAPER_LOOKS = {"inform": ("#56B4E9", "P"), "govern": ("#D55E00", "X"), "both": ("#CC79A7", "v")}

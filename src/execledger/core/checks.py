@@ -1,0 +1,58 @@
+"""Checks: the test commands that ran last, how they ended, and whether a file was edited since."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from execledger.core.wording import ago, clip, printable
+from execledger.vocabulary.records import Category
+
+if TYPE_CHECKING:
+    from execledger.core.ledger import Ledger, StepRecord
+
+MAX_CHECKS = 2
+"""Test commands that are listed."""
+MIN_AGE = 3
+"""Commands since a test ran: the results of newer ones are the last thing that the model has read."""
+WINDOW = 40
+"""Results that are searched for tests, newest first: the bound on the work for one view."""
+MAX_COMMAND = 48
+"""Bytes of a command."""
+LEADING_CD = re.compile(r"^\s*cd [\w./~-]+ && ")
+"""A change of the directory in front of a command, which takes the room of words that tell tests apart."""
+
+
+def checks(ledger: Ledger, thread: str) -> str:
+    """Return the line about the last tests of ``thread``; "" if there is nothing to say about any."""
+    found = list(islice(_checks(ledger, thread), MAX_CHECKS))
+    return f"Checks: {'; '.join(found)}" if found else ""
+
+
+def _checks(ledger: Ledger, thread: str) -> Iterator[str]:
+    """Yield what is known of each test command, by its newest run; the newest first."""
+    edited = max(ledger.modifications.recent.values(), key=lambda one: one.step, default=None)
+    known: set[tuple[str | None, str]] = set()
+    for at in range(len(ledger) - 1, max(len(ledger) - WINDOW, 0) - 1, -1):
+        result = ledger.results[at]
+        if result.thread != thread or result.record.category is not Category.TEST or result.print is None:
+            continue
+        key = (result.record.cwd, result.record.normalized)
+        back = ledger.calls(thread) - result.ordinal
+        since = edited is not None and edited.step > at
+        if key not in known and back >= MIN_AGE and (since or _outcome(result)):
+            edit = f", before your last edit of {ledger.name_of(edited.path)}" if edited and since else ""
+            name = clip(printable(LEADING_CD.sub("", result.command)), MAX_COMMAND)
+            yield f"`{name}` {_outcome(result) or 'ran'} {ago(back)}{edit}"
+        known.add(key)
+
+
+def _outcome(result: StepRecord) -> str:
+    """How a test command ended; "" where its exit status is unknown or need not be that of the test."""
+    record = result.record
+    alone = record.programs == 1 and not record.background and not record.normalized.startswith("!")
+    if result.exit_status is None or not alone or not result.sound:
+        return ""
+    return "failed" if result.exit_status else "succeeded"

@@ -1,0 +1,30 @@
+"""What is known of the prompt caches of providers, by the names of their models."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace
+
+from execledger.core.policy import Policy
+
+_CHARGES_WRITES = re.compile("claude|anthropic|sonnet|opus|haiku", re.IGNORECASE)
+"""Models whose providers charge for writing to the cache, and keep nothing in it that was not sent."""
+_CACHES_INPUT_ALONE = re.compile(r"gemini|gpt-|codex|(?:^|/)o\d\b", re.IGNORECASE)
+"""Models whose providers keep nothing in the cache that was not sent either: in recorded runs of Gemini 3 Pro and
+GPT-5, 1 to 2 tokens of an answer were read from the cache in the next call; with DeepSeek it is nearly all of them."""
+
+
+def charges_for_writes(model: str) -> bool:
+    """The provider of a model is known to charge for writing to its cache."""
+    return bool(_CHARGES_WRITES.search(model))
+
+
+def caches_output(model: str) -> bool:
+    """The provider of a model may also cache what the model writes: all but those that are known not to."""
+    return not (charges_for_writes(model) or _CACHES_INPUT_ALONE.search(model))
+
+
+def for_model(policy: Policy, model: str) -> Policy:
+    """The policy of a run with ``model``: views cost less where they keep nothing out of the cache."""
+    return replace(policy, caches_output=policy.caches_output and caches_output(model))
