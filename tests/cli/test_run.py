@@ -76,10 +76,10 @@ def test_a_python_that_will_not_do_is_named(tmp_path: Path, answer: str | None, 
 
 def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
     """With those that are."""
-    known = "Ledger can run: mini-swe-agent (mini, mini-extra), Codex (codex); "
+    known = "Ledger can run: mini-swe-agent (mini, mini-extra), Codex (codex), Claude Code (claude); "
     for words, said in (
         (["vim", "file"], "vim: no agent that Ledger can run\nhint: "),
-        (["claude"], "claude: Claude Code can't be run with Ledger yet\nhint: its recorded runs can be read: "),
+        (["openhands"], "openhands: OpenHands can't be run with Ledger yet\nhint: its recorded runs can be read: "),
         ([], "run: found no agent to start\nhint: "),
     ):
         called = execledger("run", "--", *words)

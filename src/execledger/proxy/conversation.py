@@ -157,6 +157,8 @@ class _Judged(Struct, frozen=True):
     """The call to run in its place, if it is suppressed."""
     pending: bool
     """Whether the next call of the same answer follows a possible write."""
+    cwd: str | None
+    """The working directory in which the next call of the same answer starts."""
 
 
 class Turn(Struct, frozen=True):
@@ -387,13 +389,13 @@ class Conversation:
     def answer(self, turn: Turn, decoder: Decoder | None = None, *, streams: bool = True) -> ResponseEditor:
         """An editor for the answer to a request, streamed or whole, whose content encoding ``decoder`` undoes."""
         workspace = self._workspace
-        pending = False
+        pending, cwd = False, turn.cwd
 
         def judge(call_id: str, call: ToolCall) -> ToolCall | None:
-            nonlocal pending
-            ask = partial(self._judged, turn, call_id, call, pending)
+            nonlocal pending, cwd
+            ask = partial(self._judged, replace(turn, cwd=cwd), call_id, call, pending)
             judged = workspace.session.faults.guarded("govern", ask, None)
-            pending = judged is None or judged.pending
+            pending, cwd = judged is None or judged.pending, None if judged is None else judged.cwd
             if judged is None:
                 # It is sent to the client; its effects are unknown.
                 self.overlook()
@@ -429,7 +431,8 @@ class Conversation:
         self._proposed[call_id] = _Proposed(
             call, turn.cwd, action, decision, ledger.clock, pending, proposal.may_write, unlisted
         )
-        return _Judged(None if edit is None else edit.shim, proposal.pending)
+        cwd = self._adapter.cwd_after(call, None, turn.cwd) if edit is None else turn.cwd
+        return _Judged(None if edit is None else edit.shim, proposal.pending, cwd)
 
     def _call_edit(
         self, action: Action, decision: Decision, shown: Shown, call: ToolCall, call_id: str

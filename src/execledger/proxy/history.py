@@ -72,6 +72,8 @@ class _Known(Struct):
     """The id of the call, if it is one."""
     call: ToolCall | None = None
     """What the model asked for, if it is a call."""
+    starts: str | None = None
+    """The working directory in which the call starts."""
     open: bool = False
     """It is a call that has no result yet."""
     answers: _Known | None = None
@@ -207,6 +209,7 @@ class History:
         if edit is not None and edit.made(leaf.call_id, leaf.call):
             known.call, known.edit = edit.original, edit
             known.edited = self._dialect.with_call(raw, edit.original)
+        known.starts, known.cwd = known.cwd, self._adapter.cwd_after(leaf.call, None, known.cwd)
 
     def _take_result(
         self, known: _Known, raw: bytes, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool
@@ -216,8 +219,11 @@ class History:
         if asked is None or asked.call is None:
             return
         known.answers = asked
-        if leaf.parts is not None:
-            known.cwd = self._adapter.cwd_after(asked.call, leaf.parts) or known.cwd
+        before = known.cwd
+        if self._adapter.cwd_after(asked.call, None, "/") is None:
+            # A call that may change the directory did so from where it started.
+            before = asked.starts
+        known.cwd = self._adapter.cwd_after(asked.call, leaf.parts or (), before)
         # A result that is not only text is identified by its bytes.
         answer = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
         known.chain = digest(known.chain, leaf.call_id, asked.call.name, asked.call.text, *answer)
@@ -232,7 +238,7 @@ class History:
                     parts=leaf.parts,
                     is_error=leaf.is_error,
                     chain=known.chain,
-                    cwd=asked.cwd,
+                    cwd=asked.starts,
                     fresh=fresh,
                     alone=alone,
                     edit=edit,

@@ -82,7 +82,13 @@ class Proxy(LocalServer):
         )
         self.summaries: Sequence[Account] = ()
         """What the sessions came to."""
+        self._relay: Relay | None = None
         self._settings = settings
+
+    @property
+    def requests(self) -> int:
+        """The number of requests that were forwarded."""
+        return self._relay.requests if self._relay is not None else 0
 
     @property
     def url(self) -> str:
@@ -99,7 +105,8 @@ class Proxy(LocalServer):
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
         passage = Passage(book, pass_through=through, tell=tell, runner=worker)
-        app = Relay(settings.upstream, passage, settings.prefix).application()
+        self._relay = Relay(settings.upstream, passage, settings.prefix)
+        app = self._relay.application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)
         app.cleanup_ctx.append(_quick_switches)

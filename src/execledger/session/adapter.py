@@ -79,8 +79,11 @@ class Adapter(Protocol):
         """The working directory that a message sets for the commands after it; None if it sets none."""
         ...
 
-    def cwd_after(self, call: ToolCall, parts: tuple[str, ...]) -> str | None:
-        """The working directory that a call's output reports for the commands after it; None if it reports none."""
+    def cwd_after(self, call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) -> str | None:
+        """The working directory after a call with this output, which was ``cwd`` before; None if it is unknown.
+
+        ``parts`` is None before the call is answered: the next call of the same turn starts then.
+        """
         ...
 
     def action_of(self, call: ToolCall, cwd: str | None, thread: str = "") -> Action:

@@ -1,12 +1,20 @@
-"""Claude Code: its tools and its recorded transcripts."""
+"""Claude Code: its tools, its adapter for the proxy, its launcher, and its recorded transcripts."""
 
-from execledger.agents.registry import Agent
+from execledger.agents.registry import PROXY_OPTIONS, Agent
 
 AGENT = Agent(
     folder=__name__,
     name="Claude Code",
     programs=("claude",),
-    use="read",
+    use="run",
+    extra="proxy",
+    install="npm install -g @anthropic-ai/claude-code",
+    oldest=(2, 0, 0),
+    tested=("2.1.197", "2.1.325"),
+    options=PROXY_OPTIONS,
+    launcher=".launch:start",
+    adapter=".adapter",
+    dialects=("messages",),
     formats=".recorded:FORMATS",
     actions=".tools:action_of",
 )

@@ -7,7 +7,6 @@ of their own, or in older versions stand among the other lines, marked as side c
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import islice
 from typing import Any
@@ -16,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from execledger.agents.claude.tools import SHELL, action_of, mark_of, observed
+from execledger.agents.claude.tools import MOVES, OWN_WORDS, SHELL, action_of, mark_of, observed
 from execledger.agents.formats import Format
 from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
 from execledger.runs.recording import Recorded, Run
@@ -27,10 +26,6 @@ FORMAT = "claude-code"
 _LOOKED_AT = 200
 """Lines that are looked at to tell the format; titles and settings may stand before the first message."""
 _FORGETS = frozenset(("compact_boundary", "microcompact_boundary"))
-_OWN_WORDS = re.compile(r"\s*<(?:system-reminder|command-|local-command-|bash-|user-memory-|ide_)|Caveat: |\[Request ")
-"""What the client says in the user's name."""
-_MOVES = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[;&|(])\s*\.\s")
-"""What may take a shell to another directory."""
 _SYNTHETIC = "<synthetic>"
 
 
@@ -197,7 +192,7 @@ class _Reader:
             self._result(part, line.tool_use_result if len(results) == 1 else None, line, thread)
         if results or line.is_meta or line.is_compact_summary:
             return
-        text = "\n".join(said for said in map(text_of, parts) if said and not _OWN_WORDS.match(said))
+        text = "\n".join(said for said in map(text_of, parts) if said and not OWN_WORDS.match(said))
         if text:
             self._tasks.setdefault(thread, text)
         if self._steps and self._rewound(line):
@@ -216,7 +211,7 @@ class _Reader:
         action = action_of(asked.name, asked.given, self._place(asked), asked.thread, mark=mark_of(text))
         observation = observed(action, asked.name, text, is_error=part.get("is_error") is True, told=kept)
         self._steps.append(Recorded(action, observation, asked.turn))
-        if asked.name == SHELL and line.cwd is None and _MOVES.search(action.command):
+        if asked.name == SHELL and line.cwd is None and MOVES.search(action.command):
             # A stream does not tell where the shell is.
             self._cwd[thread] = None
 

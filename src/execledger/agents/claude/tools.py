@@ -35,7 +35,15 @@ MAX_LINE = 2000
 _ARROW = re.compile(r" *\d+→")
 _OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
 _UNCHANGED = re.compile(r"(?:File unchanged since last read\b|Wasted call\b.{0,9}file unchanged\b)")
-_EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|\Z)")
+EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|\Z)")
+OWN_WORDS = re.compile(
+    r"\s*<(?:system-reminder|command-|local-command-|bash-|user-memory-|ide_|task-notification)|Caveat: |\[Request "
+)
+"""What the client says in the user's name."""
+SUMMARY = "This session is being continued from a previous conversation"
+"""How the summary of a compacted conversation begins."""
+MOVES = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[;&|(])\s*\.\s")
+"""What may take a shell to another directory."""
 _RESET = re.compile(r"\n?Shell cwd was reset to [^\n]*+\s*+\Z")
 _TIMED_OUT = re.compile(r"\bCommand timed out after\b|\bcommand timed out\b|\[Request interrupted")
 _BACKGROUND = re.compile(
@@ -152,16 +160,21 @@ def observed(action: Action, name: str, text: str, *, is_error: bool, told: obje
     )
 
 
-def _without_reminders(text: str) -> tuple[str, str]:
-    """The tool's own words, and the client's reminders behind them; each begins a line."""
-    notices: list[str] = []
-    while text.rstrip().endswith(_CLOSES):
-        at = text.rfind(_OPENS)
+def reminders_at(text: str) -> int:
+    """Where the client's reminders begin at the end of a text, with the line breaks before them; its length if none."""
+    end = len(text)
+    while text[:end].rstrip().endswith(_CLOSES):
+        at = text.rfind(_OPENS, 0, end)
         if at < 0 or (at > 0 and text[at - 1] != "\n"):
             break
-        notices.insert(0, text[at:].strip())
-        text = text[:at].rstrip("\n")
-    return text, "\n".join(notices)
+        end = len(text[:at].rstrip("\n"))
+    return end
+
+
+def _without_reminders(text: str) -> tuple[str, str]:
+    """The tool's own words, and the client's reminders behind them; each begins a line."""
+    at = reminders_at(text)
+    return text[:at], re.sub(rf"({_CLOSES})\s+({_OPENS})", r"\1\n\2", text[at:].strip())
 
 
 def _of_shell(text: str, notice: str, *, is_error: bool, told: object) -> Observation:
@@ -170,10 +183,10 @@ def _of_shell(text: str, notice: str, *, is_error: bool, told: object) -> Observ
         text, notice = text[: moved.start()], f"{moved[0].strip()}\n{notice}".rstrip()
     status: int | None = 0
     if is_error:
-        ended = _EXIT.match(text)
+        ended = EXIT.match(text)
         text = text[ended.end() :] if ended else text
         # Some versions say it to themselves only.
-        ended = ended or _EXIT.match(told if isinstance(told, str) else "")
+        ended = ended or EXIT.match(told if isinstance(told, str) else "")
         status = int(ended[1]) if ended else None
     known = told if isinstance(told, dict) else {}
     if known.get("returnCodeInterpretation"):
@@ -200,10 +213,18 @@ def _of_read(read: Read, text: str, notice: str, told: object) -> Observation:
     kind = told.get("type") if isinstance(told, dict) else None
     if _UNCHANGED.match(text) or kind == "file_unchanged":
         return Observation(notice=f"{text}\n{notice}".rstrip(), truncated=True)
+    text = _untrimmed(text, read.numbering) if notice else text
     cut = any(len(line) >= MAX_LINE for line in split_lines(text)) or bool(_LEFT_OUT.search(text))
     # A picture, a notebook and the like are no lines of the file.
     shown = Observation(text, notice=notice, truncated=cut or kind not in (None, "text"))
     return without_phantom(read, shown, at_end=_at_end(told))
+
+
+def _untrimmed(text: str, mark: str) -> str:
+    """The text with the mark behind a last number: of an empty line the client trims it when a reminder follows."""
+    before, _, last = text.rpartition("\n")
+    number = before.rpartition("\n")[2].partition(mark)[0].strip()
+    return text + mark if number.isdecimal() and last.lstrip(" ") == str(int(number) + 1) else text
 
 
 def _at_end(told: object) -> bool | None:

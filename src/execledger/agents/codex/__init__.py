@@ -1,7 +1,6 @@
 """OpenAI Codex: its tools, its recorded sessions, its launcher, and its runner of evaluations."""
 
-from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, PlanKey, variables
-from execledger.agents.registry import Agent, Option
+from execledger.agents.registry import PROXY_OPTIONS, Agent, Option, PlanKey
 
 AGENT = Agent(
     folder=__name__,
@@ -13,10 +12,8 @@ AGENT = Agent(
     oldest=(0, 80, 0),
     tested=("0.125.0", "0.166.0"),
     options=(
-        Option(name="--upstream", metavar="URL", help="a server that speaks the Responses API, in place of its own."),
-        Option(name="--sealed", help="it has this machine to itself, as in a container."),
+        *PROXY_OPTIONS,
         Option(name="--direct-tools", help="have tools called directly, not by scripts of the model."),
-        Option(name="--pass-through", help="change nothing, not a byte."),
     ),
     launcher=".launch:start",
     adapter=".tools",

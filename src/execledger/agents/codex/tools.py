@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from execledger.agents import shims
 from execledger.agents.codex.calls import (
     ARGV_TOOLS,
     LOOKS,
@@ -79,9 +80,9 @@ def cwd_of(text: str) -> str | None:
     return text[start + len("<cwd>") : end].strip() or None if 0 <= start < end else None
 
 
-def cwd_after(call: ToolCall, parts: tuple[str, ...]) -> str | None:
-    """Codex reports no working directory in an output."""
-    return None
+def cwd_after(call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) -> str | None:
+    """Every command of Codex starts in the directory that its messages name."""
+    return cwd
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
@@ -119,12 +120,7 @@ ASIDES = frozenset(
     "wait_agent".split()
 )
 """Tools that touch no file of the workspace; a sub-agent that is waited for tells of its own calls."""
-MAX_WORDS = 160
-"""Characters of the words in a shim."""
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9._/:,=+-]+")
-_NOTE = re.compile(r"\[ledger:([\w-]{1,64})\] [A-Za-z0-9 ._/:,=+-]*", re.ASCII)
-_ECHO = re.compile(r"echo '([^']*)'")
 _TEXT = re.compile(r'text\("([^"\\]*)"\);')
 
 
@@ -181,8 +177,7 @@ def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
 
     It says ``words`` to a person who looks at Codex's own history, and carries ``mark``, by which we know it again.
     """
-    note = f"[ledger:{mark}] {_UNSAFE.sub(' ', words)[:MAX_WORDS].strip()}"
-    assert _NOTE.fullmatch(note), f"no mark for a shim: {mark!r}"
+    note = shims.note(mark, words)
     if call.custom:
         script = _script_of(call)
         plain = script is not None and script.shows is Shows.OUTPUT and _is_plain(script.call)
@@ -193,7 +188,7 @@ def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
     elif call.name in ARGV_TOOLS:
         given = {"command": ["echo", note]}
     else:
-        given = {"cmd" if call.name == "exec_command" else "command": f"echo '{note}'"}
+        given = {"cmd" if call.name == "exec_command" else "command": shims.echo(note)}
     swappable = call.name in LOOKS or (call.name != "local_shell" and _is_plain(call))
     return ToolCall(call.name, msgspec.json.encode(given).decode()) if swappable else None
 
@@ -206,8 +201,7 @@ def _is_plain(call: ToolCall) -> bool:
 
 def shim_mark(call: ToolCall) -> str | None:
     """The mark in a call that looks like a shim; None in any other."""
-    match = _NOTE.fullmatch(_noted(call))
-    return match[1] if match else None
+    return shims.mark_in(_noted(call))
 
 
 def _noted(call: ToolCall) -> str:
@@ -223,5 +217,4 @@ def _noted(call: ToolCall) -> str:
     value = given.get("cmd" if call.name == "exec_command" else "command")
     if isinstance(value, list):
         return value[1] if len(value) == 2 and value[0] == "echo" and isinstance(value[1], str) else ""
-    match = _ECHO.fullmatch(value) if isinstance(value, str) else None
-    return match[1] if match else ""
+    return shims.echoed(value)

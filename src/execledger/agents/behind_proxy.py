@@ -1,0 +1,157 @@
+"""Runs an agent with Ledger's proxy between it and its model, for the launchers of such agents.
+
+The proxy lives in this process and the agent is its child, in the same terminal: signals reach it, its exit status
+becomes ours, and when this process dies, by whatever signal, the agent is asked to end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from types import FrameType
+from typing import Any
+
+from msgspec import Struct
+
+from execledger.agents.registry import Launch
+from execledger.journal.folder import edits_file
+from execledger.proxy.book import Rules
+from execledger.proxy.relay import PREFIX
+from execledger.proxy.serve import Proxy, ProxySettings
+from execledger.runs.account import sentences
+from execledger.session.adapter import Adapter
+
+PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that are meant for the agent."""
+OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+"""Signals that a terminal sends to every process in the foreground, and so to the agent as well."""
+BYPASSED = (
+    "Ledger saw no request of {program}: it asked no model, or reached it at an address of its own "
+    "(`execledger doctor` shows what is set up)."
+)
+"""What is said at the end if no request reached the proxy."""
+_DEATH_SIGNAL = 1
+
+
+class AgentCommand(Struct, frozen=True):
+    """The command line and environment that lead an agent to the proxy."""
+
+    arguments: list[str]
+    """The program's arguments."""
+    variables: Mapping[str, str] = {}
+    """Variables in addition to those of this process; "" removes one."""
+
+
+def run_behind_proxy(
+    program: str,
+    launch: Launch,
+    adapter: Adapter,
+    upstream: str,
+    started: Callable[[str, ExitStack], AgentCommand],
+    prefix: str = PREFIX,
+) -> int:
+    """Run an agent to its end; its exit status.
+
+    ``started`` is given the proxy's address, and a stack for what is to be cleaned up at the end.
+    """
+    # The screen belongs to the agent while it runs.
+    told: list[str] = []
+    options: Mapping[str, Any] = launch.options
+    rules = Rules(
+        policy=launch.policy,
+        sealed="--sealed" in options,
+        local_files=True,
+        journals=launch.journals,
+        tell=told.append,
+    )
+    settings = ProxySettings(
+        adapter=adapter,
+        upstream=upstream,
+        prefix=prefix,
+        rules=rules,
+        edits=edits_file(),
+        pass_through="--pass-through" in options,
+    )
+    with ExitStack() as stack:
+        # The port is taken first and served last: a process with one thread can start another safely.
+        proxy = Proxy(settings)
+        how = started(proxy.url, stack)
+        command = [program, *how.arguments]
+        child = subprocess.Popen(command, env=_environment(how.variables), preexec_fn=_ends_with(os.getpid()))
+        stack.callback(_put_an_end_to, child)
+        _pass_signals(child)
+        with proxy:
+            status = child.wait()
+    if proxy.requests == 0:
+        told.append(BYPASSED.format(program=os.path.basename(program)))
+    for line in (*dict.fromkeys(told), *sentences(proxy.summaries)):
+        print(line, file=sys.stderr)
+    return status if status >= 0 else _end_by(-status)
+
+
+def _put_an_end_to(child: subprocess.Popen[bytes]) -> None:
+    """End an agent that is still running, which it is only after a fault of ours."""
+    if child.poll() is None:
+        child.terminate()
+        child.wait()
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the agent: a proxy of the network is not used for an address on this machine."""
+    names = ("NO_PROXY", "no_proxy")
+    near = ",".join(dict.fromkeys([*filter(None, map(os.environ.get, names)), "127.0.0.1"]))
+    merged = {**os.environ, **dict.fromkeys(names, near), **variables}
+    return {name: value for name, value in merged.items() if value or name not in variables}
+
+
+def _end_by(number: int) -> int:
+    """End as the agent did, by a signal: whoever waits for this process should see the same."""
+    # Some signals can't be caught, and have their effect anyway.
+    with suppress(OSError):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 128 + number
+
+
+def _pass_signals(child: subprocess.Popen[bytes]) -> None:
+    """Forward signals to the agent, where the terminal does not do it."""
+
+    def forward(number: int, _: FrameType | None) -> None:
+        child.send_signal(number)
+
+    def forward_from_elsewhere(number: int, frame: FrameType | None) -> None:
+        if not _in_foreground():
+            forward(number, frame)
+
+    for number in PASSED_ON:
+        signal.signal(number, forward)
+    for number in OF_THE_TERMINAL:
+        signal.signal(number, forward_from_elsewhere)
+
+
+def _in_foreground() -> bool:
+    """Whether a terminal has this process in its foreground: then its keys reach the agent too."""
+    try:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _ends_with(parent: int) -> Callable[[], None] | None:
+    """What the child does first, where the system can: ask to be ended when ``parent`` dies."""
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None)
+
+    def ask() -> None:
+        library.prctl(_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask

@@ -1,0 +1,135 @@
+"""Starts Claude Code with Ledger's proxy between it and its model; called by ``execledger run``.
+
+The proxy's address goes into ``--settings``, which has precedence over the user's files and the environment. Of several
+``--settings`` Claude Code takes only the last: those of the user are merged into ours. No file is written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from yarl import URL
+
+from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
+from execledger.agents.claude import adapter
+from execledger.agents.registry import Launch
+from execledger.errors import LedgerError
+
+ADDRESS = "ANTHROPIC_BASE_URL"
+"""The variable with the address of the model's API."""
+OFFICIAL = "https://api.anthropic.com"
+"""The address without that variable."""
+FIRST_PARTY = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
+"""The variable that has Claude Code ask as it asks the official address: other addresses change its requests."""
+CLOUDS = {
+    "CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock",
+    "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI",
+    "CLAUDE_CODE_USE_FOUNDRY": "Microsoft Foundry",
+}
+"""Variables that have it ask another provider, whose requests are signed for its address."""
+ASIDE = frozenset(
+    "auth config doctor install login logout mcp migrate-installer plugin plugins setup-token update upgrade "
+    "-v --version -h --help".split()
+)
+"""Subcommands and options that ask no model: these start as they are."""
+MANAGED = {
+    "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+    "linux": "/etc/claude-code/managed-settings.json",
+}
+"""Where an administrator's settings are; no option overrides them."""
+_OPTION = "--settings"
+
+
+def start(program: str, arguments: list[str], launch: Launch) -> int:
+    """Run Claude Code to its end; its exit status."""
+    if not ASIDE.isdisjoint(arguments[:1]):
+        os.execv(program, [program, *arguments])
+    rest, given = _given_settings(arguments)
+    variables = dict(_variables(given, os.environ))
+    _check_provider(variables)
+    upstream = launch.options.get("--upstream", "") or variables.get(ADDRESS) or OFFICIAL
+
+    def command(url: str, _: ExitStack) -> AgentCommand:
+        own = {ADDRESS: url, **({FIRST_PARTY: "1"} if URL(upstream).host == URL(OFFICIAL).host else {})}
+        merged = {**given, "env": {**_environment_of(given), **own}}
+        return AgentCommand([_OPTION, msgspec.json.encode(merged).decode(), *rest], own)
+
+    return run_behind_proxy(program, launch, adapter, upstream, command, prefix="")
+
+
+def _given_settings(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """The arguments without ``--settings``, and the settings of the last one."""
+    rest: list[str] = []
+    value: str | None = None
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == _OPTION:
+            value = next(words, None)
+        elif word.startswith(f"{_OPTION}="):
+            value = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return rest, {} if value is None else _read_option(value)
+
+
+def _read_option(value: str) -> dict[str, Any]:
+    """The settings that the option gives: JSON, or a file of it."""
+    text = value.encode() if value.lstrip().startswith("{") else None
+    try:
+        return msgspec.json.decode(Path(value).read_bytes() if text is None else text, type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError) as error:
+        hint = "expected a JSON object, or the path of a file with one"
+        raise LedgerError(f"{_OPTION} {value[:200]!r}: {error}", hint=hint) from None
+
+
+def _variables(given: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables that Claude Code would use, the weakest source first."""
+    yield from environment.items()
+    for path in _settings_files(environment):
+        yield from _environment_of(_read_file(path)).items()
+    yield from _environment_of(given).items()
+    managed = _environment_of(_read_file(Path(MANAGED.get(sys.platform, MANAGED["linux"]))))
+    if ADDRESS in managed:
+        raise LedgerError(
+            f"an administrator's settings send Claude Code to {managed[ADDRESS]}, and no option overrides them",
+            hint=f"have {ADDRESS} removed there, or run `execledger proxy` at that address",
+        )
+    yield from managed.items()
+
+
+def _settings_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The user's settings files, the weakest first."""
+    home = Path(environment.get("CLAUDE_CONFIG_DIR") or Path(environment.get("HOME") or Path.home()) / ".claude")
+    return (home / "settings.json", Path(".claude/settings.json"), Path(".claude/settings.local.json"))
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    """A settings file; one that is missing or that Claude Code could not read either is empty."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _environment_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The variables that settings set."""
+    found = settings.get("env")
+    return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _check_provider(variables: Mapping[str, str]) -> None:
+    """Refuse providers that the proxy can't stand in for."""
+    for name, provider in CLOUDS.items():
+        if variables.get(name, "").lower() not in ("", "0", "false", "no", "off"):
+            raise LedgerError(
+                f"{name} is set: requests to {provider} are signed for its own address, and can't be redirected",
+                hint="use an API key or a subscription, or a gateway that speaks the Messages API, with --upstream URL",
+            )

@@ -1,0 +1,153 @@
+"""Claude Code behind the proxy: who asks, what a call would do, and what is the client's own in a result."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from execledger.agents.claude import adapter
+from execledger.session.adapter import Adapter, Asked, ToolCall
+from execledger.testing.adapters import Example, check_calls
+from execledger.vocabulary.actions import Observation, Read
+
+PROTOCOL: Adapter = adapter
+LEFT = "<system-reminder>\n<total_tokens>14998991 tokens left</total_tokens>\n</system-reminder>"
+MOVED = (
+    "<system-reminder>\n# Environment update\n - Primary working directory: /repo/src (was /repo)\n</system-reminder>"
+)
+LINES = "".join(f"line {number} of a file\n" for number in range(1, 41))
+NUMBERED = "".join(f"{number}\tline {number} of a file\n" for number in range(1, 41))
+
+
+def bash(command: str, **more: object) -> ToolCall:
+    return ToolCall("Bash", json.dumps({"command": command, **more}))
+
+
+READ = ToolCall("Read", '{"file_path": "/repo/a.py"}')
+
+
+def test_the_promises_of_an_adapter_are_kept() -> None:
+    """Commands and reads, with and without reminders, in one text or in several."""
+    check_calls(
+        adapter,
+        [
+            Example(bash("cat a.py"), (LINES,), "cat a.py", LINES),
+            Example(bash("cat a.py"), (f"{LINES.rstrip()}\n\n{LEFT}",), "cat a.py", LINES.rstrip()),
+            Example(bash("cat a.py"), (LINES, LEFT), "cat a.py", LINES.rstrip()),
+            Example(READ, (f"{NUMBERED}41\t",), output=NUMBERED),
+            Example(READ, (f"{NUMBERED}41\n\n{MOVED}\n\n{LEFT}",), output=NUMBERED),
+        ],
+    )
+
+
+def test_who_asks() -> None:
+    """The session and the sub-agent are in headers; a request for a summary offers tools and is no turn."""
+    headers = {"x-claude-code-session-id": "s", "user-agent": "claude-cli/2.1.325 (external, cli)"}
+    assert adapter.asked(headers, "", "Mend it.") == Asked("s", "s", True, "claude 2.1.325")
+    beside = {**headers, "x-claude-code-agent-id": "a1"}
+    assert adapter.asked(beside, "", "") == Asked("s", "s/a1", True, "claude 2.1.325")
+    assert not adapter.asked(headers, "", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.").turn
+    assert adapter.asked({}, "", "") == Asked("", "", True, "claude", named=False)
+
+
+def test_the_task_is_what_the_user_typed() -> None:
+    """Reminders, commands of the terminal, notifications and summaries are the client's own words."""
+    own = (
+        LEFT,
+        "<command-name>/clear</command-name>",
+        "<task-notification>\n",
+        "Caveat: The messages below",
+        "[Request interrupted by user]",
+    )
+    assert [adapter.task_of(text) for text in own] == [""] * len(own)
+    assert adapter.task_of("This session is being continued from a previous conversation that ran out") == ""
+    assert adapter.task_of("Mend it.") == "Mend it."
+
+
+def test_reminders_stay_behind_a_reference_and_a_remark() -> None:
+    """The client's words are kept byte for byte, wherever they were."""
+    folded, apart = f"{LINES.rstrip()}\n\n{MOVED}\n\n{LEFT}", (LINES, MOVED, LEFT)
+    assert adapter.referenced(READ, (folded,), "[R]") == (f"[R]\n\n{MOVED}\n\n{LEFT}",)
+    assert adapter.referenced(READ, apart, "[R]") == ("[R]", MOVED, LEFT)
+    assert adapter.remarked(READ, (folded,), "[R]") == (f"{LINES.rstrip()}\n[R]\n\n{MOVED}\n\n{LEFT}",)
+    assert adapter.remarked(READ, apart, "[R]") == (f"{LINES.rstrip()}\n[R]", MOVED, LEFT)
+    assert adapter.referenced(READ, (LINES,), "[R]") == ("[R]",)
+
+
+def test_what_looks_like_a_reminder_is_never_lost() -> None:
+    """A file that ends like one keeps its end: it is shown, and only the rest may be referred to."""
+    text = f"{LINES}<system-reminder>\nnot one\n</system-reminder>\n"
+    (shown,) = adapter.referenced(bash("cat a.md"), (text,), "[R]")
+    assert shown.endswith("<system-reminder>\nnot one\n</system-reminder>\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_error", "expected"),
+    [
+        ("Exit code 3\nout", True, Observation("out", exit_status=3)),
+        (
+            "<tool_use_error>No such tool</tool_use_error>",
+            True,
+            Observation("<tool_use_error>No such tool</tool_use_error>", failed=True),
+        ),
+        ("out", False, Observation("out", exit_status=0)),
+    ],
+)
+def test_how_a_command_ended(text: str, is_error: bool, expected: Observation) -> None:
+    """The exit status is in the text of a failure; an error without one has failed."""
+    assert adapter.observation_of(bash("make"), (text,), is_error=is_error) == expected
+
+
+def test_a_stub_of_the_client_is_no_read() -> None:
+    """Older versions answer an equal read with a sentence: nothing was shown by it."""
+    stub = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
+    seen = adapter.observation_of(READ, (stub,))
+    assert (seen.output, seen.truncated) == ("", True)
+
+
+def test_a_background_command_may_still_run() -> None:
+    """It is neither succeeded nor failed, and never replaced by a shim."""
+    call = bash("make", run_in_background=True)
+    seen = adapter.observation_of(call, ("Command running in background with ID: b1. Output is being written to: x",))
+    assert seen.timed_out and not seen.succeeded
+    assert adapter.shim_of(call, "m", "words") is None
+    assert adapter.shim_of(READ, "m", "words") is None
+
+
+def test_the_directory_of_the_shell() -> None:
+    """It persists: reported in a reminder, followed where that is certain, and otherwise unknown."""
+
+    def after(command: str, *parts: str, cwd: str | None = "/repo") -> str | None:
+        return adapter.cwd_after(bash(command), parts or ("ok",), cwd)
+
+    assert after("ls") == "/repo"
+    assert after("anything", f"ok\n\n{MOVED}\n\n{LEFT}") == "/repo/src"
+    assert after("cd src && ls") == "/repo/src"
+    assert after("cd /other; ls") == "/other"
+    assert after("cd .. && ls", cwd="/repo/src") == "/repo"
+    assert after("cd src && ls", cwd=None) is None
+    assert after("cd src && false", "Exit code 1") is None
+    assert after("cd /repo && false", "Exit code 1") == "/repo"
+    for command in ("cd $X && ls", "ls; cd src", "cd a && cd b", "pushd src", "source x.sh", "cd 'a b'", "(cd src)"):
+        assert after(command) is None, command
+    # Before its answer, a call of the same turn starts where this one may have led.
+    assert adapter.cwd_after(bash("cd src"), None, "/repo") is None
+    assert adapter.cwd_after(bash("ls"), None, "/repo") == "/repo"
+    assert adapter.cwd_after(READ, None, "/repo") == "/repo"
+
+
+def test_where_the_client_is() -> None:
+    """It says so in its first message, or in its instructions."""
+    section = (
+        "# Environment\nYou have been invoked in:\n - Primary working directory: /repo\n - Is a git repository: true"
+    )
+    assert adapter.cwd_of(section) == "/repo"
+    assert adapter.cwd_of("<env>\nWorking directory: /repo/x\nIs directory a git repo: Yes\n</env>") == "/repo/x"
+    assert adapter.cwd_of("My working directory is lost.") is None
+
+
+def test_a_read_names_its_lines() -> None:
+    """The first line and how many; numbers are printed behind each."""
+    call = ToolCall("Read", '{"file_path": "/repo/a.py", "offset": 5, "limit": 3}')
+    assert adapter.action_of(call, "/repo").call == Read("/repo/a.py", 5, 7, "\t")
