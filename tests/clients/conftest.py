@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agents.codex import CURRENT, OLD, CodexHome, NotInstalled, codex, required
+from tests.support.agents.codex import CURRENT, OLD, CodexHome, codex
+from tests.support.agents.npm import NotInstalled, required
 
 
 def installed(version: str) -> Path:

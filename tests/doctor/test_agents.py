@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from execledger.agents.claude import AGENT as CLAUDE_CODE
 from execledger.agents.codex import AGENT as CODEX
 from execledger.agents.mini import AGENT as MINI
 from execledger.agents.registry import Agent, parsed
@@ -16,6 +16,9 @@ from execledger.doctor import agents
 from execledger.doctor.findings import Finding
 from execledger.extras import requirement
 from tests.support.agents.codex import CURRENT, OLD
+
+READ_ONLY = replace(CODEX, name="Some Agent", programs=("some-agent",), use="read")
+"""An agent whose recorded runs can be read, and no more."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,16 +67,16 @@ def test_a_version_of_codex_is_judged(home: Path, version: str, status: str, wor
 @pytest.mark.parametrize(("text", "words"), [("exit 7", "ended with status 7"), ("echo hello", "names no version")])
 def test_an_agent_that_does_not_say_its_version_is_to_be_fixed(home: Path, text: str, words: str) -> None:
     """If Ledger is to run it; one that is only read is noted."""
-    for one, status in ((CODEX, "fix"), (CLAUDE_CODE, "note")):
+    for one, status in ((CODEX, "fix"), (READ_ONLY, "note")):
         program(home / "bin" / one.programs[0], text)
         (finding,) = told(one)
         assert (finding.status, words in finding.found) == (status, True)
 
 
 def test_an_agent_that_can_only_be_read_says_so(home: Path) -> None:
-    """Claude Code is found by its program."""
-    program(home / "bin" / "claude", "echo '2.1.207 (Claude Code)'")
-    (finding,) = told(CLAUDE_CODE)
+    """It is found by its program."""
+    program(home / "bin" / "some-agent", "echo 'some-agent 2.1.207'")
+    (finding,) = told(READ_ONLY)
     assert finding.status == "ok" and "2.1.207 at " in finding.found and "can be read" in finding.found
 
 

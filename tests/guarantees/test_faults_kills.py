@@ -24,8 +24,9 @@ from tests.clients.test_codex_launch import DONE, plain
 from tests.clients.test_codex_launch import Started as StartedCodex
 from tests.clients.test_mini_launch import Bell, Started, mini, scripted
 from tests.guarantees.wire import PATIENCE, Client, acting, check_growth
-from tests.support.agents.codex import CURRENT, CodexHome, cache_folder, codex, required
+from tests.support.agents.codex import CURRENT, CodexHome, codex
 from tests.support.agents.mini import installed, mini_command
+from tests.support.agents.npm import cache_folder, required
 from tests.support.servers.responses import ResponsesServer, Script, turns
 
 EXECLEDGER = (sys.executable, "-m", "execledger")
@@ -165,7 +166,7 @@ def test_the_proxy_is_killed_and_comes_back(tmp_path: Path, full: bool, figure: 
 @pytest.mark.guarantee("step-in-flight", "fail-open")
 def test_the_real_codex_or_its_launcher_is_killed(tmp_path: Path, full: bool, figure: Say) -> None:
     """Whoever of the two dies, the other ends as well, nothing of them is left, and the journal reads."""
-    if not (cache_folder() / CURRENT).is_dir() and not required():
+    if not (cache_folder() / "openai-codex" / CURRENT).is_dir() and not required():
         pytest.skip("codex is not installed; the tests in tests/clients install it")
     rounds = 6 if full else 1
     for seed in range(rounds):

@@ -17,7 +17,7 @@ from execledger import demo
 from execledger.errors import LedgerError
 from execledger.viewer.counting import run_id
 from execledger.viewer.server import Viewer, ViewerSettings
-from tests.support.agents.codex import NotInstalled
+from tests.support.agents.npm import NotInstalled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.agents.codex import NotInstalled, required
+from tests.support.agents.npm import NotInstalled, required
 from tests.support.chromium import browser
 from tests.viewer.browsing import Tab, opened_tab
 

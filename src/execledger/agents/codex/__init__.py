@@ -1,6 +1,7 @@
 """OpenAI Codex: its tools, its recorded sessions, its launcher, and its runner of evaluations."""
 
-from execledger.agents.registry import PROXY_OPTIONS, Agent, Option, PlanKey
+from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, PlanKey, variables
+from execledger.agents.registry import PROXY_OPTIONS, Agent, Option
 
 AGENT = Agent(
     folder=__name__,
