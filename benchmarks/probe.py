@@ -22,7 +22,7 @@ from benchmarks.mini_overhead import turns
 from execledger.core.witness import ShownRange
 from execledger.core.witness_limits import MAX_PROBED_RANGES
 from execledger.session.probe import BEGIN, ProbedFile, command
-from tests.support.agents.codex import NotInstalled
+from tests.support.agents.npm import NotInstalled
 from tests.support.containers.engine import Engine, engine
 
 LINES = 400

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from execledger.core.faults import Faults
 from execledger.core.witness_limits import LookLimits
-from tests.support.agents.codex import NotInstalled, required
+from tests.support.agents.npm import NotInstalled, required
 from tests.support.containers.engine import Engine, engine
 
 # Without it, litellm asks the network for a price list whenever it is imported, and may fail at that.

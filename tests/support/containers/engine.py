@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tests.support.agents.codex import NotInstalled
+from tests.support.agents.npm import NotInstalled
 from tests.support.containers import userland
 
 SEARCHED = f"{os.environ.get('PATH', '')}:{userland.SEARCHED}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agents.codex import NotInstalled
+from tests.support.agents.npm import NotInstalled
 from tests.support.containers import engine as engine_module
 from tests.support.containers.engine import Engine, Executed, engine
 

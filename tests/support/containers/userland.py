@@ -17,7 +17,7 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.support.agents.codex import NotInstalled
+from tests.support.agents.npm import NotInstalled
 
 SEARCHED = "/usr/bin:/bin:/usr/sbin:/sbin"
 """Where programs are looked for: the system's own, whatever the user has put before them."""
