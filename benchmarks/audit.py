@@ -4,7 +4,9 @@
 
 The oracle below shares with Ledger how commands are read, and none of its verdicts, indexes, bounds or choices. It puts
 the lines of each recorded output at their places in the file itself, and judges each claim as a reader would who takes
-line *p* of the file from what a result shows as line *p*.
+line *p* of the file from what a result shows as line *p*. An output of which some lines are omitted is read as text:
+each reference in it is replaced by the named lines of the named result, as that was rendered, and the whole must be the
+recorded output, byte for byte.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from execledger.agents.formats import read_run
 from execledger.core.classify import classify
@@ -29,6 +31,10 @@ from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Effe
 
 NEEDS_CORPUS = True
 ANYTHING = "*"
+OMITTED = re.compile(
+    r"\[Ledger: lines? (\d+)(?:-(\d+))? of (.+) omitted, as shown by `(.*)`, (\d+) commands? ago\.\]", re.DOTALL
+)
+"""A line in place of omitted ones, as a reader understands it."""
 
 
 class Earlier(Struct):
@@ -43,6 +49,8 @@ class Earlier(Struct):
     all_placed: bool = False
     changed: str = ""
     command: str = ""
+    printed: dict[int, str] = {}
+    """Lines as they were printed, with their numbers, by these."""
 
 
 class Audit(Struct):
@@ -53,6 +61,9 @@ class Audit(Struct):
     false_reuses: Counter[str] = field(default_factory=Counter)
     claims: int = 0
     false_claims: list[str] = field(default_factory=list)
+    partial: int = 0
+    omitted: int = 0
+    false_partial: list[str] = field(default_factory=list)
     provable: int = 0
     missed: Counter[str] = field(default_factory=Counter)
     taken_back: int = 0
@@ -78,6 +89,7 @@ def placed(index: int, view: View | None, observation: Observation) -> Earlier:
         rest = "" if cut is None else observation.output[cut:].partition("\n")[2].removesuffix("\n")
         call.numbered = True
         call.places = dict(numbers([*lines, *rest.split("\n")], view.numbering))
+        call.printed = printed_by_number([*lines, *rest.split("\n")], view.numbering)
     elif not view.floating:
         call.places = dict(zip(asked, lines, strict=False))
     call.all_placed = cut is None and len(call.places) == len(lines)
@@ -104,6 +116,97 @@ def numbers(lines: Iterable[str], separator: str) -> Iterator[tuple[int, str]]:
     for line in lines:
         if found := re.match(rf" *(\d+) *{re.escape(separator)}", line):
             yield int(found[1]), line[found.end() :]
+
+
+def printed_by_number(lines: Iterable[str], separator: str) -> dict[int, str]:
+    """Lines as they are printed, by the numbers in front of them."""
+    return {number: line for line in lines for number, _ in numbers((line,), separator)}
+
+
+class Misread(Exception):
+    """Why a reader of a partly omitted output is misled."""
+
+
+class PartialReader:
+    """Reads an output with references in it as text, and keeps what it shows itself, by place."""
+
+    def __init__(self, own: Earlier, view: View, calls: list[Earlier], since: int) -> None:
+        """``calls`` are all earlier ones of the conversation; those from index ``since`` on are visible."""
+        self.own, self.view, self.calls, self.since = own, view, calls, since
+        self.counted = positions(view, own.observation.output.count("\n") + 1)
+        self.places: dict[int, str] = {}
+        self.omitted = 0
+
+    def read(self, text: str) -> str:
+        """The whole output; raises ``Misread`` if a reference does not lead to its lines."""
+        rows: list[str] = []
+        for row in text.removesuffix("\n").split("\n"):
+            reference = OMITTED.fullmatch(row)
+            rows += self.taken(reference) if reference else self.shown(row)
+        return "\n".join(rows) + "\n" * text.endswith("\n")
+
+    def shown(self, row: str) -> list[str]:
+        """A line that is shown: its place is printed before it, or counted."""
+        found = dict(numbers((row,), self.view.numbering)) if self.view.numbering else {next(self.counted, 0): row}
+        self.places.update(found)
+        return [row]
+
+    def taken(self, reference: re.Match[str]) -> Iterator[str]:
+        """The lines that a reference names, from the result that it names."""
+        first, last, name, command, ago = reference.groups()
+        target = self.calls[-int(ago)] if int(ago) <= len(self.calls) else None
+        if target is None or target.index < self.since:
+            raise Misread("the result is not visible")
+        words = " ".join(target.command.split())
+        if not words.startswith(re.sub(r"(?:\.\.\.)$", "", command)[:30].rstrip(" .?")):
+            raise Misread(f"the command is another: {target.command!r}")
+        if target.path != self.own.path or not (target.path or "").endswith(name.strip('"').lstrip("./")):
+            raise Misread(f"the file is another: {target.path}")
+        for place in range(int(first), int(last or first) + 1):
+            if not self.view.numbering and next(self.counted, 0) != place:
+                raise Misread(f"line {place} is named where the output has another")
+            yield self.line(target, place)
+
+    def line(self, target: Earlier, place: int) -> str:
+        """Line ``place`` as ``target`` shows it, and no newer visible result otherwise."""
+        self.omitted += 1
+        text = target.places.get(place)
+        if text is None:
+            raise Misread(f"line {place} is not shown there")
+        for other in self.calls:
+            newer = other.index > target.index and other.index >= self.since and other.path == target.path
+            if newer and other.places.get(place, text) != text:
+                raise Misread(f"line {place} is another one in a newer result")
+        if not self.view.numbering:
+            return text
+        if place not in target.printed:
+            raise Misread(f"line {place} is shown without its number")
+        # Programs pad numbers differently: what is read is the number and the text.
+        sample = next((row for row in self.own.printed.values()), "")
+        width = len(sample.partition(self.view.numbering)[0]) if sample.startswith(" ") else 0
+        return f"{self.view.prefix}{place}".rjust(width) + self.view.numbering + text
+
+
+def audit_partial(audit: Audit, run: Run, call: Replayed, own: Earlier, calls: list[Earlier], since: int) -> Earlier:
+    """Read a partly omitted output as text; return what it shows itself."""
+    view, output = call.record.view, call.recorded.observation.output
+    assert view is not None, "only reads are shown in part"
+    reader = PartialReader(own, view, calls, since)
+    audit.partial += 1
+    try:
+        whole = reader.read(call.shown.applied(output))
+        wrong = "" if whole == output else "the whole is another output"
+        wrong = wrong or ("" if reader.places.items() <= own.places.items() else "a line is at another place")
+    except Misread as why:
+        wrong = str(why)
+    if wrong:
+        audit.false_partial.append(f"{run.name} {call.index}: {wrong}")
+    audit.omitted += reader.omitted
+    end = own.end if own.end is not None and own.end[0] in reader.places else None
+    left = {place: row for place, row in own.printed.items() if place in reader.places}
+    # Nothing is the same as this result as a whole: the model is not shown all of it.
+    part = structs.replace(own.observation, truncated=True)
+    return structs.replace(own, observation=part, places=reader.places, printed=left, end=end, all_placed=False)
 
 
 def believable(own: Earlier, one: Earlier, place: int, later: list[Earlier]) -> bool:
@@ -241,6 +344,7 @@ def audit_corpus(paths: list[str], preset: Preset) -> Audit:
     for source in find_runs(paths):
         run = read_run(source.name, source.read())
         earlier: list[Earlier] = []
+        threads: dict[str, list[Earlier]] = {}
         ledger = new_ledger(run, Policy(preset=preset))
         for call in replay(run, ledger=ledger):
             audit.calls += 1
@@ -250,8 +354,15 @@ def audit_corpus(paths: list[str], preset: Preset) -> Audit:
             own.command = call.recorded.action.command
             own.changed = changed_by(own.command, call.record)
             audit_call(audit, run, call, earlier, own)
+            since = max((one for one in run.compactions if one <= call.index), default=0)
+            calls = threads.setdefault(call.recorded.action.thread, [])
+            if call.shown.kind == "partial":
+                own = audit_partial(audit, run, call, own, calls, since)
             if call.shown.kind != "reference":
                 earlier.append(own)
+            else:
+                own = Earlier(own.index, None, Observation(), command=own.command)
+            calls.append(own)
         audit.faults += ledger.faults.count
     return audit
 
@@ -269,6 +380,8 @@ def rows(audits: dict[Preset, Audit]) -> Iterator[tuple[str, list[str]]]:
     yield "of these false", [f"{one.false_reuses.total()} ({listed(one.false_reuses)})" for one in found]
     yield "claims of the comparison", [f"{one.claims:,}" for one in found]
     yield "of these false", [str(len(one.false_claims)) for one in found]
+    yield "outputs shown in part", [f"{one.partial:,} ({one.omitted:,} lines omitted)" for one in found]
+    yield "of these misread by a believing reader", [str(len(one.false_partial)) for one in found]
     yield "repeats and covered reads that the recorded outputs prove", [f"{one.provable:,}" for one in found]
     yield "of these missed", [f"{one.missed.total()}, {share(one):.2%} ({listed(one.missed)})" for one in found]
     yield (
@@ -304,11 +417,15 @@ def main() -> int:
     audits = {preset: audit_corpus(sys.argv[1:], preset) for preset in (Preset.VERIFIED, Preset.PAPER)}
     print(table(audits))
     verified = audits[Preset.VERIFIED]
-    failed = bool(verified.false_reuses or verified.false_claims or verified.faults) or share(verified) >= 0.05
+    for wrong in verified.false_partial[:20]:
+        print(wrong, file=sys.stderr)
+    false = verified.false_reuses or verified.false_claims or verified.false_partial
+    failed = bool(false or verified.faults) or share(verified) >= 0.05
     held = "NOT held" if failed else "held"
     print(
         f"audit: {held}: verified has {verified.false_reuses.total()} false reuses of {verified.reuses}, "
-        f"{len(verified.false_claims)} false claims of {verified.claims}, {share(verified):.2%} missed; "
+        f"{len(verified.false_claims)} false claims of {verified.claims}, {len(verified.false_partial)} misread of "
+        f"{verified.partial} shown in part, {share(verified):.2%} missed; "
         f"paper has {audits[Preset.PAPER].false_reuses.total()} false reuses of {audits[Preset.PAPER].reuses}"
     )
     return 1 if failed else 0

@@ -95,28 +95,29 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
     """Every number with what it means."""
     called = execledger("replay", good)
     assert (called.status, called.err) == (0, "")
-    assert [line.rstrip() for line in called.out.splitlines()][:20] == snapshot(
+    assert [line.rstrip() for line in called.out.splitlines()][:21] == snapshot(
         [
             "replay, preset verified",
-            "┌────────────────────────────────┬───────┬─────────────────────────────────────────────────────┐",
-            "│ runs                           │     1 │                                                     │",
-            "│ model calls                    │     5 │                                                     │",
-            "│ calls                          │     5 │ inspect 2, test 2, search 1                         │",
-            "│ opaque                         │     0 │ 0.0%                                                │",
-            "│ unknown effects                │     2 │ 40.0%                                               │",
-            "│ simple commands                │     5 │ 100.00% are of known programs                       │",
-            "│ reused before running          │     1 │ whole-read 1                                        │",
-            "│ false reuses                   │     0 │                                                     │",
-            "│ reused after running           │     1 │ same 1                                              │",
-            "│ nudges                         │     1 │ 1 with a remark; repeated-test 1                    │",
-            "│ second looks                   │     0 │ 0% of 2 references                                  │",
-            "│ redundant snippet re-reads     │     2 │ 40.0 per 100 model calls                            │",
-            "│   fully covered reads          │     1 │                                                     │",
-            "│     the exact same range again │     1 │                                                     │",
-            "│   searches and compounds       │     1 │                                                     │",
-            "│ output bytes                   │ 4,686 │ each once for every later model call, mostly cached │",
-            "│ saved by references            │ 1,862 │ 39.74% of these                                     │",
-            "│ state views                    │   608 │ bytes, one view per model call, never cached        │",
+            "┌────────────────────────────────┬───────┬──────────────────────────────────────────────────────┐",
+            "│ runs                           │     1 │                                                      │",
+            "│ model calls                    │     5 │                                                      │",
+            "│ calls                          │     5 │ inspect 2, test 2, search 1                          │",
+            "│ opaque                         │     0 │ 0.0%                                                 │",
+            "│ unknown effects                │     2 │ 40.0%                                                │",
+            "│ simple commands                │     5 │ 100.00% are of known programs                        │",
+            "│ reused before running          │     1 │ whole-read 1                                         │",
+            "│ false reuses                   │     0 │                                                      │",
+            "│ reused after running           │     1 │ same 1                                               │",
+            "│ nudges                         │     1 │ 1 with a remark; repeated-test 1                     │",
+            "│ reused in part                 │     0 │ run, some lines of the output replaced by references │",
+            "│ second looks                   │     0 │ 0% of 2 references                                   │",
+            "│ redundant snippet re-reads     │     2 │ 40.0 per 100 model calls                             │",
+            "│   fully covered reads          │     1 │                                                      │",
+            "│     the exact same range again │     1 │                                                      │",
+            "│   searches and compounds       │     1 │                                                      │",
+            "│ output bytes                   │ 4,686 │ each once for every later model call, mostly cached  │",
+            "│ saved by references            │ 1,862 │ 39.74% of these                                      │",
+            "│ state views                    │   608 │ bytes, one view per model call, never cached         │",
         ]
     )
 
@@ -140,6 +141,7 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "reuses": {"whole-read": 1},
             "nudges": {"repeated-test": 1},
             "remarks": 1,
+            "partial": 0,
             "elided": {"same": 1},
             "false": [],
             "faults": 0,
@@ -152,6 +154,7 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "looks": {"some/model": [0, 2]},
             "measured": 5,
             "views": 5,
+            "shadow_partial": 0,
             "shadow_reuses": 0,
             "shadow_right": 0,
             "shadow_wrong": 0,
@@ -164,9 +167,11 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "untold": 0,
             "covered_rereads": 1,
             "view_bytes": 608,
+            "omissions": 0,
             "partial_rereads": 0,
             "edited_rereads": 0,
             "found_rereads": 0,
+            "partial_bytes": 0,
             "printed_rereads": 0,
             "files_rereads": 0,
             "search_rereads": 1,
@@ -203,6 +208,7 @@ def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) 
     called = execledger("replay", good, "--prices", prices)
     assert [wrapped(line.rstrip()) for line in called.out.splitlines()][21:] == snapshot(
         [
+            "└────────────────────────────────┴───────┴──────────────────────────────────────────────────────┘",
             "cost, the agent's behaviour held fixed",
             "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",
             "┃ input tokens            ┃ calls ┃  new ┃ cached ┃ dollars ┃   share ┃",

@@ -137,6 +137,7 @@ def test_shadow_runs_say_what_would_have_been_done(tmp_path: Path) -> None:
         "shadow runs": 1,
         "would be reused before": live.suppressed,
         "would be reused after": live.elided,
+        "would be reused in part": live.partial,
         "would be nudged": live.nudged,
     }
 

@@ -58,6 +58,22 @@ def test_a_restarted_proxy_goes_on_where_the_first_was(preset: str, binary: Path
     assert stage.counts[0] == 7, "the three of the first proxy, met again in the history, and one more"
 
 
+def test_a_result_that_is_shown_in_part_stays_so(binary: Path, home: CodexHome) -> None:
+    """In every later request, and in a session that a second proxy resumes: the same bytes, the rest as it came."""
+    head = f"head -n 24 {INVENTORY}"
+    script = turns(shell(head), READ, OTHER, say("One."), OTHER, say("Two."))
+    with Stage(binary, home, script) as stage:
+        first = stage.run("Start.")
+        stage.restart()
+        stage.run("resume", first.thread, "Go on.")
+    stage.check()
+    lines = (home.repository / INVENTORY).read_text().splitlines(keepends=True)
+    told = f"[Ledger: lines 1-21 of {INVENTORY} omitted, as shown by `{head}`, 1 command ago.]\n"
+    for request in stage.requests[2:]:
+        assert results(request)[:2] == ["".join(lines[:24]), told + "".join(lines[21:])]
+    assert ran(first)[:2] == [head, f"cat {INVENTORY}"]
+
+
 def test_without_ledger_a_session_still_makes_sense(binary: Path, home: CodexHome) -> None:
     """Without Ledger the model is shown the shim, which says what it is; with Ledger again, its own call again."""
     script = turns(READ, READ, say("One."), say("Two."), say("Three."))

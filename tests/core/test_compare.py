@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.core.policy import Policy
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Step
 from tests.core.stories import Story, numbered, source, text
+from tests.support.policies import UNPRICED
 
 
 def joined(lines: list[str]) -> str:
@@ -116,7 +118,7 @@ def test_lines_over_four_results_are_different() -> None:
 def test_a_run_has_three_lines_at_least() -> None:
     """Two lines that match by chance do not count, three do."""
     for more, expected in ((2, ("different", (), "full")), (3, ("covered", (0, 1), "reference"))):
-        story = Story()
+        story = Story(policy=replace(UNPRICED, partial=False))
         story.do("sed -n '1,20p' a.py", text(20))
         story.do(f"sed -n '21,{20 + more}p' a.py", text(more, 21))
         assert outcome(story.do(f"sed -n '1,{20 + more}p' a.py", text(20 + more))) == expected

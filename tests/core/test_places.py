@@ -7,12 +7,14 @@ mislead; or one in which it would not.
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.core.lines import MAX_INDEXED
 from execledger.core.step import take
 from execledger.vocabulary.actions import Action, Edit, Observation
 from execledger.vocabulary.decisions import Step
 from tests.core.stories import Story, numbered, source, text
+from tests.support.policies import UNPRICED
 
 LINES = source(40)
 
@@ -21,9 +23,13 @@ def told(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+WHOLE = replace(UNPRICED, partial=False)
+"""Only whole outputs are replaced here; partial references have tests of their own."""
+
+
 def story_of(*steps: tuple[str, str], sealed: bool = False) -> Story:
     """A story in which these commands were run; no reference stands in it yet."""
-    story = Story(sealed=sealed)
+    story = Story(policy=WHOLE, sealed=sealed)
     for command, output in steps:
         assert story.do(command, output).shown.kind == "full", command
     return story

@@ -61,6 +61,8 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "max_second_looks": 0.5,
             "min_output": 0,
             "max_share": 0.5,
+            "partial": True,
+            "min_omitted": 300,
             "min_run": 3,
             "max_results": 3,
         }
@@ -83,7 +85,7 @@ my.toml has the unknown key `max_nudgs`
 hint: allowed are: preset, inform, govern, shadow, witness,
 cadence, max_interventions, max_nudges, nudge_cooldown, repeat_window, error_window, view_budget,
 view_credit, caches_output, anchor_budget, second_look_rate, later_calls, max_second_looks,
-min_output, max_share, min_run, max_results\
+min_output, max_share, partial, min_omitted, min_run, max_results\
 """)
 
 

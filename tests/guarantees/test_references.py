@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.audit import Earlier, Misread, PartialReader
+from execledger.core.classify import classify
+from execledger.vocabulary.actions import Action, Observation
 from tests.support.believer.__main__ import kinds
-from tests.support.believer.displays import PLAIN, Last, Part, Selection, Span, Style
+from tests.support.believer.displays import PLAIN, Chosen, Last, Part, Selection, Span, Style
 from tests.support.believer.judge import Misled, Reader, Truth
 from tests.support.believer.reads import TRUE
 from tests.support.believer.session import Report, play
@@ -27,7 +30,9 @@ GNU = pytest.mark.skipif(sys.platform != "linux", reason="the commands of the se
 def test_no_reference_misleads(full: bool, figure: Callable[[str], None]) -> None:
     """Whoever takes each line from where a reference says it stands is right, and what a view calls current is."""
     reports = attack(range(LONG if full else SHORT))
-    figure(f"0 misleading of {count(reports, 'references'):,} references that a reader believed")
+    partial = count(reports, "partial")
+    assert partial > 0
+    figure(f"0 misleading of {count(reports, 'references'):,} references that a reader believed, {partial:,} partial")
 
 
 @GNU
@@ -44,7 +49,7 @@ def test_no_reference_misleads_where_every_line_is_tagged(full: bool, figure: Ca
     """A second attack with a judge of its own: tags in the lines tell which were seen, whatever printed them."""
     reports = [play_tagged(seed) for seed in range(LONG if full else FEW)]
     references = sum(report.references for report in reports)
-    assert references > len(reports) // 2
+    assert references > len(reports) // 2 and sum(report.partial for report in reports) > 0
     assert [(report.seed, report.faults) for report in reports if report.faults] == []
     figure(f"0 misleading of {references:,} references among tagged lines")
 
@@ -254,7 +259,7 @@ def test_a_failure_and_an_edit_are_noticed(story: Story) -> None:
     assert story.refer(edit, "not run, this same command, 1 command ago.") == "suppressed"
 
 
-PART = "[Ledger: lines 1-10 of f.py are as shown by `cat f.py`, 1 command ago.]\n"
+PART = "[Ledger: lines 1-10 of f.py omitted, as shown by `cat f.py`, 1 command ago.]\n"
 
 
 def test_a_partly_shown_result_is_put_together(story: Story) -> None:
@@ -280,6 +285,53 @@ def test_a_partly_shown_result_with_a_gap_is_noticed(story: Story, cut: slice, k
     why = story.reader.refer(truth, PART + "".join(line.printed for _, line in truth.lines[cut]))
     assert isinstance(why, Misled)
     assert why.kind == kind
+
+
+def test_a_line_that_is_shown_at_another_place_is_noticed(story: Story) -> None:
+    """A reader of plain lines counts on from the last line that a reference names."""
+    story.cat()
+    truth = story.truth("awk 'NR <= 10 || NR > 12' f.py", Chosen(lambda lines: [*range(1, 11), *range(13, 21)]))
+    why = story.reader.refer(truth, PART + "".join(line.printed for _, line in truth.lines[10:]))
+    assert isinstance(why, Misled) and why.kind == "place"
+
+
+LINE = "[Ledger: lines {} of f.py omitted, as shown by `{}`, {} commands ago.]\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "command", "ago", "hidden", "why"),
+    [
+        ("3-8", "cat f.py", 2, 0, ""),
+        ("3-9", "cat f.py", 2, 0, "another"),
+        ("4-9", "cat f.py", 2, 0, "where the output has another"),
+        ("3-8", "cat f.py", 1, 0, "the command is another"),
+        ("3-8", "sed -n '1,5p' f.py", 1, 0, "not shown there"),
+        ("3-8", "cat f.py", 3, 0, "not visible"),
+        ("3-8", "cat f.py", 2, 1, "not visible"),
+    ],
+)
+def test_the_audit_reads_a_partly_omitted_output_as_text(
+    lines: str, command: str, ago: int, hidden: int, why: str
+) -> None:
+    """Each reference is replaced by what the named result shows, and whatever does not fit is noticed."""
+    texts = [f"line {number} of the file" for number in range(1, 21)]
+    calls = [
+        Earlier(0, "/r/f.py", Observation(), dict(enumerate(texts, 1)), command="cat f.py"),
+        Earlier(1, "/r/f.py", Observation(), dict(enumerate(texts[:5], 1)), command="sed -n '1,5p' f.py"),
+    ]
+    output = "".join(f"{line}\n" for line in texts)
+    view = classify(Action("cat f.py", "/r")).view
+    assert view is not None
+    own = Earlier(2, "/r/f.py", Observation(output), dict(enumerate(texts, 1)))
+    reader = PartialReader(own, view, calls, hidden)
+    shown = "".join(f"{line}\n" for line in texts[:2]) + LINE.format(lines, command, ago)
+    shown += "".join(f"{line}\n" for line in texts[8:])
+    try:
+        found = "" if reader.read(shown) == output else "another"
+        assert not found or not reader.places.items() <= own.places.items()
+    except Misread as misread:
+        found = str(misread)
+    assert (why in found) if why else not found
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from execledger.core.step import take
 from execledger.errors import UnreadableRun
 from execledger.journal import Ended, Event, StepRecorded, ViewRendered, recorded
 from execledger.journal.codec import encode
-from execledger.journal.events import Counts
+from execledger.journal.events import Counts, Started
+from execledger.journal.reader import read_journal, rebuild
 from execledger.runs.find import find_runs
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import replay
@@ -61,6 +62,40 @@ def test_a_journal_is_a_recorded_run() -> None:
     run = Run(*names, True, 2, steps, policy=Policy(shadow=True))
     assert as_run(events) == run
     assert as_run([*events, Ended(counts=Counts(proposed=2), model_calls=7)]) == replace(run, turns=7)
+
+
+@pytest.mark.parametrize("number", ["", "nl -ba a.py | "])
+def test_an_output_that_was_shown_in_part_is_put_together(number: str) -> None:
+    """From what its references point at, where that has its very fingerprint; the journal rebuilds the same state."""
+
+    def printed(first: int, last: int) -> str:
+        lines = list(enumerate(FILE.splitlines(), 1))[first - 1 : last]
+        return "".join(f"{place:6}\t{line}\n" if number else f"{line}\n" for place, line in lines)
+
+    read = f"{number}sed -n '{{}}p'{'' if number else ' a.py'}"
+    pairs = [(read.format(f"{first},{last}"), printed(first, last)) for first, last in ((1, 40), (20, 70), (60, 80))]
+    events = told(*pairs, policy=Policy(second_look_rate=0.0, max_share=1.0, min_omitted=1))
+    steps = steps_of(events)
+    assert [step.shown.kind for step in steps] == ["full", "partial", "partial"]
+    assert steps[2].shown.omitted == ((60, 67, 1),) and "[Ledger: " in steps[2].observation.output
+    run = as_run(events)
+    assert [call.observation.output for call in run.steps] == [output for _, output in pairs]
+    assert [call.shown for call in replay(run)] == [step.shown for step in steps]
+    rebuilt = rebuild(read_journal("one", b"".join(map(encode, events))))
+    assert rebuilt.mismatch is None
+    other = replace(steps[0], observation=Observation("other\n" * 40, exit_status=0))
+    altered = [events[0], replace(events[1], step=other), *events[2:]]
+    assert as_run(altered).steps[1].observation == Observation(exit_status=0, truncated=True)
+
+
+def test_a_journal_of_before_decides_as_then() -> None:
+    """Its policy does not have the switch of partial references: nothing is omitted in its replay."""
+    events = told(("sed -n '1,40p' a.py", MIDDLE), ("sed -n '1,60p' a.py", MIDDLE + FILE[:400]))
+    assert isinstance(events[0], Started)
+    earlier = {name: value for name, value in events[0].policy.items() if name not in ("partial", "min_omitted")}
+    run = as_run([replace(events[0], policy=earlier), *events[1:]])
+    assert run.policy is not None and not run.policy.partial
+    assert all(call.shown.kind != "partial" for call in replay(run))
 
 
 def test_a_call_has_the_view_that_was_read_before_it() -> None:

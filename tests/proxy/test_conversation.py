@@ -30,6 +30,45 @@ def test_an_output_that_stands_above_is_not_shown_again() -> None:
     assert talk.grows()
 
 
+HEAD, PARTLY = "head -n 25 a.py", "[Ledger: lines 1-22 of a.py omitted, as shown by `head -n 25 a.py`, 1 command ago.]"
+
+
+def head_and_all(command: str) -> str:
+    """What two reads of a file print, of which the second one shows more; a line of it has a secret."""
+    lines = [*TEXT.splitlines(keepends=True)[:-1], "password=swordfish1\n"]
+    return "".join(lines[:25] if command == HEAD else lines if command == CAT else [])
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_lines_that_stand_above_are_omitted_from_an_output(tmp_path: Path, stops: bool) -> None:
+    """The rest is shown as it came, now, in every later request, and by a proxy that is started anew."""
+    talk = Talk(new_passage(EditStore(tmp_path / "edits")))
+    talk.run = head_and_all
+    talk.turn(HEAD)
+    shown = talk.turn(CAT)[0]
+    header, _, body = shown.partition("Output:\n")
+    assert "Process exited with code 0" in header
+    assert body == f"{PARTLY}\n{''.join(head_and_all(CAT).splitlines(keepends=True)[22:])}"
+    if stops:
+        again = Talk(new_passage(EditStore(tmp_path / "edits")), items=talk.items)
+        again.numbers, again.run = talk.numbers, talk.run
+        assert again.request()[:-1] == talk.sent[-1][:-1]
+        talk = again
+    assert "[Ledger: " not in talk.turn(CAT)[0], "the next attempt is shown in full"
+    assert talk.grows()
+    assert not any(b"swordfish1" in file.read_bytes() for file in tmp_path.iterdir()), "no text of a file is stored"
+
+
+def test_an_output_is_whole_where_what_it_refers_to_is_gone() -> None:
+    """A client that drops the first result is shown the true output of the second."""
+    talk = Talk(new_passage())
+    talk.run = head_and_all
+    talk.turn(HEAD)
+    assert PARTLY in talk.turn(CAT)[0]
+    trimmed = Talk(talk.passage, items=[*opening(), *talk.items[6:]])
+    assert trimmed.results(trimmed.request())[-1].endswith(head_and_all(CAT))
+
+
 def test_a_swapped_call_is_restored_for_the_model() -> None:
     """The client runs a shim; the model sees its own call, and a reference as the result."""
     talk = Talk(new_passage(preset="paper"))

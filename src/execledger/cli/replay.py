@@ -192,6 +192,10 @@ def _rows(tally: Tally) -> Iterator[tuple[str, str, str]]:
     yield "output bytes", f"{tally.read_bytes:,}", "each once for every later model call, mostly cached"
     untold = f"; unknown outputs, not counted: {tally.untold:,}" if tally.untold else ""
     yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these{untold}"
+    if tally.partial_bytes:
+        part = tally.partial_bytes / max(tally.read_bytes, 1)
+        omitted = f"{part:.2%}, by {tally.omissions:,} partial references"
+        yield "  of these, in part", f"{tally.partial_bytes:,}", omitted
     yield "state views", f"{counts.view_bytes:,}", "bytes, one view per model call, never cached"
 
 

@@ -111,6 +111,7 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
         judged = f"right {counts.shadow_right:,}, wrong {counts.shadow_wrong:,}"
         yield "would be reused before", f"{counts.shadow_reuses:,}", judged
         yield "would be reused after", f"{counts.shadow_elided:,}", "run, the output replaced by a reference"
+        yield "would be reused in part", f"{counts.shadow_partial:,}", "run, some lines of the output replaced"
         yield "would be nudged", f"{counts.shadow_nudges:,}", "run, a remark added"
 
 

@@ -194,7 +194,7 @@ def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
     yield f"decision:  {_decided(decision)}"
     for fact in decision.proof:
         yield f"proof:     {fact}"
-    for step in dict.fromkeys((*decision.refers_to, *shown.compared_to)):
+    for step in dict.fromkeys((*decision.refers_to, *shown.refers_to, *shown.compared_to)):
         yield f"refers to: call {step}: {run.steps[step].action.command[:100]}"
     suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
     yield f"compared:  {shown.compared or ('no, it was reused before running' if suppressed else 'not eligible')}"

@@ -1,22 +1,26 @@
 """Compare after running: what the model is shown of a result.
 
 An output is replaced by a reference only if its bytes are already visible: as one whole result (``same``), or line by
-line in visible reads of the same file, at the same places (``covered``).
+line in visible reads of the same file, at the same places (``covered``). If only some lines of a read are visible in
+this way, longer runs of them are omitted, each with a reference in its place, and the rest is shown (``partial``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
 from execledger.core import references
 from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, UNCHANGED_TREE, followed_error
+from execledger.core.lines import split_lines
 from execledger.core.observations import Held, covered_lines, cut
+from execledger.core.omissions import Omission, visible_runs, worthwhile
 from execledger.core.policy import Preset
-from execledger.core.shown_lines import excerpts
+from execledger.core.shown_lines import Excerpt, excerpts
 from execledger.core.working_tree import still_unchanged
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
 FULL = Shown("full")
 """A result as it came, compared with nothing."""
+HeldLines: TypeAlias = list[tuple[Excerpt, Held]]
+"""The contiguous ranges of lines that a read shows, each with the runs of it that visible results show."""
 UNANSWERED = Shown("reference", references.NOT_ANSWERED)
 """StepRecord of a suppressed command for which no reference can be given: it asks for the command again."""
 
@@ -47,11 +53,13 @@ def judge(
         return _reused(ledger, action, record, decision, observation)
     assert observation is not None, "only a reuse goes without a result"
     mark = fingerprint(observation, steady=record.category is Category.TEST)
-    shown = _evidence(ledger, action, record, observation, mark, visible)
-    if _may_elide(ledger, action, record, decision) and (text := _reference(ledger, record, shown, mark)):
-        shown = replace(shown, worth=ledger.worth(action.thread, visible, mark.size - len(text.encode())))
-        if shown.worth is None or shown.worth.pays:
-            return replace(shown, kind="reference", text=text)
+    held = _held(ledger, action, record, observation, visible)
+    shown = _evidence(ledger, action, record, observation, mark, visible, held)
+    if _may_elide(ledger, action, record, decision) and (found := _elided(ledger, record, observation, shown, held)):
+        worth = ledger.worth(action.thread, visible, mark.size - _size(found.applied(observation.output)))
+        if worth is None or worth.pays:
+            return replace(found, worth=worth)
+        shown = replace(shown, worth=worth)
     shown = replace(shown, refers_to=(), lines=(), end=None)
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
     published = ledger.policy.preset is Preset.PAPER
@@ -119,6 +127,7 @@ def _evidence(
     observation: Observation,
     mark: Fingerprint,
     visible: Container[int],
+    held: HeldLines,
 ) -> Shown:
     """Compare a result with all visible results, and name those that are equal to it or cover it."""
     if not eligible(record, observation):
@@ -128,9 +137,9 @@ def _evidence(
     equal = [step for step in reversed(ledger.same(action.thread, mark.digest)) if step in visible]
     for step in equal:
         if _newest(ledger, action, record, observation, mark, visible, step):
-            runs = _runs(ledger, action, record, observation, visible, frozenset((step,)))
+            runs = _runs(ledger, held, frozenset((step,)))
             return Shown("full", "", (step,), "same", (step,), mark, lines=covered_lines(runs or [], (step,)), end=end)
-    runs = _runs(ledger, action, record, observation, visible)
+    runs = _runs(ledger, held)
     if runs is None:
         # An equal result that a newer one supersedes is not referred to, but the comparison is still "same".
         compared: Compared = "same" if equal else "different"
@@ -172,31 +181,32 @@ def _newest(
     return not any(found.any_contradicted(hits, visible, step) for found, hits in placed)
 
 
-def _runs(
-    ledger: Ledger,
-    action: Action,
-    record: CommandRecord,
-    observation: Observation,
-    visible: Container[int],
-    among: Container[int] | None = None,
-) -> Held | None:
+def _held(
+    ledger: Ledger, action: Action, record: CommandRecord, observation: Observation, visible: Container[int]
+) -> HeldLines:
+    """Return the lines of a read, each contiguous range with the runs that visible reads show at the same places.
+
+    Nothing if it is no read that may be compared, or the line number of some line is unknown.
+    """
+    if record.view is None or not eligible(record, observation):
+        return []
+    seen = ledger.shown_lines(action.thread, record.view.path)
+    lines = ledger.returned(record.view, observation) if seen is not None else None
+    if seen is None or lines is None or not lines.certain:
+        return []
+    since = ledger.since(action.thread, record.view.path, visible)
+    return [(one, seen.held(one, visible, since, ledger.policy.min_run)) for one in excerpts(lines)]
+
+
+def _runs(ledger: Ledger, asked: HeldLines, among: Container[int] | None = None) -> Held | None:
     """Return the output's lines as runs that visible reads show at the same places.
 
     Only the steps ``among`` count, if these are given. None if some lines are not shown, or only by too many results.
     """
-    if record.view is None or not eligible(record, observation):
-        return None
-    seen = ledger.shown_lines(action.thread, record.view.path)
-    lines = ledger.returned(record.view, observation) if seen is not None else None
-    if seen is None or lines is None or not lines.certain:
-        return None
-    min_run = ledger.policy.min_run
     runs: Held = []
-    asked = excerpts(lines)
-    for one in asked:
-        held = seen.held(one, visible, ledger.since(action.thread, record.view.path, visible), min_run)
-        held = held if among is None else [run for run in held if run[1] in among]
-        found = cut(Lines(one.first, one.last), held, min_run, alone=len(asked) == 1)
+    for one, known in asked:
+        held = known if among is None else [run for run in known if run[1] in among]
+        found = cut(Lines(one.first, one.last), held, ledger.policy.min_run, alone=len(asked) == 1)
         if found is None:
             return None
         runs += found
@@ -207,15 +217,67 @@ def _steps(runs: Held) -> tuple[int, ...]:
     return tuple(sorted({step for _, step in runs}))
 
 
-def _reference(ledger: Ledger, record: CommandRecord, shown: Shown, mark: Fingerprint) -> str:
+def _elided(
+    ledger: Ledger, record: CommandRecord, observation: Observation, shown: Shown, held: HeldLines
+) -> Shown | None:
+    """Return the result with a reference in its place, or in place of some lines; None if nothing is to be elided."""
+    if text := _reference(ledger, record, shown):
+        return replace(shown, kind="reference", text=text)
+    return _partial(ledger, record, observation, shown, held)
+
+
+def _reference(ledger: Ledger, record: CommandRecord, shown: Shown) -> str:
     """Return the text of the reference; "" if there is nothing to refer to or the output is too small for one."""
-    if not shown.refers_to or mark.size < ledger.policy.min_output:
+    size = shown.result.size if shown.result is not None else 0
+    if not shown.refers_to or size < ledger.policy.min_output:
         return ""
     if shown.compared == "same":
         text = references.same(ledger, shown.refers_to[0])
     else:
         text = references.covered(ledger, record, shown.lines, shown.refers_to)
-    return text if len(text.encode()) <= mark.size * ledger.policy.max_share else ""
+    return text if _size(text) <= size * ledger.policy.max_share else ""
+
+
+def _size(text: str) -> int:
+    """Return the bytes of a text."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _partial(
+    ledger: Ledger, record: CommandRecord, observation: Observation, shown: Shown, held: HeldLines
+) -> Shown | None:
+    """Return the result with references in place of longer runs of visible lines; None if that saves too little."""
+    view = record.view
+    if not ledger.policy.partial or shown.compared != "different" or view is None:
+        return None
+    if references.MARK in observation.output and not view.numbering:
+        # A reader could not tell such lines of the file from references, nor the places of the lines after them.
+        return None
+    chosen = worthwhile(_omissions(ledger, view.path, observation, held), ledger.policy)
+    if sum(one.saved for one in chosen) < max(ledger.policy.min_output, 1):
+        return None
+    steps = tuple(sorted({one.step for one in chosen}))
+    lines = covered_lines([(one.lines, one.step) for one in chosen], steps)
+    text, cuts = "\n".join(one.text for one in chosen), tuple(one.at for one in chosen)
+    returned = ledger.returned(view, observation)
+    end = returned.end if returned is not None else None
+    return replace(shown, kind="partial", text=text, refers_to=steps, lines=lines, end=end, cuts=cuts)
+
+
+def _omissions(ledger: Ledger, path: str, observation: Observation, held: HeldLines) -> Iterator[Omission]:
+    """Yield the runs of lines that could be omitted; none if a line is printed twice, or not in ascending order."""
+    if any(before.last >= after.first for (before, _), (after, _) in pairwise(held)):
+        return
+    rows = split_lines(observation.output) if held else []
+    at = 0
+    for one, known in held:
+        for lines, step in visible_runs(Lines(one.first, one.last), known):
+            index = at + lines.first - one.first
+            last = lines.last or lines.first
+            size = sum(_size(row) + 1 for row in rows[index : index + last - lines.first + 1])
+            text = references.omitted(ledger, path, lines.first, last, step)
+            yield Omission(index, lines, step, text, size)
+        at += len(one.texts)
 
 
 def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: Decision) -> bool:

@@ -20,11 +20,20 @@ from execledger.core.cadence import FocusedCadence
 from execledger.core.classify import classify, unclassified
 from execledger.core.faults import Faults
 from execledger.core.fingerprint import digest, fingerprint
-from execledger.core.lines import Returned, all_lines_placed, may_show_unnamed_files, placed_lines, returned, with_marks
+from execledger.core.lines import (
+    Returned,
+    all_lines_placed,
+    lines_shown,
+    may_show_unnamed_files,
+    placed_lines,
+    returned,
+    with_marks,
+)
 from execledger.core.modifications import Modifications
 from execledger.core.observations import ObservationRecord, ObservedFile
 from execledger.core.policy import Policy, Preset
 from execledger.core.price import ContextSizes, worth
+from execledger.core.references import MARK
 from execledger.core.safeguards import SecondLooks, files_in_errors
 from execledger.core.seal import LEFT, STOPPED, unsealing
 from execledger.core.shown_lines import ANY, Recency, ShownLines
@@ -56,7 +65,7 @@ class StepRecord(Struct, frozen=True):
     record: CommandRecord
     """What it does, as classified."""
     kind: str
-    """How its result was shown: full, reference, remark."""
+    """How its result was shown: full, reference, partial, remark."""
     thread: str
     """The conversation that saw it."""
     ordinal: int
@@ -320,6 +329,12 @@ class Ledger:
         latest = (self.latest_sighting(thread, path, contained) for path in files)
         return tuple(found for found in latest if found is not None)
 
+    def lines_of(self, view: View, step: Step) -> Returned | None:
+        """Return the lines of ``view`` that a completed step shows."""
+        if step.shown.kind == "partial":
+            return lines_shown(view, step.observation, step.shown)
+        return self.returned(view, step.observation)
+
     def returned(self, view: View, observation: Observation) -> Returned | None:
         """Return the lines that ``observation`` shows of ``view``; cached for comparing and recording."""
         known = self._returned
@@ -433,7 +448,6 @@ class Ledger:
         mark = shown.result
         if mark is None and ran:
             mark = fingerprint(observation, steady=record.category is Category.TEST)
-        full = shown.kind != "reference"
         everywhere, clock = self._counters(step)
         return StepRecord(
             command=step.action.command,
@@ -444,7 +458,7 @@ class Ledger:
             exit_status=observation.exit_status,
             print=mark if ran else None,
             sound=ran and not observation.timed_out and (not observation.truncated or observation.cut is not None),
-            whole=full and not observation.truncated,
+            whole=not (shown.refers or observation.truncated),
             everywhere=everywhere,
             clock=clock,
         )
@@ -460,7 +474,7 @@ class Ledger:
         """Index what the model was shown: the whole result, the command, the lines of the file; return the lines."""
         thread = step.action.thread
         shown: Returned | None = None
-        if result.kind != "reference":
+        if not step.shown.refers:
             if result.print is not None and result.sound and result.whole:
                 steps = self._same.setdefault((thread, result.print.digest), [])
                 steps[:] = [*steps[-3:], at]
@@ -468,27 +482,30 @@ class Ledger:
                 self._attempts[(thread, record.cwd, record.normalized)] = at
             if result.sound:
                 self._repeats[(thread, record.cwd, record.exact)] = at
-            if record.view is not None and record.view.path.startswith("/"):
-                shown = self.returned(record.view, step.observation)
-                shown = with_marks(shown, step.withheld) if shown is not None and step.withheld else shown
+        if result.kind != "reference" and record.view is not None and record.view.path.startswith("/"):
+            shown = self.lines_of(record.view, step)
+            shown = with_marks(shown, step.withheld) if shown is not None and step.withheld else shown
         if shown is not None and record.view is not None:
-            self._index_lines(at, thread, record.view.path, shown)
+            # Lines of the file that look like references leave a reader without numbers uncertain of the places.
+            clear = step.shown.refers or bool(record.view.numbering) or MARK not in step.observation.output
+            self._index_lines(at, thread, record.view.path, shown, holds=clear)
             # As published, a truncated read leaves no record; its lines still supersede older ones.
             if not (step.observation.truncated and self.policy.preset is Preset.PAPER):
                 self._add_observation(step, record.view.path, at, shown.ranges, shown.end, at)
         elif result.kind != "reference":
             self._index_other_form(at, step, record)
-        elif result.print is not None and step.inherits is None:
+        if step.shown.refers and result.print is not None and step.inherits is None:
             self._confirm_reference(at, step, record)
         return shown
 
-    def _index_lines(self, at: int, thread: str, path: str, shown: Returned) -> None:
-        """Index the lines of a file that were shown with known line numbers."""
+    def _index_lines(self, at: int, thread: str, path: str, shown: Returned, *, holds: bool) -> None:
+        """Index the lines of a file that were shown with known line numbers; a reference may point there if it
+        ``holds``."""
         if (thread, path) not in self._seen:
             self._seen[thread, path] = ShownLines()
             self._named.setdefault((thread, path.rpartition("/")[2]), []).append(path)
             self._recency.follow(path)
-        self._seen[thread, path].add(at, shown)
+        self._seen[thread, path].add(at, shown, holds=holds)
 
     def _index_other_form(self, at: int, step: Step, record: CommandRecord) -> None:
         """Record that a result may show lines of files in another form than a plain read does.
@@ -603,7 +620,7 @@ class Ledger:
     def _count(self, at: int, step: Step) -> None:
         """Count interventions for the safeguards; in shadow mode those that would have been made."""
         kind = step.shown.instead or step.shown.kind
-        if kind == "reference":
+        if kind in ("reference", "partial"):
             self.interventions += 1
         elif kind == "remark" and isinstance(step.decision, Nudge):
             self.interventions += 1
@@ -613,14 +630,23 @@ class Ledger:
     def _count_looks(self, at: int, step: Step, record: CommandRecord, result: StepRecord) -> None:
         """Update what second looks are due, how many there were, and the size of the context."""
         thread, looks = step.action.thread, self.second_looks
-        referred = (step.shown.instead or step.shown.kind) == "reference"
+        referred = (step.shown.instead or step.shown.kind) in ("reference", "partial")
+        about = _referred(record, step.shown) if referred else None
         self.looked_again = 0
         if step.inherits is None:
-            self.looked_again = looks.count(thread, result.ordinal, record, self.modifications, referred=referred)
-        looks.record(thread, at, record, referred=referred)
+            self.looked_again = looks.count(thread, result.ordinal, record, self.modifications, about)
+        looks.record(thread, at, record, about)
         # Sizes of fingerprints, not of texts: a journal, which withholds secrets, rebuilds the same sum.
         shown = result.print if result.kind != "reference" else None
         self._sizes.add(thread, at, shown.size if shown is not None else 0)
+
+
+def _referred(record: CommandRecord, shown: Shown) -> CommandRecord:
+    """Return what a reference is about: what the command shows, or of a partial one only the lines that it omits."""
+    if shown.kind != "partial" or record.view is None:
+        return record
+    omitted = tuple(Lines(one.first, one.last) for one in shown.lines)
+    return replace(record, view=replace(record.view, ranges=omitted))
 
 
 def _prints_only_messages(action: Action, record: CommandRecord) -> bool:

@@ -2,6 +2,7 @@
 
 - ``returned`` reads a command that shows lines of one file and nothing else (a ``View``): the lines that were really
   returned, with a hole where the middle of the output was left out.
+- ``lines_shown`` does the same for an output in which references may replace some lines.
 - ``placed_lines`` reads outputs that show single lines with their numbers: hits of a search, hunks of a diff, the echo
   of an edit. No reference points at them, but they contradict older results that show another text at that place.
 - A journal keeps no secrets. A line that it withholds is known by its digest: ``with_marks`` puts a mark in its place,
@@ -12,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, count
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 from execledger.core.fingerprint import digest
 from execledger.shell import ranges
 from execledger.vocabulary.actions import Action, Edit, Observation, Patch, Search, Write
+from execledger.vocabulary.decisions import Shown
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Lines, View
 
 COMPLAINT = re.compile(
@@ -106,6 +108,54 @@ def returned(view: View, observation: Observation) -> Returned | None:
     found = _whole(view, split_lines(pieces[0])) if len(pieces) == 1 else _elided(view, pieces[0], pieces[1])
     newline = None if view.joined else observation.output.endswith("\n")
     return replace(found, newline=newline) if found is not None else None
+
+
+def lines_shown(view: View, observation: Observation, shown: Shown) -> Returned | None:
+    """Return the lines that ``observation``, a result as ``shown`` to the model, shows of ``view``."""
+    return _shown_in_part(view, observation, shown) if shown.kind == "partial" else returned(view, observation)
+
+
+def _shown_in_part(view: View, observation: Observation, shown: Shown) -> Returned | None:
+    """Return the lines that ``observation`` shows of ``view`` beside the references of ``shown``; None if that fails.
+
+    The output is read with empty lines in place of those that are omitted, and these are then left out.
+    """
+    pieces = shown.pieces(observation.output)
+    rows = split_lines(pieces[0])
+    hidden: set[int] = set()
+    for run, piece in zip(shown.lines, pieces[1:], strict=True):
+        count = run.last - run.first + 1
+        hidden.update(range(len(rows), len(rows) + count))
+        rows += [f"{view.prefix}{run.first + at}{view.numbering}" if view.numbering else "" for at in range(count)]
+        rows += split_lines(piece)
+    found = _whole(view, rows)
+    if found is None or not found.certain:
+        return None
+    kept = [at for at in range(len(rows)) if at not in hidden]
+    places = [first + at for first, texts in found.placed() for at in range(len(texts))]
+    last = len(rows) - 1 not in hidden
+    newline = observation.output.endswith("\n") if last else True
+    return Returned(
+        (tuple(found.texts[0][at] for at in kept),),
+        (None if found.numbers[0] is None else tuple(places[at] for at in kept),),
+        tuple(_consecutive(places[at] for at in kept)),
+        found.end if last else None,
+        newline=None if view.joined else newline,
+    )
+
+
+def _consecutive(places: Iterable[int]) -> Iterator[Lines]:
+    """Yield runs of consecutive line numbers."""
+    first = last = 0
+    for place in places:
+        if first and place == last + 1:
+            last = place
+            continue
+        if first:
+            yield Lines(first, last)
+        first = last = place
+    if first:
+        yield Lines(first, last)
 
 
 def _complains(view: View, observation: Observation) -> bool:

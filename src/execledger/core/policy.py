@@ -28,7 +28,7 @@ DIGESTED = (
     "view_budget anchor_budget min_output max_share min_run max_results"
 ).split()
 """The settings that are part of the digest of a ledger's state, in this order: those of the first journals."""
-EARLIER: dict[str, str | int | float | bool] = {"cadence": "every", "second_look_rate": 0.0}
+EARLIER: dict[str, str | int | float | bool] = {"cadence": "every", "second_look_rate": 0.0, "partial": False}
 """Settings that came later, with the value by which runs decided that do not record them."""
 
 BYTES_PER_TOKEN = 4
@@ -120,6 +120,10 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Bytes of output below which nothing is elided, whatever the price; 300 in versions that had no price."""
     max_share: float = 0.5
     """How large a reference may be, as a share of the output that it replaces."""
+    partial: bool = True
+    """Omit longer runs of visible lines from a read that also shows others; never under ``paper``."""
+    min_omitted: int = 300
+    """Bytes that each of these omissions saves: a short gap makes an output harder to read, and saves little."""
     min_run: int = 3
     """Lines of a contiguous run that count as seen: shorter ones match by chance."""
     max_results: int = 3

@@ -88,6 +88,12 @@ def covered(ledger: Ledger, record: CommandRecord, lines: tuple[CoveredLines, ..
     return f"{MARK}output omitted. {_shown_by(ledger, record.view.path, lines, steps)}.]"
 
 
+def omitted(ledger: Ledger, path: str, first: int, last: int, step: int) -> str:
+    """Return the line that replaces a run of lines in an output of which the rest is shown."""
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    return f"{MARK}{lines} of {_named(ledger, path)} omitted, as shown by {_target(ledger, step, 60)}.]"
+
+
 def remark(ledger: Ledger, rule: str, step: int) -> str:
     """Return the remark after the result of a repeated command; it claims only what the ledger has recorded."""
     result = ledger.results[step]

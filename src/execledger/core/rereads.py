@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from execledger.core.lines import MAX_INDEXED, split_lines, split_numbers
-from execledger.vocabulary.actions import Edit, Observation, Patch, Search, Write
+from execledger.vocabulary.actions import Edit, Patch, Search, Write
 from execledger.vocabulary.decisions import Reuse, Step
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, View
 
@@ -203,20 +203,23 @@ class Rereads:
         named = record.writes if echo else record.contents
         # Tools that print lines of files among other things number these lines.
         only = echo or isinstance(step.action.call, Search)
-        text = _read(record.view, _names(named), step.observation, numbered=only) if named else _Text([], 0)
-        found = self._returned(step.action.thread, text, record)
+        text = _read(record.view, _names(named), step, numbered=only) if named else _Text([], 0)
+        found = self._returned(step, text, record)
         names = frozenset[str]().union(*(one.names for one in text.snippets if one.counts))
         self._results.append(_Result(record.view, names))
-        self._keep(at, step.action.thread, text, record)
+        self._keep(at, step, text, record)
         # Neither the lines that an edit tool prints nor a result copied from another conversation were requested here.
         return None if echo or step.inherits is not None else found
 
-    def _returned(self, thread: str, text: _Text, record: CommandRecord) -> Reread | None:
-        """Judge a result by its text."""
+    def _returned(self, step: Step, text: _Text, record: CommandRecord) -> Reread | None:
+        """Judge a result by its text; lines that it omits were returned by the results that it refers to."""
+        thread, shown = step.action.thread, step.shown
         seen = self._seen.get(thread, {})
         pairs = ((one, seen.get(one.digest)) for one in text.snippets)
         again = [(one, source) for one, source in pairs if source is not None and _one_file(one.names, source.names)]
         sources = [source for one, source in again if one.counts]
+        if shown.kind == "partial":
+            sources += [_Source(frozenset(), at, read=True) for at in shown.refers_to]
         if not sources:
             return None
         if record.view is None:
@@ -224,7 +227,7 @@ class Rereads:
         name = basename(record.view.path)
         if min(source.step for source in sources) < self._edited.get(name, -1):
             return Reread.EDITED
-        if text.digest in self._wholes.get((thread, name), ()):
+        if shown.kind != "partial" and text.digest in self._wholes.get((thread, name), ()):
             return Reread.EXACT
         if not any(source.read for source in sources):
             return Reread.FOUND
@@ -247,8 +250,9 @@ class Rereads:
         exact = step.shown.compared == "same" or any(one and one.ranges == record.view.ranges for one in views)
         return Reread.EXACT if exact else Reread.COVERED
 
-    def _keep(self, at: int, thread: str, text: _Text, record: CommandRecord) -> None:
+    def _keep(self, at: int, step: Step, text: _Text, record: CommandRecord) -> None:
         """Take in what was returned."""
+        thread = step.action.thread
         seen, read = self._seen.setdefault(thread, {}), record.view is not None
         sources: dict[frozenset[str], _Source] = {}
         for one in text.snippets:
@@ -258,7 +262,7 @@ class Rereads:
         if len(seen) > MAX_KEPT:
             for digest in list(seen)[: -MAX_KEPT // 2]:
                 del seen[digest]
-        if record.view is not None and text.snippets:
+        if record.view is not None and text.snippets and step.shown.kind != "partial":
             self._wholes.setdefault((thread, basename(record.view.path)), set()).add(text.digest)
 
 
@@ -289,11 +293,12 @@ class _Text(Struct, frozen=True):
         return _digest("".join(one.digest.hex() for one in self.snippets))
 
 
-def _read(view: View | None, names: frozenset[str], observation: Observation, *, numbered: bool) -> _Text:
+def _read(view: View | None, names: frozenset[str], step: Step, *, numbered: bool) -> _Text:
     """The file contents in a result: all lines, or those alone that are ``numbered``."""
     snippets: list[_Snippet] = []
-    at = 0
-    for piece in observation.pieces if len(observation.output) <= MAX_INDEXED else ():
+    at, observation = 0, step.observation
+    pieces = step.shown.pieces(observation.output) if step.shown.kind == "partial" else observation.pieces
+    for piece in pieces if len(observation.output) <= MAX_INDEXED else ():
         for own, texts in _runs(view, names, split_lines(piece)[: MAX_LINES - at], numbered=numbered):
             words = [WORD.search(text) is not None for text in texts]
             for first in range(len(texts) - RUN + 1):

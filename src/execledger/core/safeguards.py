@@ -52,9 +52,14 @@ class SecondLooks:
         return (RATE_WEIGHT * self._policy.second_look_rate + self.looked) / (RATE_WEIGHT + self.settled)
 
     def count(
-        self, thread: str, ordinal: int, record: CommandRecord, modifications: Modifications, *, referred: bool
+        self,
+        thread: str,
+        ordinal: int,
+        record: CommandRecord,
+        modifications: Modifications,
+        about: CommandRecord | None,
     ) -> int:
-        """Count a call, which is itself answered with a reference (``referred``) or not.
+        """Count a call; if references replace its output or a part of it, ``about`` is what they replace.
 
         Return how many recent references it is a second look at. A request for content that was changed since is none.
         """
@@ -65,8 +70,8 @@ class SecondLooks:
             looked = _same_content(record, one.record) and one.changes == _changes(modifications, one.record)
             (again if looked else rest).append(one)
         recent[:] = [one for one in rest if ordinal - one.ordinal < LOOK_WINDOW]
-        if referred:
-            recent.append(_Reference(ordinal, record, _changes(modifications, record)))
+        if about is not None:
+            recent.append(_Reference(ordinal, about, _changes(modifications, about)))
         self.looked += len(again)
         self.settled += len(again) + sum(ordinal - one.ordinal >= LOOK_WINDOW for one in rest)
         many = self.looked > self._policy.max_second_looks * self.settled
@@ -78,14 +83,14 @@ class SecondLooks:
         """Return the newest step whose reference is to what ``record`` shows and awaits a second look."""
         return max((step for step, _ in self._about(thread, record)), default=None)
 
-    def record(self, thread: str, step: int, record: CommandRecord, *, referred: bool) -> None:
-        """Record a step: after a reference (``referred``) a second look is due; any other step uses it up."""
-        if referred:
-            for name in _keys(record):
-                self._due.setdefault((thread, name), {})[step] = record
-            return
-        for earlier, about in list(self._about(thread, record)):
+    def record(self, thread: str, step: int, record: CommandRecord, about: CommandRecord | None) -> None:
+        """Record a step: after a reference, a second look at what it is ``about`` is due; any other step uses it up."""
+        if about is not None:
             for name in _keys(about):
+                self._due.setdefault((thread, name), {})[step] = about
+            return
+        for earlier, owed in list(self._about(thread, record)):
+            for name in _keys(owed):
                 self._due[thread, name].pop(earlier, None)
 
     def _about(self, thread: str, record: CommandRecord) -> Iterator[tuple[int, CommandRecord]]:

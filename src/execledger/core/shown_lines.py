@@ -48,7 +48,7 @@ class Excerpt(Struct, frozen=True):
     newline: bool | None = True
     """The output ends with a newline; None if that says nothing about the file."""
     holds: bool = True
-    """A reference may point here; hits of a search only contradict."""
+    """A reference may point here; others, such as hits of a search, only contradict."""
 
     @property
     def last(self) -> int:
@@ -67,14 +67,14 @@ class ShownLines:
         self._dropped = -1
         self._withheld: frozenset[str] = frozenset()
 
-    def add(self, step: int, shown: Returned) -> None:
-        """Add the lines that ``step`` showed."""
+    def add(self, step: int, shown: Returned, *, holds: bool = True) -> None:
+        """Add the lines that ``step`` showed; a reference may point at them if it ``holds``."""
         if not shown.withheld <= self._withheld:
             self._withheld |= shown.withheld
             self._excerpts = [replace(one, texts=self.masked(one.texts)) for one in self._excerpts]
         if not shown.certain:
             self.supersede(step)
-        self._keep(replace(one, texts=self.masked(one.texts)) for one in excerpts(shown, step))
+        self._keep(replace(one, texts=self.masked(one.texts), holds=holds) for one in excerpts(shown, step))
 
     def supersede(self, step: int) -> None:
         """Record that ``step`` may show any line of the file: no older result is referred to while it is visible."""

@@ -11,7 +11,7 @@
   result is still visible and still true. The calls of one model turn are proposed in order before any of them has run;
   what follows a possible write of the same turn is allowed, because the ledger cannot know that write's outcome yet.
 - ``settle`` compares the result with what the model can see, completes the step (the result as it came, a reference in
-  its place, or the result with a remark) and records it in the ledger.
+  its place or in place of some of its lines, or the result with a remark) and records it in the ledger.
 - ``take`` composes the two for callers that can run the action in between.
 
 The replay of recorded runs and the simulated sessions of the tests call both halves as they are. Live adapters call
@@ -130,9 +130,11 @@ def _completed(
     if ledger.policy.shadow:
         assert observation is not None, "in shadow mode every action runs"
         instead = None if shown.kind == "full" else shown.kind
-        shown = replace(shown, kind="full", text="", refers_to=(), lines=(), end=None, instead=instead)
+        shown = replace(shown, kind="full", text="", refers_to=(), lines=(), end=None, cuts=(), instead=instead)
     if shown.kind == "reference":
         observation = Observation(shown.text, exit_status=_exit_status(ledger, decision, observation, shown))
+    elif shown.kind == "partial" and observation is not None:
+        observation = replace(observation, output=shown.applied(observation.output))
     assert observation is not None
     return Step(action, decision, observation, shown)
 

@@ -11,7 +11,7 @@ from execledger.evaluate.counterfactual import CounterfactualRun
 from execledger.runs.account import Account
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Run
-from execledger.runs.replay import Replayed, new_ledger, output_bytes, replay
+from execledger.runs.replay import Replayed, new_ledger, output_bytes, replay, spared_bytes
 from execledger.vocabulary.decisions import Allow
 
 RECORDED = "demo.traj.json"
@@ -54,8 +54,7 @@ def _show(call: Replayed, full: bool) -> None:
     colour = "white" if isinstance(decision, Allow) and shown.kind == "full" else "green"
     click.echo(click.style(f"{call.index + 1:>3} $ {call.recorded.action.command}", bold=True))
     click.echo(click.style(f"      {word}, rule `{decision.rule}`: {_outcome(call)}", fg=colour))
-    text = call.recorded.observation.output.rstrip("\n")
-    lines = text.split("\n") if shown.kind != "reference" else [shown.text]
+    lines = shown.applied(call.recorded.observation.output).rstrip("\n").split("\n")
     for line in lines if full else lines[:3]:
         click.echo(f"      | {line}")
     if not full and len(lines) > 3:
@@ -69,6 +68,9 @@ def _outcome(call: Replayed) -> str:
     if call.shown.kind == "reference":
         ran = "reused before running" if call.decision.refers_to else "reused after running"
         return f"{ran}; a reference of {len(call.shown.text.encode())} bytes in place of {size}"
+    if call.shown.kind == "partial":
+        spared = spared_bytes(call.shown, call.recorded.observation.output)
+        return f"run; {size - spared} of {size} bytes shown, with references in place of the rest"
     if call.shown.kind == "remark":
         return f"run; {size} bytes with a remark behind them"
     return f"run; {size} bytes shown"

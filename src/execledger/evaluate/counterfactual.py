@@ -19,7 +19,7 @@ from execledger.runs.account import Net
 from execledger.runs.caching import PromptCache, text_bytes, timeline, usage
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
-from execledger.runs.replay import Replayed
+from execledger.runs.replay import Replayed, spared_bytes
 from execledger.runs.usage import Tokens, tokens_in
 
 
@@ -50,7 +50,7 @@ class RedundancyClass(Struct):
     there: Amount = field(default_factory=Amount)
     """What sending their redundant text took, in the call behind each and in all later ones."""
     spared: int = 0
-    """Those in whose place the model would have been shown a reference."""
+    """Those in whose place, or in place of some of whose lines, the model would have been shown a reference."""
     saved: Amount = field(default_factory=Amount)
     """What that would have saved, less the references."""
 
@@ -155,6 +155,11 @@ class CounterfactualRun:
             found = total.classes[redundant.kind] if redundant is not None else total.unclassified
             found.spared += 1
             found.saved.tokens += self._cache.sent(tokens_in(size) - aside, index)
+        elif call.shown.kind == "partial":
+            found = total.classes[Kind.OVERLAPPING]
+            found.spared += 1
+            spared = spared_bytes(call.shown, call.recorded.observation.output)
+            found.saved.tokens += self._cache.sent(tokens_in(spared), index)
         if call.shown.kind == "remark":
             total.remarks.tokens += self._cache.sent(aside, index)
         if call.view is not None:

@@ -81,7 +81,9 @@ class CallRow(Struct, frozen=True, kw_only=True):
     compared: str
     """same, covered or different; empty if its output is not eligible."""
     shown: str
-    """What the model would have been shown: full, reference or remark."""
+    """What the model would have been shown: full, reference, partial or remark."""
+    omitted_lines: int
+    """Lines of its output that partial references omit."""
     false_reuse: bool
     """A reuse that its recorded output contradicts."""
     reread: str
@@ -164,6 +166,7 @@ def _call_row(run: Run, call: Replayed, redundancies: Redundancies) -> CallRow:
         rule=line.rule,
         compared=line.compared or "",
         shown=line.shown,
+        omitted_lines=sum(last - first + 1 for first, last, _ in line.elided),
         false_reuse=call.false,
         reread=call.reread or "",
         redundancy=redundant.kind.value if redundant else "",

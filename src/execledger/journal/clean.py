@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from execledger.core.lines import Returned, returned, withheld_digests
+from execledger.core.lines import Returned, lines_shown, withheld_digests
 from execledger.redact import redact
 from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Step
 from execledger.vocabulary.records import View
 
 
@@ -43,8 +44,8 @@ def clean_observation(observation: Observation) -> Observation:
     )
 
 
-def withheld_lines(view: View, observation: Observation, shown: Returned | None) -> tuple[tuple[int, str], ...]:
-    """Numbers and digests of the lines of a file that ``observation`` has ``shown`` and that redaction alters."""
-    kept = clean_observation(observation)
-    lines = returned(view, kept) if shown is not None and kept != observation else None
+def withheld_lines(view: View, step: Step, shown: Returned | None) -> tuple[tuple[int, str], ...]:
+    """Numbers and digests of the lines of a file that ``step`` has ``shown`` and that redaction alters."""
+    kept = clean_observation(step.observation)
+    lines = lines_shown(view, kept, step.shown) if shown is not None and kept != step.observation else None
     return withheld_digests(shown, lines) if shown is not None and lines is not None else ()

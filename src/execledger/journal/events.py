@@ -32,6 +32,8 @@ class Counts(RereadCounts, kw_only=True):
     """Those that were reused before running: a reference answered them."""
     elided: int = 0
     """Those that were reused after running: a reference replaced their output."""
+    partial: int = 0
+    """Those that were reused in part: references replaced some lines of their output."""
     nudged: int = 0
     """Those whose result got a remark."""
     references: int = 0
@@ -54,6 +56,8 @@ class Counts(RereadCounts, kw_only=True):
     """Those whose real output was a different one: false reuses."""
     shadow_elided: int = 0
     """In shadow mode: commands that would have been reused after running."""
+    shadow_partial: int = 0
+    """In shadow mode: commands that would have been reused in part."""
     shadow_nudges: int = 0
     """In shadow mode: remarks that would have been added."""
 
@@ -215,8 +219,9 @@ def recorded(
     if step.shown.result is None:
         step = replace(step, shown=replace(step.shown, result=result.print))
     if result.record.view is not None and result.kind != "reference" and not step.withheld:
-        shown = ledger.returned(result.record.view, step.observation)
-        step = replace(step, withheld=withheld_lines(result.record.view, step.observation, shown))
+        step = replace(
+            step, withheld=withheld_lines(result.record.view, step, ledger.lines_of(result.record.view, step))
+        )
     return StepRecorded(
         index=index,
         turn=turn,

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from execledger.core.classify import classify
-from execledger.core.lines import returned
+from execledger.core.lines import lines_shown
 from execledger.journal.clean import withheld_lines
 from execledger.journal.codec import cleaned, decode, encode
 from execledger.journal.events import Event, StepRecorded
@@ -61,7 +61,7 @@ def _withholding(event: Event) -> Event:
     with suppress(Exception):
         view = classify(step.action).view
         if view is not None:
-            lines = withheld_lines(view, step.observation, returned(view, step.observation))
+            lines = withheld_lines(view, step, lines_shown(view, step.observation, step.shown))
             step = replace(step, withheld=tuple(sorted({**dict(lines), **dict(step.withheld)}.items())))
     return replace(event, step=step)
 

@@ -349,12 +349,15 @@ class Conversation:
         """The step of a stored edit; its targets are translated into the step numbers of this ledger."""
         targets = self._workspace.steps_of(self._thread, edit.targets)
         shown = Shown("reference", edit.reference) if isinstance(edit, CallEdit) else edit.shown
-        output = shown.text if shown.kind == "reference" else observation.output
+        output = shown.applied(observation.output)
         # The answer to a shim, a refusal included, is not the result of the call that it replaces.
         failed = observation.failed and not isinstance(edit, CallEdit)
         decision = edit.decision if isinstance(edit.decision, Allow) else replace(edit.decision, refers_to=targets)
-        lines = shown.lines if len(targets) == len(edit.targets) else ()
-        shown = replace(shown, refers_to=targets, lines=lines)
+        if shown.kind == "partial":
+            # Which lines it shows follows from those that it omits, also if their results are not known here.
+            shown = replace(shown, refers_to=targets if len(targets) == len(edit.targets) else ())
+        else:
+            shown = replace(shown, refers_to=targets, lines=shown.lines if len(targets) == len(edit.targets) else ())
         return Step(action, decision, replace(observation, output=output, failed=failed), shown)
 
     def _judged_result(self, answered: AnsweredCall, full: Step) -> tuple[Step, ResultEdit | None]:
@@ -374,7 +377,9 @@ class Conversation:
         if isinstance(kept, ResultEdit):
             # The same session was continued elsewhere, and its model was already shown this result.
             return self._edited(full.action, full.observation, kept), kept
-        return replace(full, shown=replace(shown, kind="full", text="", refers_to=(), lines=(), end=None)), None
+        return replace(
+            full, shown=replace(shown, kind="full", text="", refers_to=(), lines=(), end=None, cuts=())
+        ), None
 
     def _concurrent(self, answered: AnsweredCall, proposed: _Proposed | None) -> bool:
         """Whether an unknown command that may write may have run beside it or after it."""

@@ -269,5 +269,8 @@ class History:
             return (edit.reference if here else NOT_ANSWERED,)
         if parts is None or not here:
             return None
-        show = self._adapter.referenced if edit.shown.kind == "reference" else self._adapter.remarked
-        return show(call, parts, edit.shown.text)
+        if edit.shown.kind == "remark":
+            return self._adapter.remarked(call, parts, edit.shown.text)
+        return self._adapter.referenced(
+            call, parts, edit.shown.applied(self._adapter.observation_of(call, parts).output)
+        )

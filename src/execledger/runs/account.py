@@ -28,7 +28,7 @@ from execledger.journal.folder import journal_folder
 from execledger.runs.caching import PromptCache, StepPlace, Timeline, provider_total, text_bytes, timeline
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.recording import Run
-from execledger.runs.replay import Replayed, output_bytes
+from execledger.runs.replay import Replayed, output_bytes, spared_bytes
 from execledger.runs.usage import ModelCall, Tokens, tokens_in
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Step
@@ -67,6 +67,12 @@ METRICS = (
         detailed=True,
     ),
     Metric(name="elided", title="reused after running", note="run, the output replaced by a reference", detailed=True),
+    Metric(
+        name="partial",
+        title="reused in part",
+        note="run, some lines of the output replaced by references",
+        compared="  reused in part",
+    ),
     Metric(name="nudged", title="nudged", note="run, a remark added", detailed=True),
     Metric(name="second_looks", title="second looks", note="no references", among="references"),
 )
@@ -148,6 +154,8 @@ class Account(Struct):
     """Commands reused before running, by rule; in shadow mode, those that would have been."""
     elided: Counter[str] = field(default_factory=Counter)
     """Commands reused after running, by how the output compared; in shadow mode, those that would have been."""
+    omissions: int = 0
+    """Runs of lines that were omitted from outputs of which the rest was shown."""
     nudges: Counter[str] = field(default_factory=Counter)
     """Commands that were decided to be nudged, by rule, whether the remark was then shown or not."""
     unknown_outputs: int = 0
@@ -180,6 +188,7 @@ class Account(Struct):
     _asked: dict[int, tuple[int, int | None]] = field(default_factory=dict)
     _returned: dict[int, int] = field(default_factory=dict)
     _kept_out: dict[int, int] = field(default_factory=dict)
+    _spared_in_part: dict[int, int] = field(default_factory=dict)
     _run: Timeline | None = None
     _places: list[StepPlace] = field(default_factory=list)
     _compactions: list[int] = field(default_factory=list)
@@ -283,7 +292,7 @@ class Account(Struct):
         unknown = truth is not None and truth.output_unknown
         self.unknown_outputs += unknown
         self._returned[turn] = self._returned.get(turn, 0) + (0 if unknown else size or 0)
-        self._weigh(step, turn, size, at)
+        self._weigh(step, turn, size, at, truth)
         return size
 
     def add_looks(self, step: Step, looked_again: int | None, stopped: tuple[int, int] | None = None) -> None:
@@ -318,6 +327,11 @@ class Account(Struct):
         return sum(size * (self.turns - turn - 1) for turn, size in self._kept_out.items())
 
     @property
+    def partial_bytes(self) -> int:
+        """Those of the saved bytes that partial references kept out."""
+        return sum(size * (self.turns - turn - 1) for turn, size in self._spared_in_part.items())
+
+    @property
     def tokens(self) -> Tokens:
         """Tokens of all calls of the model, as reported."""
         return self.took.tokens
@@ -346,7 +360,7 @@ class Account(Struct):
     def sentence(self) -> str:
         """The run in one line, for its end."""
         counts = self.counts
-        done = f"{counts.suppressed} reused before running, {counts.elided} after, {counts.nudged} nudged"
+        done = _done(counts.suppressed, counts.elided, counts.partial, counts.nudged)
         if self.shadow:
             would = f"{counts.shadow_reuses} would have been reused before running"
             done = f"shadow: {would}, {counts.shadow_wrong} of them wrongly"
@@ -369,22 +383,25 @@ class Account(Struct):
         counts.ran += not suppressed
         counts.suppressed += suppressed
         counts.elided += shown.kind == "reference" and not suppressed
+        counts.partial += shown.kind == "partial"
         counts.nudged += shown.kind == "remark"
         if self.shadow:
             counts.shadow_reuses += before
             counts.shadow_right += before and shown.compared in ("same", "covered")
             counts.shadow_wrong += before and shown.compared == "different"
             counts.shadow_elided += not before and shown.instead == "reference"
+            counts.shadow_partial += not before and shown.instead == "partial"
             counts.shadow_nudges += not before and shown.instead == "remark"
         if before:
             self.reuses[decision.rule] += 1
             self.false_reuses += shown.compared == "different"
         elif "reference" in (shown.kind, shown.instead):
             self.elided[str(shown.compared)] += 1
+        self.omissions += len(shown.lines) if shown.kind == "partial" else 0
         if isinstance(decision, Nudge):
             self.nudges[decision.rule] += 1
 
-    def _weigh(self, step: Step, turn: int, size: int | None, at: int) -> None:
+    def _weigh(self, step: Step, turn: int, size: int | None, at: int, truth: Observation | None) -> None:
         """Count the bytes that a step kept out of the model's input, and note the call that read the view before it."""
         shown, thread = step.shown, step.action.thread
         if thread in self._waiting_views:
@@ -397,6 +414,11 @@ class Account(Struct):
             if not (isinstance(step.decision, Reuse) and shown.compared == "different"):
                 whole = tokens_in(size or 0) if shown.kind == "reference" else 0
                 self._spared.append((at, whole - tokens_in(text_bytes(shown.text))))
+        elif shown.kind == "partial" and size is not None:
+            left = text_bytes(step.observation.output) if truth is None else size - spared_bytes(shown, truth.output)
+            for kept_out in (self._kept_out, self._spared_in_part):
+                kept_out[turn] = kept_out.get(turn, 0) + size - left
+            self._spared.append((at, tokens_in(size - left)))
 
     def _timeline(self) -> Timeline:
         """The run for the model of the cache: as it was recorded, else as far as its journal shows it."""
@@ -431,11 +453,10 @@ def sentences(runs: Sequence[Account]) -> list[str]:
     if not runs:
         return []
     counts = [run.counts for run in runs]
-    many = (
-        f"Ledger: {len(runs)} runs, {_many(sum(one.proposed for one in counts), 'command')}, "
-        f"{sum(one.suppressed for one in counts)} reused before running, {sum(one.elided for one in counts)} after, "
-        f"{sum(one.nudged for one in counts)} nudged; {_many(sum(one.faults for one in counts), 'fault')}"
-    )
+    names = ("suppressed", "elided", "partial", "nudged")
+    done = _done(*(sum(getattr(one, name) for one in counts) for name in names))
+    proposed, faults = (sum(getattr(one, name) for one in counts) for name in ("proposed", "faults"))
+    many = f"Ledger: {len(runs)} runs, {_many(proposed, 'command')}, {done}; {_many(faults, 'fault')}"
     told = [runs[0].sentence() if len(runs) == 1 else many]
     for folder in sorted({os.path.dirname(run.journal) for run in runs if run.journal}):
         stats = shlex.join(["execledger", "stats", *([folder] if folder != str(journal_folder()) else [])])
@@ -443,6 +464,12 @@ def sentences(runs: Sequence[Account]) -> list[str]:
     if unwritten := [run.unwritten for run in runs if run.unwritten]:
         told.append(f"Ledger: {_many(len(unwritten), 'run')} without a complete journal: {unwritten[0]}")
     return told
+
+
+def _done(suppressed: int, elided: int, partial: int, nudged: int) -> str:
+    """What Ledger did with commands, in words."""
+    in_part = f", {partial} in part" if partial else ""
+    return f"{suppressed} reused before running, {elided} after{in_part}, {nudged} nudged"
 
 
 def _many(count: int, what: str) -> str:

@@ -2,7 +2,8 @@
 
 A run that Ledger took part in does not hold every true output any more. What is shown in full is known. An output that
 was elided after running is known by its fingerprint: where the results that the reference points at hold text with that
-very fingerprint, that is the output; otherwise nothing is claimed. What a suppressed call would have returned nobody
+very fingerprint, that is the output; otherwise nothing is claimed. Where only some lines were omitted, they are taken
+from these results, and the whole must have that fingerprint. What a suppressed call would have returned nobody
 knows: nothing is claimed. The same goes for a text that is not what its fingerprint says, because it was redacted.
 Nothing claimed means an observation that is marked as truncated, in an unknown place.
 """
@@ -15,7 +16,9 @@ from itertools import accumulate, pairwise
 
 from msgspec.structs import replace
 
+from execledger.core.classify import classify
 from execledger.core.fingerprint import fingerprint
+from execledger.core.lines import returned
 from execledger.journal.events import Ended
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.decoding import instance_of
@@ -23,6 +26,7 @@ from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Fingerprint, Step
+from execledger.vocabulary.records import View
 from execledger.vocabulary.sightings import Sighting
 
 FORMAT = "execledger-journal"
@@ -33,9 +37,10 @@ def read_as_run(name: str, data: bytes) -> Run:
     """The recorded run that a journal holds; steps behind a gap are left out: the state before them is unknown."""
     journal = read_journal(name, data)
     results: list[Observation] = []
-    for event in journal.steps:
-        results.append(_result(event.step, results))
     start, steps, sightings = journal.start, journal.steps, _sightings(journal)
+    taken = [event.step for event in steps]
+    for step in taken:
+        results.append(_result(step, taken, results))
     ended = journal.ended
     told = ended.model_calls if ended is not None else None
     return Run(
@@ -103,15 +108,54 @@ def _compactions(journal: JournalRun) -> tuple[int, ...]:
     return tuple(index for index, (before, now) in enumerate(pairwise(since)) if now > before)
 
 
-def _result(step: Step, earlier: list[Observation]) -> Observation:
+def _result(step: Step, steps: list[Step], earlier: list[Observation]) -> Observation:
     """What is known of the true result."""
     mark, shown = step.shown.result, step.observation
+    if step.shown.kind == "partial":
+        return _put_together(step, steps, earlier) or Observation(exit_status=shown.exit_status, truncated=True)
     if step.shown.kind != "reference":
         altered = mark is not None and fingerprint(shown, steady=False).digest != mark.digest
         return replace(shown, truncated=True, cut=None) if altered else shown
     holders = [earlier[at] for at in step.shown.refers_to if at < len(earlier)]
     found = _standing(mark, holders, shown.exit_status) if mark is not None else None
     return found or Observation(exit_status=shown.exit_status, truncated=True)
+
+
+def _put_together(step: Step, steps: list[Step], earlier: list[Observation]) -> Observation | None:
+    """The output of which references omit some lines, if what they point at makes it whole again; else None."""
+    shown, mark, view = step.shown, step.shown.result, classify(step.action).view
+    if mark is None or view is None or not shown.refers_to:
+        return None
+    first, *rest = shown.pieces(step.observation.output)
+    sample = next((row for piece in (first, *rest) for row in piece.split("\n") if row), "")
+    rows = first
+    for run, piece in zip(shown.lines, rest, strict=True):
+        at = shown.refers_to[run.by]
+        known = _lines_by_place(steps[at], earlier[at])
+        places = range(run.first, run.last + 1)
+        if not known.keys() >= set(places):
+            return None
+        ended = bool(piece) or step.observation.output.endswith("\n")
+        rows += "\n".join(_printed(view, place, known[place], sample) for place in places) + "\n" * ended + piece
+    found = replace(step.observation, output=rows)
+    return found if fingerprint(found, steady=False).digest == mark.digest else None
+
+
+def _lines_by_place(step: Step, result: Observation) -> dict[int, str]:
+    """The lines of the file that a step read, by their numbers."""
+    view = classify(step.action).view
+    lines = returned(view, result) if view is not None else None
+    placed = lines.placed() if lines is not None else ()
+    return {first + at: text for first, texts in placed for at, text in enumerate(texts)}
+
+
+def _printed(view: View, place: int, text: str, sample: str) -> str:
+    """A line as the read prints it; the width of printed numbers is that of ``sample``, another line of the output."""
+    if not view.numbering:
+        return text
+    column = sample.partition(view.numbering)[0]
+    number = f"{view.prefix}{place}"
+    return f"{number.rjust(len(column)) if column.startswith(' ') else number}{view.numbering}{text}"
 
 
 def _standing(mark: Fingerprint, holders: list[Observation], status: int | None) -> Observation | None:

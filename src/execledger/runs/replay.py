@@ -29,7 +29,7 @@ RECORDED = Allow("recorded")
 """The decision of a call that was recorded without Ledger."""
 
 
-class Line(Struct, frozen=True):
+class Line(Struct, frozen=True, omit_defaults=True):
     """One line of the decisions file: the contract with programs that read it."""
 
     trajectory: str
@@ -53,7 +53,9 @@ class Line(Struct, frozen=True):
     compared_to: tuple[int, ...]
     """The calls that are equal to the output or cover it."""
     shown: str
-    """What the model would have been shown: full, reference or remark."""
+    """What the model would have been shown: full, reference, partial or remark."""
+    elided: tuple[tuple[int, int, int], ...] = ()
+    """Of a partial reference: the first and last line of each omitted run of the file, and the call that showed it."""
 
 
 class Replayed(Struct, frozen=True):
@@ -98,6 +100,7 @@ class Replayed(Struct, frozen=True):
             compared=self.shown.compared,
             compared_to=self.shown.compared_to,
             shown=self.shown.kind,
+            elided=self.shown.omitted,
         )
 
 
@@ -150,3 +153,8 @@ def as_recorded(recorded: Recorded) -> Step:
 def output_bytes(observation: Observation) -> int:
     """Return the bytes of an output in the model's input, without the harness's wrapping."""
     return len(observation.output.encode("utf-8", "replace")) + len(observation.stderr.encode("utf-8", "replace"))
+
+
+def spared_bytes(shown: Shown, output: str) -> int:
+    """Return by how many bytes what is shown of ``output`` is shorter."""
+    return len(output.encode("utf-8", "replace")) - len(shown.applied(output).encode("utf-8", "replace"))

@@ -157,12 +157,16 @@ class Tally(Struct):
     """Nudges, by rule."""
     elided: Counter[str] = field(default_factory=Counter)
     """References after running, by how the output compared."""
+    omissions: int = 0
+    """Runs of lines that partial references omit."""
     false: list[str] = field(default_factory=list)
     """False reuses, by run and index."""
     read_bytes: int = 0
     """Bytes of output, each counted once for every later model call."""
     saved_bytes: int = 0
     """Bytes that references would have kept out, counted in the same way."""
+    partial_bytes: int = 0
+    """Those of them that partial references would have kept out."""
     untold: int = 0
     """Calls whose recorded output is unknown: it is not among ``read_bytes``."""
 
@@ -196,7 +200,9 @@ class Tally(Struct):
             self.troubled.append(f"{run.name}: {'; '.join(run.trouble)}")
         self.reuses.update(account.reuses)
         self.elided.update(account.elided)
+        self.omissions += account.omissions
         self.nudges.update(account.nudges)
         self.read_bytes += account.read_bytes
         self.saved_bytes += account.saved_bytes
+        self.partial_bytes += account.partial_bytes
         self.untold += account.unknown_outputs

@@ -41,6 +41,8 @@ class RunLine(Counts, kw_only=True):
     """Commands that a reference answered before they ran; in shadow mode, those that it would have answered."""
     elided: int = 0
     """Commands that ran, with a reference in place of their output; in shadow mode, those that would have had one."""
+    partial: int = 0
+    """Commands that ran, with references in place of some lines; in shadow mode, those that would have had them."""
     nudges: int = 0
     """Commands with a remark behind their output; in shadow mode, those that would have had one."""
     shadow: bool = False
@@ -114,7 +116,7 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
     """The line of a run in the list; in shadow mode it has what would have been done."""
     counts, net, shadow = account.counts, account.net(), account.shadow
     same = {name: getattr(counts, name) for name in counts.__struct_fields__}
-    done = {"elided": counts.shadow_elided} if shadow else {}
+    done = {"elided": counts.shadow_elided, "partial": counts.shadow_partial} if shadow else {}
     return RunLine(
         **(same | done),
         steps=counts.proposed,

@@ -114,11 +114,13 @@ class ShownAnswer(Struct, frozen=True):
     """How a result was shown."""
 
     kind: str
-    """full, reference or remark."""
+    """full, reference, partial or remark."""
     text: str
-    """The reference or the remark."""
+    """The reference, the references of a partial one, a line each, or the remark."""
     instead: str
     """In shadow mode, what would have been shown in place of the output; "" if nothing else."""
+    omitted: tuple[tuple[int, int, int], ...] = ()
+    """Of a partial reference: the first and last line of each omitted run of the file, and the step that showed it."""
 
 
 class OutputAnswer(Struct, frozen=True, kw_only=True):
@@ -283,7 +285,7 @@ class RunModel:
             words=in_words(step.decision, step.shown),
             compared=step.shown.compared,
             compared_to=step.shown.compared_to,
-            shown=ShownAnswer(step.shown.kind, step.shown.text, step.shown.instead or ""),
+            shown=ShownAnswer(step.shown.kind, step.shown.text, step.shown.instead or "", step.shown.omitted),
             output=_output(told.truth, step.shown, limit),
             view=told.view,
             view_before=before.view if before is not None else "",

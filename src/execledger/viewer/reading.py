@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
@@ -158,7 +160,10 @@ class ReplayReading(Reading):
 
     def _full_step(self, index: int) -> StepDetail:
         recorded, call = self._run.steps[index], self._decided[index]
-        return StepDetail(step=call.step(recorded), truth=recorded.observation, turn=recorded.turn, view=call.view)
+        truth = recorded.observation
+        if call.shown.kind == "partial":
+            truth = replace(truth, output=call.shown.applied(truth.output))
+        return StepDetail(step=call.step(recorded), truth=truth, turn=recorded.turn, view=call.view)
 
 
 class JournalReading(Reading):
@@ -248,7 +253,7 @@ class JournalReading(Reading):
         )
 
     def _truth(self, step: Step) -> Observation:
-        """What a step returned: its output as shown, or the equal result that its reference points at."""
+        """What a step returned: its output as shown, also in part, or the equal result that its reference points at."""
         shown = step.shown
         if shown.kind != "reference":
             return step.observation

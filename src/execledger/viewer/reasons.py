@@ -55,13 +55,19 @@ def _outcome(decision: Decision, shown: Shown) -> str:
     if isinstance(decision, Reuse) and shown.compared == "different":
         return "By the recorded output that is wrong: a false reuse."
     if shown.instead:
-        place = "in place of its output" if shown.instead == "reference" else "behind its output"
-        return f"In shadow mode nothing was changed; otherwise a {shown.instead} would have stood {place}."
+        would = {
+            "reference": "a reference would have stood in place of its output",
+            "partial": "references would have stood in place of some of its lines",
+        }.get(shown.instead, f"a {shown.instead} would have stood behind its output")
+        return f"In shadow mode nothing was changed; otherwise {would}."
     if isinstance(decision, Reuse):
         return ""
     if shown.kind == "reference":
         found = "byte for byte" if shown.compared == "same" else "line for line and at the same places"
         return f"Its output already stood above, {found}, in {_steps(shown.refers_to)}: a reference took its place."
+    if shown.kind == "partial":
+        where = _steps(shown.refers_to)
+        return f"Some of its lines already stood above, at the same places, in {where}: references took their place."
     if shown.kind == "remark":
         return "A remark was added to its output."
     return "The result was another one, so nothing was added." if isinstance(decision, Nudge) else ""

@@ -94,10 +94,11 @@ class Worth(Struct, frozen=True, array_like=True):
 class Shown(Struct, frozen=True):
     """What the model is shown of a result."""
 
-    kind: Literal["full", "reference", "remark"]
-    """The output itself, a reference in its place, or the output with a remark behind it."""
+    kind: Literal["full", "reference", "partial", "remark"]
+    """The output itself, a reference in its place, the output with references in place of some of its lines, or the
+    output with a remark behind it."""
     text: str = ""
-    """The reference or the remark."""
+    """The reference or the remark; the references of a partial one, a line each."""
     refers_to: tuple[int, ...] = ()
     """The steps that a reference points at."""
     compared: Compared | None = None
@@ -106,7 +107,7 @@ class Shown(Struct, frozen=True):
     """The steps that are equal to it or cover it."""
     result: Fingerprint | None = None
     """The true result; None if the action did not run."""
-    instead: Literal["reference", "remark"] | None = None
+    instead: Literal["reference", "partial", "remark"] | None = None
     """In shadow mode: what would have been shown in place of the plain output; None if nothing else would have."""
     lines: tuple[CoveredLines, ...] = ()
     """The lines of the file that a reference replaces, and which of ``refers_to`` shows each at that place."""
@@ -114,6 +115,42 @@ class Shown(Struct, frozen=True):
     """The number of the last line of that file, if the result shows it."""
     worth: Worth | None = None
     """The price of a reference in place of the output; None if none was possible, or the policy has no price."""
+    cuts: tuple[int, ...] = ()
+    """Of a partial reference: for each run of ``lines``, the index of its first line among the lines of the output."""
+
+    @property
+    def refers(self) -> bool:
+        """Whether a reference replaces the output or a part of it."""
+        return self.kind in ("reference", "partial")
+
+    @property
+    def omitted(self) -> tuple[tuple[int, int, int], ...]:
+        """Of a partial reference: the first and last line of each omitted run of the file, and the step that showed it;
+        nothing if that step is not known."""
+        known = self.kind == "partial" and all(one.by < len(self.refers_to) for one in self.lines)
+        return tuple((one.first, one.last, self.refers_to[one.by]) for one in self.lines) if known else ()
+
+    def applied(self, output: str) -> str:
+        """Return the true ``output`` as the model is shown it, without a remark."""
+        if self.kind == "reference":
+            return self.text
+        if self.kind != "partial":
+            return output
+        rows, kept, at = output.split("\n"), list[str](), 0
+        for cut, run, reference in zip(self.cuts, self.lines, self.text.split("\n"), strict=True):
+            kept += (*rows[at:cut], reference)
+            at = cut + run.last - run.first + 1
+        return "\n".join((*kept, *rows[at:]))
+
+    def pieces(self, text: str) -> tuple[str, ...]:
+        """Return the pieces between the references in ``text``, a partly omitted output as it is shown."""
+        rows, found, at, omitted = text.split("\n"), list[str](), 0, 0
+        for done, (cut, run) in enumerate(zip(self.cuts, self.lines, strict=True)):
+            here = cut - omitted + done
+            found.append("".join(f"{row}\n" for row in rows[at:here]))
+            omitted += run.last - run.first + 1
+            at = here + 1
+        return (*found, "\n".join(rows[at:]))
 
 
 class Step(Struct, frozen=True, omit_defaults=True):

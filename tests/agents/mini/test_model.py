@@ -141,6 +141,41 @@ def test_an_elided_output_keeps_its_raw_record(tmp_path: Path) -> None:
     assert again["extra"]["raw_output"] == first["extra"]["raw_output"]
 
 
+def test_lines_that_stand_above_are_omitted_from_a_read_that_shows_others(tmp_path: Path) -> None:
+    """The model reads the rest as it came, the whole is kept beside it, and a trajectory rebuilds the same state."""
+    whole, read = "cat warehouse/inventory.py", "cat warehouse/inventory.py | head -n 40"
+    agent, inner, _ = run(tmp_path, ("head -n 24 warehouse/inventory.py",), (whole,), (read,))
+    _, partly, again = observations(agent)
+    reference, *rest = partly["content"].removeprefix("<returncode>0</returncode>\n<output>\n").split("\n")
+    assert reference == (
+        "[Ledger: lines 1-21 of warehouse/inventory.py omitted, as shown by `head -n 24 warehouse/inventory.py`, "
+        "1 command ago.]"
+    )
+    lines = partly["extra"]["raw_output"].split("\n")
+    assert rest == [*lines[21:-1], "</output>"] and "class Inventory" in partly["extra"]["raw_output"]
+    assert partly["extra"]["ledger"]["shown"]["kind"] == "partial"
+    # The next attempt at these lines is shown in full.
+    assert "[Ledger: " not in again["content"]
+    asked = [message["content"] for message in inner.requests[-1] if message.get("role") == "tool"]
+    assert asked[1] == partly["content"]
+    session = Session(Policy(), TASK, Chronicle(None, "", print))
+    saved = json.loads(json.dumps(agent.messages))
+    Follower(session.record, lambda: len(session.ledger), lambda: None).follow(saved)
+    assert session.ledger.digest == agent.model.serialize()["info"]["ledger"]["state"]
+    assert session.ledger.results[1].kind == "partial"
+
+
+def test_an_output_is_whole_again_when_what_it_refers_to_is_gone(tmp_path: Path) -> None:
+    """An agent of a user's own drops the first result: what was omitted stood only there."""
+    agent, _, _ = run(tmp_path, ("head -n 24 warehouse/inventory.py",), ("cat warehouse/inventory.py",))
+    first, partly = observations(agent)
+    kept = [message for message in agent.messages if message is not first]
+    assert "omitted" in partly["content"]
+    standing = agent.model._follower.standing
+    standing.visible(kept)
+    assert partly["content"] == f"<returncode>0</returncode>\n<output>\n{partly['extra']['raw_output']}</output>"
+
+
 def test_the_trajectory_alone_rebuilds_the_state(tmp_path: Path) -> None:
     """Following the saved messages with a fresh ledger gives the digest that the run ended with."""
     agent, _, _ = run(tmp_path, *((command,) for command in COMMANDS))
@@ -152,7 +187,7 @@ def test_the_trajectory_alone_rebuilds_the_state(tmp_path: Path) -> None:
 
 def test_what_stands_behind_a_write_in_the_same_step_is_run(tmp_path: Path) -> None:
     """Earlier actions of a step count as pending writes."""
-    read = "cat warehouse/inventory.py"
+    read = "sed -n '18,30p' warehouse/inventory.py"
     agent, _, environment = run(tmp_path, (read,), ("sed -i '24s/<=/</' warehouse/inventory.py", read), (read, "ls"))
     assert environment.ran == [read, "sed -i '24s/<=/</' warehouse/inventory.py", read, "ls", SUBMIT]
     assert "< count" in observations(agent)[2]["content"]

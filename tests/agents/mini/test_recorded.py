@@ -295,7 +295,7 @@ def test_notes_that_do_not_fit_the_run_are_not_followed() -> None:
     [
         (
             {"policy": {"preset": "paper", "later": 1}},
-            Policy(preset=Preset.PAPER, cadence=Cadence.EVERY, second_look_rate=0.0),
+            Policy(preset=Preset.PAPER, cadence=Cadence.EVERY, second_look_rate=0.0, partial=False),
         ),
         ({"policy": {"preset": "later"}}, None),
         ({"policy": "a digest"}, None),

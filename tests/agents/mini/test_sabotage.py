@@ -203,21 +203,24 @@ class Stage:
         yield from misplaced(run)
 
     def misleading(self, run: Outcome) -> Iterator[str]:
-        """What the model was shown in place of an output, and can't find above, in an output that was shown whole."""
+        """What the model was shown in place of an output, or of a part of it, and can't find above."""
         for history, plain in zip(run.histories, self.plain.histories, strict=True):
-            whole: list[str] = []
+            above: dict[str, set[str]] = {}
             for message, unharmed in zip(history, plain, strict=True):
                 text, true = text_of(message), text_of(unharmed)
+                call = message.get("tool_call_id")
                 if text == true or text.startswith(f"{true}\n[Ledger: "):
-                    whole += [call for call in (message.get("tool_call_id"),) if call]
-                elif NOT_ANSWERED not in text and not self._above(message, whole):
+                    above |= {call: set(self._lines(call))} if call else {}
+                elif NOT_ANSWERED not in text and (call is None or not self._above(call, text, above)):
                     yield f"the model is shown {text!r}"
 
-    def _above(self, message: Message, whole: list[str]) -> bool:
-        """The lines of an output are among those that its reference names."""
-        named = re.findall(r"`([^`]+)`, \d+ commands? ago", text_of(message))
-        shown = {line for call in whole if command_of(call) in named for line in self._lines(call)}
-        return bool(named) and shown.issuperset(self._lines(message["tool_call_id"]))
+    def _above(self, call: str, text: str, above: dict[str, set[str]]) -> bool:
+        """The lines of an output are among those that its references name, or shown beside these."""
+        named = re.findall(r"`([^`]+)`, \d+ commands? ago", text)
+        own = {line for line in self._lines(call) if line in text.splitlines()}
+        shown = {line for other, lines in above.items() if command_of(other) in named for line in lines}
+        above[call] = own
+        return bool(named) and (shown | own).issuperset(self._lines(call))
 
     def _lines(self, call: str) -> list[str]:
         result = self._played[call]

@@ -59,6 +59,8 @@ class Chosen:
     """Lines that depend on the contents of the file: a search, or all but the last few."""
 
     choice: Callable[[Sequence[str]], list[int]]
+    counted: bool = False
+    """The command itself says which lines these are, by their numbers."""
 
     def choose(self, lines: Sequence[str]) -> list[int]:
         return self.choice(lines)

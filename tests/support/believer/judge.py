@@ -162,6 +162,7 @@ class Reader:
         rest = truth.lines
         if truth.pieces is None:
             raise Misled("output", "only a part of an output that is no plain read is shown")
+        place: int | None = None
         for element in elements:
             if element.startswith(MARK):
                 reference = self._understood(element, truth)
@@ -170,6 +171,7 @@ class Reader:
                     raise Misled("unreadable", "it does not say which lines are left out")
                 self._believe(truth, rest[: len(belief)], belief, reference)
                 rest = rest[len(belief) :]
+                place = belief[-1][0]
                 continue
             while element:
                 if not rest or not element.startswith(rest[0][1].printed):
@@ -178,7 +180,11 @@ class Reader:
                     )
                 (piece, line), *rest = rest
                 element = element.removeprefix(line.printed)
-                yield Piece(piece.path, (line,), piece.selection, False, piece.completes, piece.file)
+                place = _inferred(piece, line, place)
+                if place != line.number:
+                    raise Misled("place", f"line {line.number} is shown where a reader counts line {place}")
+                ended = piece.ended and line is piece.lines[-1]
+                yield replace(piece, lines=(line,), ended=ended)
         if rest:
             raise Misled("end", f"the output goes on: {rest[0][1].printed!r}")
 
@@ -383,6 +389,17 @@ def _agrees(line: Line, other: Line, piece: Piece, shown: Piece) -> bool:
     if other.unended and line.text == f"{other.text}\n":
         return True
     return _same(line, other, piece) or (shown.completes and other.text == f"{line.text}\n")
+
+
+def _inferred(piece: Piece, line: Line, before: int | None) -> int | None:
+    """The number that a reader takes a shown line to have: the printed one, or one more than the line before it."""
+    if line.label is not None:
+        return line.label
+    if isinstance(piece.selection, Chosen) and piece.selection.counted:
+        return line.number
+    if line is not piece.lines[0]:
+        return None if before is None else before + 1
+    return piece.selection.first if isinstance(piece.selection, Span) else None
 
 
 def _regrouped(lines: Sequence[tuple[Piece, Line]]) -> tuple[Piece, ...]:

@@ -183,7 +183,7 @@ def odd(random: Random, word: str, first: int, last: int) -> tuple[str, Selectio
     command, choice, style = random.choice(forms)
     if isinstance(choice, Span | Last | Chosen):
         return command, choice, style
-    return command, Chosen(lambda lines: choice(len(lines))), style
+    return command, Chosen(lambda lines: choice(len(lines)), counted=True), style
 
 
 Choice = Callable[[int], list[int]]

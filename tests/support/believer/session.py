@@ -297,6 +297,7 @@ def policy_of(random: Random, preset: str) -> Policy:
             "min_output": 40,
             "max_share": 1.0,
             "min_run": random.choice((1, 3)),
+            "min_omitted": 1,
         }
     known = {name: value for name, value in bold.items() if name in Policy.__struct_fields__}
     return Policy(preset=Preset(preset), **known)  # type: ignore[arg-type]
@@ -372,9 +373,9 @@ def _step(
     else:
         report.references += 1
         report.suppressed += not truths
-        report.partial += not step.shown.text.startswith("[Ledger:") or "\n" in step.shown.text.strip()
+        report.partial += step.shown.kind == "partial"
         report.commands.append(f"  {step.shown.text}")
-        if why := reader.refer(real, step.shown.text):
+        if why := reader.refer(real, step.observation.output):
             report.misleading.append(Finding(step.shown.text, why.kind, str(why), number))
             report.commands.append(f"  MISLEADING ({why.kind}): {why}")
     view = ledger.inform(visible, report.sealed, "").text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 MARK = "[Ledger:"
 AGO = re.compile(r"(\d+) (?:commands?|steps?|calls?) ago|(?:the )?(?:previous|last) command")
-FILE = r" of (?:`([^`]+)`|\"([^\"]+)\"|(.+?))(?= (?:are|is|stand)\b|$)"
+FILE = r" of (?:`([^`]+)`|\"([^\"]+)\"|(.+?))(?= (?:are|is|stand|omitted)\b|$)"
 NAMED = re.compile(rf"(?<![\w`'\"])lines? (\d+(?:\s*(?:-|to|,|and)\s*\d+)*)(?:{FILE})?", re.IGNORECASE)
 ALL_NAMED = re.compile(rf"\ball (\d+) lines{FILE}", re.IGNORECASE)
 WHOLE = re.compile(

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from execledger.core.govern import SECOND_LOOK
 from execledger.core.ledger import Ledger
-from execledger.core.lines import Returned, returned, split_lines
+from execledger.core.lines import Returned, lines_shown, returned, split_lines
 from execledger.core.policy import Preset
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Reuse, Step
@@ -45,6 +45,8 @@ class Session(Struct):
     """Reuses before running, each checked against a real run."""
     references: int = 0
     """References after running, each checked against what is visible."""
+    partial: int = 0
+    """Those of them that replace a part of the output."""
     claims: int = 0
     """Ranges that a view called current, each checked against the file."""
     known: dict[tuple[str, str], dict[int, list[str]]] = field(default_factory=dict)
@@ -92,7 +94,7 @@ def check_decision(session: Session, action: Action, decision: Decision, truth: 
 
 def check_shown(session: Session, step: Step, truth: Observation, visible: Container[int]) -> None:
     """A reference points at results of its own thread that are in the request in full and contain every line."""
-    if step.shown.kind != "reference":
+    if not step.shown.refers:
         return
     for at in step.shown.refers_to:
         earlier = session.steps[at]
@@ -102,7 +104,24 @@ def check_shown(session: Session, step: Step, truth: Observation, visible: Conta
         return
     session.references += 1
     assert step.decision.rule != SECOND_LOOK
+    if step.shown.kind == "partial":
+        session.partial += 1
+        _check_omitted(session, step, truth)
+        return
     assert shown_by(session, step.action, truth, step.shown.refers_to), f"false reference: {step.action.command}"
+
+
+def _check_omitted(session: Session, step: Step, truth: Observation) -> None:
+    """Each omitted line is in what its reference points at, and all others are shown as they came."""
+    rows, left = truth.output.split("\n"), step.observation.output.split("\n")
+    for cut, run in reversed(list(zip(step.shown.cuts, step.shown.lines, strict=True))):
+        count = run.last - run.first + 1
+        shown = session.steps[step.shown.refers_to[run.by]].observation.output
+        for row in rows[cut : cut + count]:
+            text = re.sub(r"^ *\d+(?:\t|: ?)", "", row)
+            assert text in shown, f"{row!r} is omitted, and not in what it refers to: {step.action.command}"
+        rows[cut : cut + count] = ["[Ledger: "]
+    assert [row for row in left if not row.startswith("[Ledger: ")] == [row for row in rows if row != "[Ledger: "]
 
 
 def shown_by(
@@ -123,7 +142,9 @@ def shown_by(
         record = session.ledger.results[at].record
         if record.view is None or record.view.path != view.path:
             return False
-        shown += _lines(returned(record.view, session.outputs[at]), session.outputs[at])
+        earlier = session.steps[at]
+        result = earlier.observation if earlier.shown.kind == "partial" else session.outputs[at]
+        shown += _lines(lines_shown(record.view, result, earlier.shown), result)
     if len(wanted) != 1:
         return False
     at = 0

@@ -27,6 +27,7 @@ def main() -> int:
         "steps": sum(one.steps for one in found),
         "references": sum(one.references for one in found),
         "not run": sum(one.suppressed for one in found),
+        "partial": sum(one.partial for one in found),
         "claims": sum(one.claims for one in found),
         "faults": sum(len(one.faults) for one in found),
     }

@@ -14,6 +14,8 @@ COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 LINES = re.compile(
     r"[Ll]ines? ([\d, -]+?) (?:of (.+?) (?:is|are) as shown )?by `(.*?)`, (\d+) commands? ago", re.DOTALL
 )
+OMITTED = re.compile(r"\[Ledger: lines? ([\d-]+) of (.+?) omitted, as shown by `(.*)`, (\d+) commands? ago\.\]")
+"""A line in place of lines that are omitted."""
 SAME = re.compile(r"same as that of `(.*?)`, (\d+) commands? ago", re.DOTALL)
 
 Place = tuple[str, int]
@@ -33,7 +35,8 @@ class Result:
     tags: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self.tags = frozenset(TAG.findall(COLOUR.sub("", self.shown or "")))
+        shown = "\n".join(line for line in rows(self.shown or "") if not OMITTED.fullmatch(line))
+        self.tags = frozenset(TAG.findall(COLOUR.sub("", shown)))
 
 
 class Misled(Exception):
@@ -51,7 +54,9 @@ class Judge:
 
     def refer(self, text: str, truth: Result, reads_on: Callable[[str], bool]) -> None:
         """Hold a reference against the truth. ``reads_on``: whether the command shows what is put behind a file."""
-        if same := SAME.search(text):
+        if any(map(OMITTED.fullmatch, rows(text))):
+            self._partly(text, truth, reads_on)
+        elif same := SAME.search(text):
             self._same(self._result(*same.groups()), truth)
         elif found := LINES.findall(text):
             self._lines(found, truth, reads_on, unchanged="not changed" in text)
@@ -105,14 +110,51 @@ class Judge:
         for line, (place, number) in zip(printed, taken, strict=True):
             self._line(line, path, place, self.results[number], truth)
         place, number = taken[-1]
+        self._same_end(path, place, number, truth, reads_on)
+        if unchanged and self.results[number].files.get(path, "") != truth.files[path]:
+            raise Misled("the file has changed")
+        for number in {number for _, number in taken}:
+            self._newest(number, [(path, place) for place, by in taken if by == number], truth)
+
+    def _partly(self, text: str, truth: Result, reads_on: Callable[[str], bool]) -> None:
+        """Some lines are shown, and each omitted one is taken from where it is said to be shown."""
+        printed, shown = rows(truth.shown or ""), rows(text)
+        if text.endswith("\n") != (truth.shown or "").endswith("\n"):
+            raise Misled("the end of the output is another")
+        path, place = "", 0
+        for line in shown:
+            if reference := OMITTED.fullmatch(line):
+                numbers, name, command, ago = reference.groups()
+                number, path, places = self._result(command, ago), self._path(name, truth.files), _places(numbers)
+                for place in places:
+                    if not printed:
+                        raise Misled(f"line {place} is named, and the output has ended")
+                    self._line(printed.pop(0), path, place, self.results[number], truth)
+                self._newest(number, [(path, place) for place in places], truth)
+                if not printed:
+                    self._same_end(path, place, number, truth, reads_on)
+            elif not printed or printed.pop(0) != line:
+                raise Misled(f"{line!r} is shown, and is not what is printed there")
+            elif path:
+                place += 1
+                self._counted(line, path, place, truth)
+        if printed:
+            raise Misled(f"the output goes on with {printed[0]!r}")
+
+    def _counted(self, printed: str, path: str, place: int, truth: Result) -> None:
+        """A line behind a reference has the number that a reader counts, or another one before it."""
+        lines = enumerate(rows(truth.files[path]), 1)
+        places = [number for number, line in lines if tag(line) and tag(line) in printed]
+        numbered = re.match(r"\s*L?(\d+)\b", printed)
+        if places and place not in places and not (numbered and int(numbered[1]) in places):
+            raise Misled(f"one of the lines {places} is shown where a reader counts line {place}")
+
+    def _same_end(self, path: str, place: int, number: int, truth: Result, reads_on: Callable[[str], bool]) -> None:
+        """A file that ends where the output does ended there before."""
         before, now = self.results[number].files.get(path, ""), truth.files[path]
         ends_alike = (len(rows(before)), before.endswith("\n")) == (place, now.endswith("\n"))
         if place == len(rows(now)) and not ends_alike and reads_on(path):
             raise Misled(f"the file ends with line {place}, and did not when {number} was shown")
-        if unchanged and before != now:
-            raise Misled("the file has changed")
-        for number in {number for _, number in taken}:
-            self._newest(number, [(path, place) for place, by in taken if by == number], truth)
 
     def _line(self, printed: str, path: str, place: int, result: Result, truth: Result) -> None:
         """One line that a reader takes from ``result``."""

@@ -34,6 +34,7 @@ class Report:
     steps: int = 0
     references: int = 0
     suppressed: int = 0
+    partial: int = 0
     claims: int = 0
 
 
@@ -46,7 +47,7 @@ class Session:
         self.judge = Judge(self.world.folder)
         bold = Policy(second_look_rate=0.0, min_output=300)
         if random.random() < 0.6:
-            bold = replace(bold, min_output=40, max_share=1.0)
+            bold = replace(bold, min_output=40, max_share=1.0, min_omitted=1)
         self.ledger = Ledger("", bold)
         self.main = random.choice(self.world.files)
         self.past: dict[Path, list[str]] = {path: [] for path in self.world.files}
@@ -145,12 +146,14 @@ class Session:
         truth = Result(command, output, status, self.world.snapshot())
         report.steps += 1
         report.log.append(f"{len(results)}$ {command}")
-        if step.shown.kind == "reference":
+        if step.shown.kind in ("reference", "partial"):
             report.references += 1
             report.suppressed += not outcomes
+            report.partial += step.shown.kind == "partial"
             report.log.append(f"  {step.shown.text}")
-            self._refer(step.shown.text, truth, call)
-            truth = Result(command, None, status, truth.files)
+            self._refer(step.observation.output, truth, call)
+            rest = step.observation.output if step.shown.kind == "partial" else None
+            truth = Result(command, rest, status, truth.files)
         results.append(truth)
         view = self.ledger.inform(visible | {len(results) - 1}, report.sealed).text
         for why in self.judge.claims(view, truth.files):

@@ -28,6 +28,7 @@ from execledger.agents.mini.messages import (
     is_padding,
     observation_of,
     put_content,
+    shown_output,
     text_of,
 )
 from execledger.core.fingerprint import fingerprint
@@ -98,16 +99,18 @@ def step_of(action: Action, message: Message, answer: Answer | None, index: int)
     bare = {**message, "content": answer.bare(text_of(message))}
     bare.pop("output", None)
     step = answer.completed(action, observation_of(bare))
-    if answer.step == index and step.valid_at(index) and _as_shown(step):
+    if answer.step == index and step.valid_at(index) and _as_shown(step, message):
         return step
     # Messages before it are missing, or it was changed itself: what was noted beside it holds no longer.
     kept = replace(step.observation, truncated=True, cut=None)
     return Step(action, UNGOVERNED, kept, Shown("full"))
 
 
-def _as_shown(step: Step) -> bool:
+def _as_shown(step: Step, message: Message) -> bool:
     """The result reads as it did when it was noted; of a reference, the words were noted themselves."""
     mark = step.shown.result
+    if step.shown.kind == "partial":
+        return step.observation.output == shown_output(message)
     if step.shown.kind == "reference" or mark is None:
         return True
     return fingerprint(step.observation, steady=False).digest == mark.digest
@@ -198,7 +201,7 @@ class Follower:
             step = step_of(self._action(proposed, answer), message, answer, index)
             self._record(step)
             self.standing.showed(index, message)
-            if step.shown.kind == "reference":
+            if step.shown.refers:
                 self.standing.refers(index, step.shown.refers_to, _instead(step, message))
 
     def _action(self, proposed: Message, answer: Answer | None) -> Action:

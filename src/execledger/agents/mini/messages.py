@@ -147,7 +147,7 @@ class Answer(Struct, frozen=True):
 
     def result(self, observation: Observation, raw: str | None) -> Observation:
         """What is known of the true result; ``raw`` is the output that was recorded."""
-        if self.shown.kind != "reference":
+        if not self.shown.refers:
             return observation
         mark, status = self.shown.result, observation.exit_status
         if raw is not None and mark is not None and not isinstance(self.decision, Reuse):
@@ -258,8 +258,7 @@ def is_padding(message: Message) -> bool:
 def observation_of(message: Message) -> Observation:
     """What the model was shown, from the rendered message."""
     extra = message["extra"]
-    raw = extra.get("raw_output")
-    part = rendered_output(text_of(message), raw if isinstance(raw, str) else None)
+    part = rendered_output(text_of(message), shown_output(message))
     status = extra.get("returncode")
     timed_out = extra.get("exception_type") == "TimeoutExpired" or "timed out" in str(extra.get("exception_info") or "")
     return Observation(
@@ -270,6 +269,15 @@ def observation_of(message: Message) -> Observation:
         truncated=part.truncated,
         timed_out=timed_out,
     )
+
+
+def shown_output(message: Message) -> str | None:
+    """The output that a message should show, by what is recorded beside it; None if it is not recorded."""
+    raw, note = message["extra"].get("raw_output"), message["extra"].get("ledger")
+    if not isinstance(raw, str):
+        return None
+    answer = answer_of(note)
+    return answer.shown.applied(raw) if answer is not None and answer.shown.kind == "partial" else raw
 
 
 def noted(message: Message, answer: Answer) -> None:

@@ -444,14 +444,11 @@ class LedgerModel:
                 steps.append(self._session.complete(action, decision, ran[at], self._visible))
             else:
                 steps.append(suppressed.get(at))
-        elided = {
-            at: step
-            for at, step in enumerate(steps)
-            if step and step.shown.kind == "reference" and at not in suppressed
-        }
+        elided = {at: step for at, step in enumerate(steps) if step and step.shown.refers and at not in suppressed}
         if elided:
             replaced = [
-                {**one, "output": elided[at].shown.text} if at in elided else one for at, one in enumerate(merged)
+                {**one, "output": elided[at].observation.output} if at in elided else one
+                for at, one in enumerate(merged)
             ]
             rendered = self.inner.format_observation_messages(message, replaced, template_vars)
         self._noted(rendered, steps, merged, {at: content_of(whole[at]) for at in elided})
@@ -511,11 +508,12 @@ class LedgerModel:
             if step.shown.kind == "remark":
                 append_text(message, "\n" + step.shown.text)
             standing.showed(index, message)
-            if step.shown.kind == "reference":
+            if step.shown.refers:
                 standing.refers(index, step.shown.refers_to, elided.get(at, NOT_ANSWERED))
-            if step.shown.refers_to and step.shown.kind == "reference" and "mode" in self._variables:
+            if step.shown.refers_to and step.shown.refers and "mode" in self._variables:
                 # Only the interactive agent has a mode; its user reads the screen.
-                done = f"reused {'after' if at in elided else 'before'} running, its output is shown above"
+                part = "a part of its output" if step.shown.kind == "partial" else "its output"
+                done = f"reused {'after' if at in elided else 'before'} running, {part} is shown above"
                 print(f"Ledger: {printable(step.action.command)[:80]}: {done}", file=sys.stderr)
             self._recorded(step)
         if self._witness is not None and self._witness.cheap:

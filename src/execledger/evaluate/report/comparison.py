@@ -111,7 +111,7 @@ EFFICIENCY = (
         name="output_tokens", title="Output tokens", unit=Unit.TOKENS, of=_tokens(lambda t: t.output), from_tokens=True
     ),
     MODEL_CALLS,
-    *(_counted(metric.name, metric.compared) for metric in METRICS if metric.compared),
+    *(_counted(metric.name, metric.compared, optional=metric.name != "ran") for metric in METRICS if metric.compared),
     Measure(
         name="second_look_rate",
         title="Second looks per reference",

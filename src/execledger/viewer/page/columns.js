@@ -19,6 +19,7 @@ export const COLUMNS = [
   column("steps", "Steps", "number", "commands that were proposed"),
   column("reuses", "Reused before", "number", "reused before running: an earlier result still holds", done("reuses")),
   column("elided", "Reused after", "number", "reused after running: a reference is shown instead", done("elided")),
+  column("partial", "Reused in part", "number spare", "references in place of some lines", done("partial")),
   column("second_looks", "Looked again", "number spare", LOOKS, looksCell),
   column("nudges", "Nudged", "number spare", "shown with a remark", done("nudges")),
   column("saved_cost", "Saved", "number parts", SAVED, money("saved_cost")),

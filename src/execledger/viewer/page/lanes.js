@@ -15,6 +15,11 @@ export const MARKS = {
     short: "reused after running",
     words: "run, with a reference in place of an output that already stands there",
   },
+  partial: {
+    sign: "◈",
+    short: "reused in part",
+    words: "run, with references in place of lines that already stand there; the rest is shown",
+  },
   remark: { sign: "▲", short: "nudged", words: "run, and shown with a remark" },
   nudge: { sign: "△", short: "withheld", words: "a nudge was ready, and its result was a new one" },
 };
@@ -31,10 +36,15 @@ export const SHADOW_MARKS = {
     short: "would be reused after running",
     words: "run and shown; a reference would have stood in place of its output",
   },
+  "would-partial": {
+    sign: "(◈)",
+    short: "would be reused in part",
+    words: "run and shown; references would have stood in place of some of its lines",
+  },
   "would-remark": { sign: "(▲)", short: "would be nudged", words: "run and shown; a remark would have been added" },
 };
 
-const STRENGTH = { "": 0, nudge: 1, reference: 2, remark: 3, reuse: 4 };
+const STRENGTH = { "": 0, nudge: 1, partial: 2, reference: 3, remark: 4, reuse: 5 };
 const NARROWEST = 11; // Pixels of a cell that one can still hit.
 const WIDEST = 72;
 

@@ -42,6 +42,7 @@ function facts(line) {
     [plural(line.steps, "step"), ""],
     [count(line.reuses), `${would} reused before running`],
     [count(line.elided), `${would} reused after`],
+    line.partial > 0 && [count(line.partial), `${would} reused in part`],
     [count(line.nudges), `${would} nudged`],
     !line.shadow && [dollars(line.saved_cost), " saved by references"],
     !line.shadow && [dollars(line.view_cost), " spent on state views"],

@@ -116,7 +116,16 @@ export class StepPanel {
     const { output, shown } = step;
     const instead = shown.kind === "reference" ? this.said("In its place the model was shown", shown.text) : null;
     const remark = shown.kind === "remark" ? this.said("With this remark behind it", shown.text) : null;
-    return [instead, this.output(step, governed), this.stderr(output), remark].filter(Boolean);
+    const omitted = shown.kind === "partial" ? this.omitted(shown) : null;
+    return [instead, omitted, this.output(step, governed), this.stderr(output), remark].filter(Boolean);
+  }
+
+  /** Which lines of the file were left out of the output, and where each run of them was shown. */
+  omitted({ omitted }) {
+    const runs = omitted.map(([first, last, step]) =>
+      h("li", {}, first === last ? `line ${first}` : `lines ${first}-${last}`, ", as shown by ", ...this.links([step])),
+    );
+    return h("section", { class: "said" }, h("h3", {}, "Omitted, with a reference in place of each"), h("ul", {}, runs));
   }
 
   said(title, text) {
@@ -162,6 +171,7 @@ export class StepPanel {
 
 /** What the text below is: what the model read, or what was spared it. */
 function outputTitle({ decision, shown }, governed) {
+  if (shown.kind === "partial") return "Output, as the model was shown it";
   if (shown.kind !== "reference") return "Output";
   if (decision.kind === "reuse")
     return governed ? "What it would have printed" : "What it printed when it was recorded";
