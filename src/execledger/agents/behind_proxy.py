@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from types import FrameType
@@ -35,6 +36,8 @@ BYPASSED = (
     "(`execledger doctor` shows what is set up)."
 )
 """What is said at the end if no request reached the proxy."""
+LONG_SECONDS = 10.0
+"""How long an agent must have run for that if it failed: one that failed at once has said why."""
 _DEATH_SIGNAL = 1
 
 
@@ -85,9 +88,10 @@ def run_behind_proxy(
         child = subprocess.Popen(command, env=_environment(how.variables), preexec_fn=_ends_with(os.getpid()))
         stack.callback(_put_an_end_to, child)
         _pass_signals(child)
+        begun = time.monotonic()
         with proxy:
             status = child.wait()
-    if proxy.requests == 0:
+    if proxy.requests == 0 and (status == 0 or time.monotonic() - begun > LONG_SECONDS):
         told.append(BYPASSED.format(program=os.path.basename(program)))
     for line in (*dict.fromkeys(told), *sentences(proxy.summaries)):
         print(line, file=sys.stderr)
