@@ -9,10 +9,10 @@ redundant reads (compared ``same`` or ``covered``) whose own request carried a v
 lines; of reads that are partly covered, a view that listed that file and some of the lines. The agents' behaviour is
 held fixed: whether a model that reads such a view would have done something else is not part of this.
 
-Runs are split into halves by a hash of their names: a rule is chosen on half A, and confirmed on half B. *With second
-looks*: after one of ten references the model is taken to ask again, so that the reference saves nothing and one more
-call is made over the whole context. Prices are those of each run's model; a cached token of an unknown model counts as
-a tenth of a new one.
+Runs are split into halves by a hash of their names, so that a rule can be chosen on one and checked on the other.
+*With second looks*: after one of ten references the model is taken to ask again, so that the reference saves nothing
+and one more call is made over the whole context. Prices are those of each run's model; a cached token of an unknown
+model counts as a tenth of a new one.
 """
 
 from __future__ import annotations
