@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
 from execledger.core.fingerprint import fingerprint
@@ -20,7 +21,7 @@ from execledger.viewer.model import Columns
 from execledger.viewer.reading import JournalReading, ReplayReading
 from execledger.viewer.reasons import REASONS, in_words
 from execledger.vocabulary.actions import Action, Observation
-from execledger.vocabulary.decisions import Allow, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.vocabulary.decisions import Allow, CoveredLines, Fingerprint, Nudge, Reuse, Shown, Step
 from tests.journal.runs import plain_step, start
 from tests.support.looking import LookingSession
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, told
@@ -98,6 +99,7 @@ def test_a_step_in_full() -> None:
                     "`cat warehouse/inventory.py`, 2 commands ago.]"
                 ),
                 "instead": "",
+                "omitted": (),
             },
             "output": {
                 "text": (
@@ -305,6 +307,12 @@ def test_every_rule_has_words() -> None:
             "places, in steps 2 and 3: a reference took its place.",
         ),
         (
+            Allow("new"),
+            Shown("partial", refers_to=(2,), compared="different"),
+            "Run: nothing like it was seen before. Some of its lines already stood above, at the same places, in step "
+            "2: references took their place.",
+        ),
+        (
             Nudge("loop", (), (4,)),
             Shown("remark"),
             "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
@@ -334,6 +342,16 @@ def test_every_rule_has_words() -> None:
 def test_a_decision_in_plain_words(decision: Allow | Reuse | Nudge, how: Shown, words: str) -> None:
     """What was decided, why, and what came of it."""
     assert in_words(decision, how) == words
+
+
+def test_a_step_that_is_shown_in_part_names_what_was_omitted() -> None:
+    """The output is as the model was shown it, with the lines and the step that showed them beside it."""
+    text = "[Ledger: lines 1-2 of a.py omitted, as shown by `cat a.py`, 1 command ago.]"
+    how = Shown("partial", text, (0,), "different", lines=(CoveredLines(1, 2, 0),), cuts=(0,))
+    read = shown("cat a.py", "x\ny\n")
+    partly = Step(read.action, Allow("new"), replace(read.observation, output=f"{text}\nz\n"), how)
+    answer = read_journal(journal_bytes(told([read, partly]))).step(1)
+    assert (answer.mark, answer.shown.omitted, answer.output.text) == ("partial", ((1, 2, 0),), f"{text}\nz\n")
 
 
 def test_events_are_told_in_the_order_of_the_file() -> None:

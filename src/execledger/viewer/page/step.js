@@ -125,7 +125,8 @@ export class StepPanel {
     const runs = omitted.map(([first, last, step]) =>
       h("li", {}, first === last ? `line ${first}` : `lines ${first}-${last}`, ", as shown by ", ...this.links([step])),
     );
-    return h("section", { class: "said" }, h("h3", {}, "Omitted, with a reference in place of each"), h("ul", {}, runs));
+    const title = h("h3", {}, "Omitted, with a reference in place of each");
+    return h("section", { class: "said" }, title, h("ul", {}, runs));
   }
 
   said(title, text) {
