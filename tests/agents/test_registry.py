@@ -148,7 +148,7 @@ def test_an_adapter_is_chosen_by_agent_or_by_dialect(parrot: Path, monkeypatch: 
     assert names == ["parrot_agent.launch", "parrot_agent.launch", "execledger.agents.codex.tools"]
     with pytest.raises(LedgerError, match="no adapter for codex and squawk") as caught:
         registry.proxy_adapter("codex", "squawk")
-    assert caught.value.hint == "codex: responses; parrot: squawk"
+    assert caught.value.hint == "codex: responses; claude: messages; parrot: squawk"
 
 
 def test_every_dialect_of_an_agent_is_a_module() -> None:

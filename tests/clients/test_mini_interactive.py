@@ -24,6 +24,7 @@ from minisweagent.models import test_models
 
 from execledger.agents.mini.model import LedgerModel
 from tests.agents.mini.test_model import SUBMIT, Contained, turn
+from tests.support.partial_references import expanded
 
 pytestmark = pytest.mark.clients
 
@@ -239,11 +240,13 @@ def test_a_new_task_goes_on_with_the_same_ledger(desk: Desk, model: str) -> None
 
 @pytest.mark.parametrize("model", MODELS)
 def test_an_action_that_was_interrupted_may_have_done_anything(desk: Desk, model: str) -> None:
-    """An edit took place, but its result was never seen: what was read before is read again, and shown as it is."""
+    """An edit took place, but its result was never seen: what was read before is read again, and its change shown."""
     turns, stops = ((READ,), (EDIT,), (READ,)), [EDIT]
     plain = desk.run(*turns, typed=["wait"], mode="yolo", model=model, behind=stops, wrapped=False)
     talk = desk.run(*turns, typed=["wait"], mode="yolo", model=model, behind=stops)
-    assert (talk.texts, talk.ran) == (plain.texts, [READ, EDIT, READ, SUBMIT])
+    before = next(text for _, text in plain.texts if "<output>" in text).partition("<output>\n")[2]
+    seen = [(role, expanded(text, before)) for role, text in talk.texts]
+    assert (seen, talk.ran) == (plain.texts, [READ, EDIT, READ, SUBMIT])
     assert [("< count" in text) for text in talk.results if kind(text) == "result"] == [False, True]
     assert talk.ledger["counts"]["proposed"] == 3
     check_in_step(talk)

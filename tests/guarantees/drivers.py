@@ -28,6 +28,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"preset": "paper"},
 }
 """What a test runs under, by name."""
+WHOLE = {"partial": False}
+"""The stories here tell outputs that are shown in full from references in their place; partial references have their
+own tests, in which a reader resolves each of them."""
 
 
 def make(folder: Path, *, repository: bool = False) -> None:
@@ -52,7 +55,9 @@ class Shop:
         """An empty ledger; the folder is made if it is not there."""
         make(folder, repository=repository)
         self.folder = folder
-        self.ledger = Ledger("<issue>Mend the shop.</issue>", replace(UNPRICED, preset=Preset(preset), **policy))
+        self.ledger = Ledger(
+            "<issue>Mend the shop.</issue>", replace(UNPRICED, preset=Preset(preset), **WHOLE | policy)
+        )
         self.sealed = sealed
         self.ran: list[str] = []
 
@@ -151,7 +156,7 @@ def mini(
         inner.config = Marking(**dict(inner.config))
     environment = (Contained if sealed else Open)(cwd=str(folder))
     settings = {"system_template": "s", "instance_template": "{{task}}", "step_limit": 40, "cost_limit": 100.0}
-    agent = Meddled(LedgerModel.wrap(inner, **options), environment, **settings)
+    agent = Meddled(LedgerModel.wrap(inner, **WHOLE | options), environment, **settings)
     agent.run("Mend the shop.")
     assert agent.model.serialize()["info"]["ledger"]["counts"]["faults"] == 0
     return Mini(agent, inner.requests, environment.ran)
@@ -162,6 +167,6 @@ def codex(folder: Path, session: str = "s", thread: str = "t", passage: Any = No
     make(folder)
     place = f"<environment_context>\n  <cwd>{folder}</cwd>\n</environment_context>"
     items = [message("developer", "Be good."), message("user", place), message("user", "Mend the shop.")]
-    talk = Talk(passage or new_passage(**options), session, thread, items)
+    talk = Talk(passage or new_passage(**WHOLE | options), session, thread, items)
     talk.run = lambda command: run_command(command, folder)[0]
     return talk

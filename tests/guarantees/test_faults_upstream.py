@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,7 +65,9 @@ def test_what_comes_is_passed_on_as_far_as_it_came(
             # What had not been read by then is lost, with and without us.
             assert direct.body.startswith(through.body) or through.body.startswith(direct.body), name
         else:
-            assert through.body == direct.body, name
+            # An answer that is judged is decoded for that, and sent on without its encoding.
+            unpacked = gzip.decompress(direct.body) if name == "packed" and path == "/v1/responses" else direct.body
+            assert through.body == unpacked, name
         assert through.whole == direct.whole, name
     figure(f"{len(answering)} manners of a broken upstream, 0 changed answers")
 

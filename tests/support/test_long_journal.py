@@ -15,7 +15,7 @@ def test_a_long_run_is_a_sound_journal(tmp_path: Path) -> None:
     run = read_journal("long", path.read_bytes())
     assert (len(run.steps), run.trouble.sentences(), rebuild(run).mismatch) == (300, (), None)
     assert 750_000 < path.stat().st_size < 3_000_000
-    assert {event.step.shown.kind for event in run.steps} == {"full", "reference"}
+    assert {event.step.shown.kind for event in run.steps} == {"full", "partial", "reference"}
 
 
 def test_a_seed_is_a_whole_session() -> None:

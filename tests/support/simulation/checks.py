@@ -261,6 +261,9 @@ def _standing(session: Session, thread: str, visible: Container[int]) -> set[str
             for piece in _lines(returned(view, step.observation) if view else None, step.observation):
                 lines.update(text for text, _ in piece)
             lines.update(split_lines(step.observation.output))
+            if step.shown.kind == "partial":
+                # References between the lines: the numbers of the others are read here.
+                lines.update(re.sub(r"^ *\d+[\t:-]", "", line) for line in split_lines(step.observation.output))
     return lines
 
 

@@ -25,7 +25,7 @@ _ALLOWED = {
     "placement": "auto, message or inside",
     "witness": " or ".join(looking.value for looking in WitnessSetting),
     "cadence": ", ".join(cadence.value for cadence in Cadence),
-    **dict.fromkeys(("inform", "govern", "shadow"), "true or false"),
+    **dict.fromkeys(("inform", "govern", "shadow", "partial"), "true or false"),
 }
 
 
@@ -46,6 +46,8 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Look at the files that the state view lists, where the agent's environment lets us."""
     cadence: Cadence = Cadence.AUTO
     """When a state view is sent."""
+    partial: bool = True
+    """Omit longer runs of visible lines from reads that also show others."""
     placement: Literal["auto", "message", "inside"] = "auto"
     """The place of the view: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
     journal: str = ""
@@ -66,6 +68,7 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
             shadow=self.shadow,
             witness=self.witness,
             cadence=self.cadence,
+            partial=self.partial,
         )
 
 
