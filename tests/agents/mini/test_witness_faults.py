@@ -96,7 +96,9 @@ def looking(place: Path, kind: type[LocalEnvironment]) -> dict[CallSite, int]:
     # A run ends when its model is collected: at no chance moment.
     gc.collect()
     reached = call_sites(lambda: (Play(place, kind, wrapped=True, witness="auto"), gc.collect()))
-    return {site: times for site, times in reached.items() if site not in without}
+    # Whether a journal's name is taken already depends on the time of day, and not on looks.
+    looks = {site: times for site, times in reached.items() if site not in without}
+    return {site: times for site, times in looks.items() if f"{os.sep}journal{os.sep}" not in site.callee.co_filename}
 
 
 @pytest.mark.guarantee("fail-open")
