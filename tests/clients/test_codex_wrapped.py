@@ -223,7 +223,9 @@ def test_a_read_beside_a_write_proves_nothing(preset: str, sealed: bool, binary:
     with Stage(binary, home, script, preset, sealed=sealed) as stage:
         run = stage.run("Fix it.")
     stage.check()
-    assert f"- {INVENTORY}: whole, 34 lines (possibly stale, in context)" in view(stage.requests[2])
+    # The read may have met the file before or after the write; then only the lines that changed were shown again.
+    seen = view(stage.requests[2])
+    assert any(f"- {INVENTORY}: {lines} (possibly stale, in context)" in seen for lines in ("whole, 34 lines", "1-34"))
     # Of two calls of one turn an old codex tells now and then only one; that none was left out, the counts say.
     assert set(ran(run)) == {f"cat {INVENTORY}", write}
     assert stage.counts[:2] == (4, 0)
