@@ -99,8 +99,8 @@ def told(steps: list[Step], policy: Policy | None = None) -> list[Event]:
     return events
 
 
-QUICK = Pace(poll=0.02, heartbeat=0.1)
-"""How often things are done in tests."""
+QUICK = Pace(first=60.0, poll=0.02, heartbeat=0.1)
+"""How often things are done in tests; a run is read to its end before it is shown, however busy the machine is."""
 
 
 @contextmanager

@@ -145,7 +145,7 @@ def test_a_recorded_run_is_told_to_its_end(tmp_path: Path) -> None:
     """A replay, and a journal that takes several parts; whatever the parts are, together they are the run."""
     path = tmp_path / "long.ledger.jsonl"
     write_long_run(path, steps=80, size=80_000)
-    with served(path, DEMO, pace=Pace(chunk=0.001)) as page:
+    with served(path, DEMO, pace=Pace(first=60.0, chunk=0.001)) as page:
         for run, steps in ((path, 80), (DEMO, 14)):
             with page.open(f"{api(run)}/events") as answer:
                 *parts, end = heard(answer)
