@@ -240,14 +240,14 @@ def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: 
 def bypassing(place: ClaudeHome) -> Iterator[MessagesServer]:
     """A server that the user's own settings lead to."""
     with MessagesServer(played([])) as server:
-        folder = place.repository / ".claude"
+        folder = place.user / ".claude"
         folder.mkdir()
         (folder / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": server.url}}))
         yield server
 
 
 def test_the_users_own_address_is_the_upstream(current: Path, place: ClaudeHome, bypassing: MessagesServer) -> None:
-    """A project that names an address is asked there, through Ledger, with the user's other settings in place."""
+    """The address in the user's file is asked, through Ledger, with the user's other settings in place."""
     mine = ("--settings", json.dumps({"env": {"MINE": "1"}}), "Mend it.")
     run = run_claude(current, *mine, url="http://127.0.0.1:9", home=place, prefix=ledger(place))
     assert run.status == 0, run.errors

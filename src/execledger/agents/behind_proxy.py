@@ -36,6 +36,8 @@ BYPASSED = (
     "(`execledger doctor` shows what is set up)."
 )
 """What is said at the end if no request reached the proxy."""
+STOP_SECONDS = 10.0
+"""How long an agent may take to end when it is asked to."""
 LONG_SECONDS = 10.0
 """How long an agent must have run for that if it failed: one that failed at once has said why."""
 _DEATH_SIGNAL = 1
@@ -102,7 +104,11 @@ def _put_an_end_to(child: subprocess.Popen[bytes]) -> None:
     """End an agent that is still running, which it is only after a fault of ours."""
     if child.poll() is None:
         child.terminate()
-        child.wait()
+        try:
+            child.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:

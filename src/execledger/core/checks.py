@@ -21,6 +21,10 @@ WINDOW = 40
 """Results that are searched for tests, newest first: the bound on the work for one view."""
 MAX_COMMAND = 48
 """Bytes of a command."""
+NOT_A_TEST = 124
+"""The exit status of a time limit; the statuses above it are of commands that were not found or ended by a signal."""
+_SIMPLE = re.compile(r"[^!(){}`;&|\n]*(?:2>&1)?[^!(){}`;&|\n]*")
+"""One simple command: no group, loop, condition, negation or pipe."""
 LEADING_CD = re.compile(r"^\s*cd [\w./~-]+ && ")
 """A change of the directory in front of a command, which takes the room of words that tell tests apart."""
 
@@ -35,6 +39,7 @@ def _checks(ledger: Ledger, thread: str) -> Iterator[str]:
     """Yield what is known of each test command, by its newest run; the newest first."""
     edited = max(ledger.modifications.recent.values(), key=lambda one: one.step, default=None)
     known: set[tuple[str | None, str]] = set()
+    names: set[str] = set()
     for at in range(len(ledger) - 1, max(len(ledger) - WINDOW, 0) - 1, -1):
         result = ledger.results[at]
         if result.thread != thread or result.record.category is not Category.TEST or result.print is None:
@@ -45,6 +50,10 @@ def _checks(ledger: Ledger, thread: str) -> Iterator[str]:
         if key not in known and back >= MIN_AGE and (since or _outcome(result)):
             edit = f", before your last edit of {ledger.name_of(edited.path)}" if edited and since else ""
             name = clip(printable(LEADING_CD.sub("", result.command)), MAX_COMMAND)
+            if name in names:
+                # Another test under the same words: the line could not tell them apart.
+                return
+            names.add(name)
             yield f"`{name}` {_outcome(result) or 'ran'} {ago(back)}{edit}"
         known.add(key)
 
@@ -52,7 +61,11 @@ def _checks(ledger: Ledger, thread: str) -> Iterator[str]:
 def _outcome(result: StepRecord) -> str:
     """How a test command ended; "" where its exit status is unknown or need not be that of the test."""
     record = result.record
-    alone = record.programs == 1 and not record.background and not record.normalized.startswith("!")
+    entered = LEADING_CD.match(result.command)
+    alone = record.programs == 1 and not record.background and _SIMPLE.fullmatch(LEADING_CD.sub("", result.command))
     if result.exit_status is None or not alone or not result.sound:
         return ""
-    return "failed" if result.exit_status else "succeeded"
+    if result.exit_status == 0:
+        return "succeeded"
+    # What stopped or was not found has not failed as a test, nor has one behind a ``cd`` that may have failed itself.
+    return "failed" if result.exit_status < NOT_A_TEST and not entered else ""

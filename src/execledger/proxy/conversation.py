@@ -307,7 +307,7 @@ class Conversation:
         proposed = self._proposed.pop(answered.call_id, None)
         if proposed is not None and not answered.call.repeats(proposed.call):
             proposed = None
-        if proposed is not None and proposed.cwd == answered.cwd:
+        if proposed is not None and (proposed.cwd, proposed.call) == (answered.cwd, answered.call):
             action = proposed.action
         else:
             action = self._adapter.action_of(answered.call, answered.cwd, self._thread)

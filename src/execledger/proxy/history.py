@@ -223,7 +223,8 @@ class History:
         if self._adapter.cwd_after(asked.call, None, "/") is None:
             # A call that may change the directory did so from where it started.
             before = asked.starts
-        known.cwd = self._adapter.cwd_after(asked.call, leaf.parts or (), before)
+        # A shim changes no directory, whatever the call would do that it replaced.
+        known.cwd = asked.starts if asked.edit else self._adapter.cwd_after(asked.call, leaf.parts or (), before)
         # A result that is not only text is identified by its bytes.
         answer = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
         known.chain = digest(known.chain, leaf.call_id, asked.call.name, asked.call.text, *answer)

@@ -28,26 +28,28 @@ def test_settings_that_are_none_are_named(value: str) -> None:
 
 
 def test_the_strongest_source_names_the_upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Options, then the project's files, then the user's, then the environment."""
+    """Options, then the user's file, then the environment; a file with a byte order mark is read."""
     monkeypatch.chdir(tmp_path)
-
-    def write(path: Path, address: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"env": {ADDRESS: address}}))
-
     environment = {"HOME": str(tmp_path / "home"), ADDRESS: "http://variable"}
-    found = [dict(_variables({}, environment))[ADDRESS]]
-    for path in ("home/.claude/settings.json", ".claude/settings.json", ".claude/settings.local.json"):
-        write(tmp_path / path, f"http://{Path(path).parent.parent.name}/{Path(path).name}")
-        found.append(dict(_variables({}, environment))[ADDRESS])
-    found.append(dict(_variables({"env": {ADDRESS: "http://option"}}, environment))[ADDRESS])
-    assert found == [
-        "http://variable",
-        "http://home/settings.json",
-        "http:///settings.json",
-        "http:///settings.local.json",
-        "http://option",
-    ]
+    assert dict(_variables({}, environment))[ADDRESS] == "http://variable"
+    file = tmp_path / "home" / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"\xef\xbb\xbf" + json.dumps({"env": {ADDRESS: "http://file"}}).encode())
+    assert dict(_variables({}, environment))[ADDRESS] == "http://file"
+    assert dict(_variables({"env": {ADDRESS: "http://option"}}, environment))[ADDRESS] == "http://option"
+    file.write_bytes(b"\xff")
+    assert dict(_variables({}, environment))[ADDRESS] == "http://variable"
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_a_project_does_not_choose_who_gets_the_key(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address in a project's files is refused, unless the user names one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / name).write_text(json.dumps({"env": {ADDRESS: "http://elsewhere"}}))
+    with pytest.raises(LedgerError, match="your key, to http://elsewhere"):
+        dict(_variables({}, {"HOME": str(tmp_path)}))
+    assert dict(_variables({"env": {ADDRESS: "http://mine"}}, {"HOME": str(tmp_path)}))[ADDRESS] == "http://mine"
 
 
 def test_other_providers_are_refused() -> None:

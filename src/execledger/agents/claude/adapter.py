@@ -22,8 +22,16 @@ COMPACTION = "CRITICAL: Respond with TEXT ONLY"
 SESSION, AGENT = "x-claude-code-session-id", "x-claude-code-agent-id"
 """Headers that name the session and, within it, a sub-agent."""
 _VERSION = re.compile(r"claude-cli/(\d[\w.+-]*)")
-_PLACE = re.compile(r"^ *-? *(?:Primary working directory|Working directory): (/[^\n]*?)(?: \(was /[^\n]*\))? *$", re.M)
-"""The line in which the client states the working directory, in its first message or in its instructions."""
+_PLACE = re.compile(
+    r"^ *-? *(?:Primary working directory|Working directory): (/[^\n]*?)(?: \(was (/[^\n]*)\))? *$", re.M
+)
+"""The line in which the client states the working directory."""
+_SECTION = re.compile(
+    r"\s*(?:<system-reminder>\s*# Environment\b|x-anthropic-billing-header|You are (?:Claude|a Claude))"
+)
+"""How the client's first message or its instructions begin that hold this line; other texts may quote one."""
+_UPDATE = re.compile(r"\s*<system-reminder>\s*# Environment update\b")
+"""How the reminder begins that reports a change of the directory."""
 _CD = re.compile(r"""cd (?P<quote>['"]?)(?P<path>[^\s'"$`*?\[~\\&;|<>(){}]+)(?P=quote) *(?:&&|;|\n|\Z)""")
 """A leading ``cd`` to a literal path."""
 
@@ -44,28 +52,37 @@ def task_of(text: str) -> str:
 
 def cwd_of(text: str) -> str | None:
     """The working directory that the client states in its environment section."""
-    found = _PLACE.search(text) if "orking directory" in text else None
+    found = _PLACE.search(text) if _SECTION.match(text) else None
     return found[1].strip() if found else None
 
 
 def cwd_after(call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) -> str | None:
     """The shell's directory persists between commands.
 
-    Newer versions report a change in a reminder. Otherwise a leading ``cd`` to a literal path is followed, and after
-    any other command that may change the directory it is unknown.
+    A reset is reported behind the output, and newer versions report any change in a reminder. Without a report, a
+    command that may change the directory leaves it unknown, unless all that it does is to change to this very one.
     """
     _, reminders = _split(parts or ())
-    if (told := cwd_of("\n".join(reminders))) is not None:
+    if (told := _reported("".join(reminders), cwd)) is not None:
         return told
-    command = _command(call) or ""
-    if call.name != tools.SHELL or not tools.MOVES.search(command):
+    command = (_arguments_of(call).get("command") if call.name == tools.SHELL else None) or ""
+    if not isinstance(command, str) or not tools.MOVES.search(command):
         return cwd
     leading = _CD.match(command)
-    if parts is None or leading is None or tools.MOVES.search(command, leading.end()):
+    if cwd is None or leading is None or tools.MOVES.search(command, leading.end()):
         return None
-    place = posixpath.normpath(posixpath.join(cwd, leading["path"])) if cwd else leading["path"]
-    # A failed command may have failed to change the directory.
-    return place if place.startswith("/") and (place == cwd or not _failed(parts)) else None
+    return cwd if posixpath.normpath(posixpath.join(cwd, leading["path"])) == cwd else None
+
+
+def _reported(reminders: str, cwd: str | None) -> str | None:
+    """The directory that the client reports behind a result; None if it reports none that follows from ``cwd``."""
+    if reset := tools.RESET.match(reminders.partition(tools.OPENS)[0]):
+        return reset["place"].strip() or None
+    for reminder in reminders.split("</system-reminder>"):
+        found = _PLACE.search(reminder) if _UPDATE.match(reminder) else None
+        if found and cwd in (None, (found[2] or "").strip()):
+            return found[1].strip()
+    return None
 
 
 def action_of(call: ToolCall, cwd: str | None, thread: str = "") -> Action:
@@ -77,7 +94,9 @@ def observation_of(call: ToolCall, parts: tuple[str, ...], *, is_error: bool = F
     """The observation that a call's output holds, without the client's reminders."""
     own, _ = _split(parts)
     seen = tools.observed(action_of(call, None), call.name, "\n".join(parts), is_error=is_error, told=None)
-    return msgspec.structs.replace(seen, truncated=seen.truncated or len(own) > 1)
+    # A reminder between other words could not be kept in its place.
+    unclear = len(own) > 1 or any(tools.OPENS in text for text in own)
+    return msgspec.structs.replace(seen, truncated=seen.truncated or unclear)
 
 
 def referenced(call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:
@@ -94,8 +113,12 @@ def remarked(call: ToolCall, parts: tuple[str, ...], remark: str) -> tuple[str, 
 
 
 def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
-    """A shim for a shell command; other tools always run, because the client keeps account of what it read."""
-    if call.name != tools.SHELL or _command(call) is None:
+    """A shim for a shell command; other tools always run, because the client keeps account of what it read.
+
+    A command that may change the directory always runs: the shell keeps it.
+    """
+    command = _command(call)
+    if command is None or tools.MOVES.search(command):
         return None
     return ToolCall(call.name, msgspec.json.encode({"command": shims.echo(shims.note(mark, words))}).decode())
 
@@ -113,16 +136,17 @@ def _arguments(call: ToolCall) -> object:
         return None
 
 
+def _arguments_of(call: ToolCall) -> dict[str, object]:
+    """The arguments of a call by name; none if they are not an object."""
+    given = _arguments(call)
+    return given if isinstance(given, dict) else {}
+
+
 def _command(call: ToolCall) -> str | None:
     """The command of a shell call that runs in the foreground; None for anything else."""
     given = _arguments(call)
     command = given.get("command") if isinstance(given, dict) and not given.get("run_in_background") else None
     return command if call.name == tools.SHELL and isinstance(command, str) else None
-
-
-def _failed(parts: tuple[str, ...]) -> bool:
-    """Whether a shell command reports a failure in its text."""
-    return bool(parts) and tools.EXIT.match(parts[0]) is not None
 
 
 def _split(parts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -131,10 +155,17 @@ def _split(parts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     reminders: list[str] = []
     while len(own) > 1 and tools.reminders_at(own[-1]) == 0:
         reminders.insert(0, own.pop())
-    if own and (at := tools.reminders_at(own[-1])) < len(own[-1]):
+    if own and (at := _own_end(own[-1])) < len(own[-1]):
         reminders.insert(0, own[-1][at:])
         own[-1] = own[-1][:at]
     return tuple(own), tuple(reminders)
+
+
+def _own_end(text: str) -> int:
+    """Where the words of the tool end in a text; behind them are the report of a reset directory and reminders."""
+    at = tools.reminders_at(text)
+    reset = tools.RESET.search(text[:at])
+    return reset.start() if reset else at
 
 
 def _joined(own: tuple[str, ...], reminders: tuple[str, ...], count: int) -> tuple[str, ...]:

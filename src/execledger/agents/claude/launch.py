@@ -1,13 +1,14 @@
 """Starts Claude Code with Ledger's proxy between it and its model; called by ``execledger run``.
 
 The proxy's address goes into ``--settings``, which has precedence over the user's files and the environment. Of several
-``--settings`` Claude Code takes only the last: those of the user are merged into ours. No file is written.
+``--settings`` Claude Code takes only the last: those of the user are merged into ours, in a temporary file of our own.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
 from execledger.agents.claude import adapter
 from execledger.agents.registry import Launch
 from execledger.errors import LedgerError
+from execledger.proxy.json_split import NOT_JSON
 
 ADDRESS = "ANTHROPIC_BASE_URL"
 """The variable with the address of the model's API."""
@@ -43,6 +45,8 @@ MANAGED = {
     "linux": "/etc/claude-code/managed-settings.json",
 }
 """Where an administrator's settings are; no option overrides them."""
+PROJECT_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+"""Settings that come with a project: whoever wrote it chose them, and not the user."""
 _OPTION = "--settings"
 
 
@@ -51,14 +55,21 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     if not ASIDE.isdisjoint(arguments[:1]):
         os.execv(program, [program, *arguments])
     rest, given = _given_settings(arguments)
-    variables = dict(_variables(given, os.environ))
+    chosen = launch.options.get("--upstream", "")
+    asked = {**given, "env": {**_environment_of(given), ADDRESS: chosen}} if chosen else given
+    variables = dict(_variables(asked, os.environ))
     _check_provider(variables)
-    upstream = launch.options.get("--upstream", "") or variables.get(ADDRESS) or OFFICIAL
+    upstream = variables.get(ADDRESS) or OFFICIAL
 
-    def command(url: str, _: ExitStack) -> AgentCommand:
+    def command(url: str, stack: ExitStack) -> AgentCommand:
         own = {ADDRESS: url, **({FIRST_PARTY: "1"} if URL(upstream).host == URL(OFFICIAL).host else {})}
-        merged = {**given, "env": {**_environment_of(given), **own}}
-        return AgentCommand([_OPTION, msgspec.json.encode(merged).decode(), *rest], own)
+        env = given.get("env")
+        merged = {**given, "env": {**(env if isinstance(env, dict) else {}), **own}}
+        # A private file, and not the command line, which every user of this machine can read.
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
+        file = Path(folder, "settings.json")
+        file.write_bytes(msgspec.json.encode(merged))
+        return AgentCommand([_OPTION, str(file), *rest], own)
 
     return run_behind_proxy(program, launch, adapter, upstream, command, prefix="")
 
@@ -84,8 +95,8 @@ def _read_option(value: str) -> dict[str, Any]:
     """The settings that the option gives: JSON, or a file of it."""
     text = value.encode() if value.lstrip().startswith("{") else None
     try:
-        return msgspec.json.decode(Path(value).read_bytes() if text is None else text, type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError) as error:
+        return _decoded(Path(value).read_bytes() if text is None else text)
+    except (OSError, *NOT_JSON) as error:
         hint = "expected a JSON object, or the path of a file with one"
         raise LedgerError(f"{_OPTION} {value[:200]!r}: {error}", hint=hint) from None
 
@@ -93,8 +104,15 @@ def _read_option(value: str) -> dict[str, Any]:
 def _variables(given: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The variables that Claude Code would use, the weakest source first."""
     yield from environment.items()
-    for path in _settings_files(environment):
-        yield from _environment_of(_read_file(path)).items()
+    yield from _environment_of(_read_file(_user_settings(environment))).items()
+    for path in PROJECT_SETTINGS:
+        found = _environment_of(_read_file(Path(path)))
+        if ADDRESS in found and ADDRESS not in _environment_of(given):
+            raise LedgerError(
+                f"{path} of this project sends Claude Code, and with it your key, to {found[ADDRESS]}",
+                hint=f"if that is what you want: execledger run --upstream {found[ADDRESS]} -- claude ...",
+            )
+        yield from found.items()
     yield from _environment_of(given).items()
     managed = _environment_of(_read_file(Path(MANAGED.get(sys.platform, MANAGED["linux"]))))
     if ADDRESS in managed:
@@ -105,18 +123,23 @@ def _variables(given: Mapping[str, Any], environment: Mapping[str, str]) -> Iter
     yield from managed.items()
 
 
-def _settings_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The user's settings files, the weakest first."""
-    home = Path(environment.get("CLAUDE_CONFIG_DIR") or Path(environment.get("HOME") or Path.home()) / ".claude")
-    return (home / "settings.json", Path(".claude/settings.json"), Path(".claude/settings.local.json"))
+def _user_settings(environment: Mapping[str, str]) -> Path:
+    """The user's own settings file."""
+    home = Path(environment.get("HOME") or Path.home())
+    return Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
 
 
 def _read_file(path: Path) -> dict[str, Any]:
-    """A settings file; one that is missing or that Claude Code could not read either is empty."""
+    """A settings file; one that is missing or can't be read is empty."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError):
+        return _decoded(path.read_bytes())
+    except (OSError, *NOT_JSON):
         return {}
+
+
+def _decoded(text: bytes) -> dict[str, Any]:
+    """The settings in a JSON text, which may begin with a byte order mark."""
+    return msgspec.json.decode(text.removeprefix(b"\xef\xbb\xbf"), type=dict[str, Any])
 
 
 def _environment_of(settings: Mapping[str, Any]) -> dict[str, str]:

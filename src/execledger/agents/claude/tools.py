@@ -33,7 +33,7 @@ MAX_LINE = 2000
 """Characters of a line that ``Read`` shows."""
 
 _ARROW = re.compile(r" *\d+→")
-_OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
+OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
 _UNCHANGED = re.compile(r"(?:File unchanged since last read\b|Wasted call\b.{0,9}file unchanged\b)")
 EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|\Z)")
 OWN_WORDS = re.compile(
@@ -42,9 +42,10 @@ OWN_WORDS = re.compile(
 """What the client says in the user's name."""
 SUMMARY = "This session is being continued from a previous conversation"
 """How the summary of a compacted conversation begins."""
-MOVES = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[;&|(])\s*\.\s")
+MOVES = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[;&|({!]|\b(?:then|do|else))\s*\.\s", re.MULTILINE)
 """What may take a shell to another directory."""
-_RESET = re.compile(r"\n?Shell cwd was reset to [^\n]*+\s*+\Z")
+RESET = re.compile(r"\n?Shell cwd was reset to (?P<place>[^\n]*+)\s*+\Z")
+"""The line behind the output of a command that led out of the project: the next one starts there again."""
 _TIMED_OUT = re.compile(r"\bCommand timed out after\b|\bcommand timed out\b|\[Request interrupted")
 _BACKGROUND = re.compile(
     r"Command (?:is )?running in (?:the )?background with ID|Command was manually backgrounded|Async agent launched"
@@ -164,7 +165,7 @@ def reminders_at(text: str) -> int:
     """Where the client's reminders begin at the end of a text, with the line breaks before them; its length if none."""
     end = len(text)
     while text[:end].rstrip().endswith(_CLOSES):
-        at = text.rfind(_OPENS, 0, end)
+        at = text.rfind(OPENS, 0, end)
         if at < 0 or (at > 0 and text[at - 1] != "\n"):
             break
         end = len(text[:at].rstrip("\n"))
@@ -174,12 +175,12 @@ def reminders_at(text: str) -> int:
 def _without_reminders(text: str) -> tuple[str, str]:
     """The tool's own words, and the client's reminders behind them; each begins a line."""
     at = reminders_at(text)
-    return text[:at], re.sub(rf"({_CLOSES})\s+({_OPENS})", r"\1\n\2", text[at:].strip())
+    return text[:at], re.sub(rf"({_CLOSES})\s+({OPENS})", r"\1\n\2", text[at:].strip())
 
 
 def _of_shell(text: str, notice: str, *, is_error: bool, told: object) -> Observation:
     """The result of a shell command: a failed one begins with its exit status."""
-    if moved := _RESET.search(text):
+    if moved := RESET.search(text):
         text, notice = text[: moved.start()], f"{moved[0].strip()}\n{notice}".rstrip()
     status: int | None = 0
     if is_error:

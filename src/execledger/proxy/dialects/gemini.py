@@ -182,7 +182,7 @@ class Gemini:
         fields = editable_fields(part)
         result = editable_fields(fields["functionResponse"])
         response = editable_fields(result["response"])
-        name = "output" if "output" in response else "error"
+        name = "error" if "error" in response else "output"
         edited = {**result, "response": Raw(with_field(response, name, "".join(parts)))}
         return b"%b\n%b" % (role, object_of({**fields, "functionResponse": Raw(object_of(edited))}))
 

@@ -392,7 +392,7 @@ class MessagesStream:
             return self._held.release(read.index) + event
         before = self._held.begin(read.index)
         self._calls[read.index] = block
-        return before + self._held.hold(read.index, event)
+        return before + self._hold(event, read)
 
     def _hold(self, event: bytes, read: _Event) -> bytes:
         sent = self._held.hold(read.index, event)
