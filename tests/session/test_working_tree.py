@@ -22,7 +22,7 @@ from tests.support.unchanging import EDITS, QUIET, WRITES, RepeatingSession, sna
 
 REMARK = (
     "[Ledger: the same {} gave the same result {} ago, and no file of the working tree has changed since, "
-    "scratch files aside.]"
+    "caches aside.]"
 )
 PATIENT = LookLimits(tree=TreeLimits(seconds=60))
 SETTLED = 50_000_000
@@ -88,10 +88,10 @@ def test_a_repetition_behind_each_way_of_writing(command: str, witness: Callable
     ways = QUIET if witness is probe and "test" in command else EVERY
     for number, (name, script) in enumerate(ways.items()):
         session = start(tmp_path / str(number), witness)
-        (session.root / ".cache" / "step.sh").write_text(script)
+        (tmp_path / "step.sh").write_text(script)
         session.run(command)
         before = snapshot(session.root)
-        session.run("sh .cache/step.sh")
+        session.run("sh ../step.sh")
         equal = snapshot(session.root) == before
         said = session.run(command)
         assert said in ("", REMARK.format("test" if "test" in command else "command", "2 commands"))

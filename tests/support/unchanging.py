@@ -21,13 +21,12 @@ from execledger.session.session import Session
 from execledger.session.witness import Witness
 from execledger.vocabulary.actions import Action, Observation
 
-CACHES = {"tmp", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".git", ".tox", ".nox", ".cache"}
-SCRATCH = (".bak", ".orig", ".log", ".tmp", ".pyc", ".out", ".patch", ".diff", ".swp", "~")
-"""What a reader takes for scratch when scratch files are left aside."""
+CACHES, CACHED = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".git"}, ".pyc"
+"""What a reader takes for caches when caches are left aside: these folders, and files whose names end so."""
 WRITES = {
     "append": "echo more >> a.txt",
-    "same size, old time": "cp -p a.txt .cache/kept; printf X | dd of=a.txt conv=notrunc 2>/dev/null; "
-    "touch -r .cache/kept a.txt",
+    "same size, old time": "cp -p a.txt ../kept; printf X | dd of=a.txt conv=notrunc 2>/dev/null; "
+    "touch -r ../kept a.txt",
     "a copy with its times": "cp -p b.txt a.txt",
     "moved over it": "printf 'other\\n' > b.new; touch -r a.txt b.new; mv b.new a.txt",
     "same size, moved over it": "tr 'a-m' 'b-n' < a.txt > b.new; touch -r a.txt b.new; mv b.new a.txt",
@@ -35,12 +34,18 @@ WRITES = {
     "mode": "chmod u+x a.txt",
     "mode back and forth": "chmod u+x a.txt; chmod u-x a.txt",
     "hard link": "ln -f b.txt a.txt",
-    "written through a hard link": "ln -f a.txt .cache/same; echo again >> .cache/same",
+    "written through a hard link": "ln -f a.txt ../same; echo again >> ../same",
     "sparse": "truncate -s 300000 a.txt",
     "symbolic link": "ln -sfn b.txt link",
     "symbolic link, other way": "ln -sfn a.txt link",
     "in an ignored folder": "mkdir -p build; date +%N > build/made.txt",
     "a new file": "echo new > new.txt",
+    "a log": "date +%N >> run.log",
+    "an output": "date +%N > x.out",
+    "a backup": "date +%N > a.txt~; date +%N > a.txt.bak",
+    "in a folder for scratch": "mkdir -p tmp; date +%N > tmp/x",
+    "an installed module": "mkdir -p node_modules/one; date +%N > node_modules/one/index.js",
+    "in folders of environments": "mkdir -p .tox/py .cache; date +%N > .tox/py/x; date +%N > .cache/x",
     "gone": "rm -f new.txt build/made.txt",
     "folders swapped": "mv one x; mv two one; mv x two",
     "an empty folder": "mkdir -p empty",
@@ -55,26 +60,26 @@ QUIET = {
     "nothing": ":",
     "reads": "cat a.txt b.txt > /dev/null",
     "a cache": "mkdir -p __pycache__; date +%N > __pycache__/x.pyc",
-    "a log": "date +%N >> run.log",
+    "a compiled file": "date +%N > x.pyc",
     "git's own files": "mkdir -p .git; date +%N > .git/index",
-    "the same again": "cp a.txt .cache/again; cat .cache/again > a.txt",
-    "edited and restored": "cp -p a.txt .cache/a; echo x >> a.txt; cp -p .cache/a a.txt",
+    "the same again": "cp a.txt ../again; cat ../again > a.txt",
+    "edited and restored": "cp -p a.txt ../a; echo x >> a.txt; cp -p ../a a.txt",
 }
-"""Ways of changing nothing, scratch files aside."""
+"""Ways of changing nothing, caches aside."""
 EDITS = ("sed -i 's/a/b/' a.txt", "sed -i '$a line' b.txt", "printf 'text\\n' > one/deep.txt", "cp b.txt new.txt")
 """Edits that the model makes itself."""
 Snapshot: TypeAlias = dict[str, tuple[str, int, str]]
 
 
 def snapshot(root: Path) -> Snapshot:
-    """Every file of a folder: what it is, its mode, and a digest of what it holds; scratch files aside."""
+    """Every file of a folder: what it is, its mode, and a digest of what it holds; caches aside."""
     found: Snapshot = {}
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in CACHES]
         for name in (*names, *folders):
             path = os.path.join(folder, name)
             status, key = os.lstat(path), os.path.relpath(path, root)
-            if name.endswith(SCRATCH):
+            if name.endswith(CACHED):
                 continue
             if stat.S_ISREG(status.st_mode):
                 data = hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -105,7 +110,7 @@ class RepeatingSession:
         self._last: dict[str, tuple[int, str, Snapshot]] = {}
         self._edited = -1
         root.mkdir(parents=True, exist_ok=True)
-        for name in ("one", "two", ".cache"):
+        for name in ("one", "two"):
             (root / name).mkdir()
         for name in ("a.txt", "b.txt", "one/deep.txt", "two/deep.txt"):
             (root / name).write_text(f"text of {name}\nalpha\nbeta\n")
@@ -159,8 +164,8 @@ class RepeatingSession:
                 self.run(chance.choice(("sh repro.sh", "make -s test", "sh repro.sh")))
             elif kind < 0.75:
                 script = chance.choice(list(WRITES.values() if chance.random() < 0.5 else QUIET.values()))
-                (self.root / ".cache" / "step.sh").write_text(script)
-                self.run(f"sh .cache/step.sh {number}")
+                (self.root.parent / "step.sh").write_text(script)
+                self.run(f"sh ../step.sh {number}")
             elif kind < 0.85:
                 self.edit(chance.choice(EDITS))
             elif kind < 0.9:

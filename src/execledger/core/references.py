@@ -21,7 +21,7 @@ MARK = "[Ledger: "
 """The beginning of every reference and remark."""
 NO_CHANGE, ASIDE = "no change of a file was recorded", "scratch files aside"
 """What an unchanged global change counter proves, in words."""
-NO_FILE = "no file of the working tree has changed since"
+NO_FILE = "no file of the working tree has changed since, caches aside"
 """What equal digests of the working tree prove, in words."""
 NOT_ANSWERED = f"{MARK}this command was not run. Please repeat it.]"
 """The answer to a suppressed command for which no reference can be given any more."""
@@ -103,5 +103,5 @@ def remark(ledger: Ledger, rule: str, step: int) -> str:
     back = ago(ledger.calls(result.thread) - result.ordinal)
     if ledger.policy.preset is Preset.PAPER:
         return f"{MARK}this may repeat earlier work. The same {what} ran {back}, and {NO_CHANGE} in between, {ASIDE}.]"
-    unchanged = f"{NO_FILE}, {ASIDE}" if tree else "you have edited no file in between"
+    unchanged = NO_FILE if tree else "you have edited no file in between"
     return f"{MARK}the same {what} gave the same result {back}, and {unchanged}.]"

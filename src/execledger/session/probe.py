@@ -22,9 +22,8 @@ from execledger.core.witness_limits import (
     TREE_WINDOW,
     TreeLimits,
 )
-from execledger.session.tree import TreeDigest, keyed
+from execledger.session.tree import CACHE_EXTENSIONS, CACHE_FOLDERS, TreeDigest, keyed
 from execledger.session.witness import SYSTEM_FOLDERS, LookResult, new_key
-from execledger.shell.transient import EXTENSIONS, FOLDERS
 from execledger.vocabulary.sightings import FileSighting
 
 BEGIN, END = "execledger-probe-begin", "execledger-probe-end"
@@ -54,12 +53,10 @@ echo {BEGIN}
 """Prints what became of one file: that it is gone, why it is not read, or its length and the digests of each range."""
 
 
-NAMES = (*(f"*[!.]*{extension}" for extension in sorted(EXTENSIONS)), "*~", "#*#")
-"""Names of scratch files, as ``find`` matches them."""
 TREE = f"""\
 entries() {{
-find . -mindepth 1 -type d \\( {" -o ".join(f"-name {name}" for name in sorted(FOLDERS))} \\) -prune \
--o {" ".join(f"! -iname {shlex.quote(name)}" for name in NAMES)} "$@"
+find . -mindepth 1 -type d \\( {" -o ".join(f"-name {name}" for name in sorted(CACHE_FOLDERS))} \\) -prune \
+-o {" ".join(f"! -name '*{extension}'" for extension in CACHE_EXTENSIONS)} "$@"
 }}
 set -f
 now=$(date +%s) && cd -- "$1" && [ "$(pwd -P)" != / ] || {{ echo "not a folder"; exit; }}

@@ -5,8 +5,8 @@ the file system says of them: size, times and inode. That is sound because every
 time, which no program can set, behind the first look; a program can restore the modification time, and two changes
 within one tick of the file system's clock can have the same times, so neither is relied on.
 
-Scratch files are left out. Links are not followed, and nothing but a regular file is opened. What exceeds a limit, is
-not readable, or changes while it is read makes the digest unknown.
+Caches are left out, and nothing else. Links are not followed, and nothing but a regular file is opened. What exceeds a
+limit, is not readable, or changes while it is read makes the digest unknown.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from execledger.core.witness_limits import MAX_TREE_FAILURES, TREE_WINDOW, TreeLimits
-from execledger.shell.transient import FOLDERS, transient_name
 
 WINDOW = TREE_WINDOW * 10**9
 """``TREE_WINDOW`` in nanoseconds."""
+CACHE_FOLDERS = frozenset("__pycache__ .pytest_cache .mypy_cache .ruff_cache .git".split())
+"""Folders that are left out: caches that programs fill while they only read, and git's own files."""
+CACHE_EXTENSIONS = (".pyc", ".pyo")
+"""What the names of files end in that are left out: Python's caches of compiled sources."""
 OFTEN = 256
 """Entries between two looks at the clock."""
 
@@ -107,12 +110,12 @@ class _Look:
                     name = os.fsdecode(entry.name)
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISDIR(status.st_mode):
-                        if name in FOLDERS:
+                        if name in CACHE_FOLDERS:
                             continue
                         if status.st_dev in self._system:
                             raise ValueError("a file system of the kernel is mounted in the working tree")
                         left.append(entry.path)
-                    if not transient_name(name):
+                    if not name.endswith(CACHE_EXTENSIONS):
                         yield entry.path[len(root) + 1 :] + b"\0" + self._known_by(entry.path, status)
 
     def _count(self) -> None:

@@ -73,7 +73,7 @@ class TreeSighting(Struct, frozen=True):
     folders: tuple[str, ...] = ()
     """The folders that make up the working tree."""
     digest: str = ""
-    """The digest of their files, scratch files aside: equal digests of one run show that no file is another one. "" if
+    """The digest of their files, caches aside: equal digests of one run show that no file is another one. "" if
     it is unknown."""
     reason: str = ""
     """Why it is unknown; "" if it is not."""
