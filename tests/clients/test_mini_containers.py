@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from execledger.core.witness_limits import PROBE_SECONDS
+from execledger.session import probe
 from execledger.session.probe import BEGIN as PROBE
 from tests.support.containers.engine import PATIENCE, Base, Docker, Engine
 
@@ -24,6 +25,7 @@ from execledger.agents.mini import witness as mini_witness
 from execledger.agents.mini.messages import Message, text_of
 from execledger.agents.mini.model import LedgerModel
 from tests.agents.mini.test_model import SUBMIT, Recording, turn
+from tests.session.test_working_tree import REMARK
 
 pytestmark = pytest.mark.clients
 
@@ -138,6 +140,7 @@ def stage(containers: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A stage whose journals are the test's own; probes have as much time as a busy machine takes."""
     monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "journals"))
     monkeypatch.setattr(mini_witness, "PROBE_SECONDS", PATIENCE)
+    monkeypatch.setattr(probe, "TREE_PROBE_SECONDS", int(PATIENCE))
     yield Stage(containers, tmp_path)
 
 
@@ -262,3 +265,55 @@ def told(message: Message) -> Message:
     """A message without the times and the ids of its run, and without what Ledger notes beside it."""
     extra = {name: value for name, value in message.get("extra", {}).items() if name not in ("timestamp", "ledger")}
     return {**message, "extra": extra}
+
+
+# The working tree
+
+FAILS, QUIET = "sh repro.sh", "sh quiet.sh"
+SCRIPTS = {
+    "testbed/repro.sh": "echo boom\nexit 3\n",
+    "testbed/quiet.sh": "mkdir -p __pycache__; date +%N > __pycache__/a.pyc\n",
+    "testbed/logs.sh": "date +%N >> x.log\n",
+    "testbed/scratch.sh": "mkdir -p tmp; date +%N > tmp/x\n",
+}
+
+
+@pytest.fixture(scope="module")
+def tree(containers: Engine) -> str:
+    """An image with a script that fails, and others that write caches, a log, and a scratch file."""
+    return containers.image("tree", {**FILES, **SCRIPTS})
+
+
+def remarks(played: Played) -> list[str]:
+    """The remark behind each command, "" where there is none."""
+    return [text[text.index("[Ledger: ") :] if "[Ledger: " in text else "" for text in played.shown]
+
+
+@pytest.mark.guarantee("working-tree")
+def test_a_failure_in_an_unchanged_container_is_remarked_on(stage: Stage, tree: str) -> None:
+    """Programs of unknown effects ran in between; a probe of the container's tree has found no change."""
+    played = stage.play(tree, FAILS, QUIET, FAILS)
+    assert remarks(played) == ["", "", REMARK.format("command", "2 commands")]
+    assert played.ran == [FAILS, QUIET, FAILS] and 0 < played.probes <= 4, "at most one for each request"
+    assert PROBE not in json.dumps(played.saved["messages"])
+
+
+@pytest.mark.guarantee("working-tree")
+@pytest.mark.parametrize("between", ["sh logs.sh", "sh scratch.sh"])
+def test_a_log_or_scratch_file_withdraws_the_remark(stage: Stage, tree: str, between: str) -> None:
+    """A file of the container's tree has changed, whatever its name is."""
+    assert remarks(stage.play(tree, FAILS, between, FAILS)) == [""] * 3
+
+
+@pytest.mark.guarantee("working-tree")
+def test_a_write_of_somebody_else_withdraws_the_remark(stage: Stage, tree: str) -> None:
+    """They write into the container while the model answers."""
+    others = {3: "touch -r /testbed/a.py /tmp/time; printf X >> /testbed/a.py; touch -r /tmp/time /testbed/a.py"}
+    assert remarks(stage.play(tree, FAILS, QUIET, FAILS, others=others)) == [""] * 3
+
+
+def test_without_the_tools_of_gnu_nothing_is_said_of_a_tree(stage: Stage, containers: Engine) -> None:
+    """The `find` of busybox can't print what files are known by."""
+    image = containers.image("busybox-tree", {**FILES, **SCRIPTS}, base="busybox")
+    played = stage.play(image, FAILS, QUIET, FAILS, interpreter=("sh", "-c"))
+    assert remarks(played) == [""] * 3 and "boom" in played.shown[2]

@@ -13,6 +13,7 @@ from execledger.agents.formats import read_run
 from execledger.cli.main import group
 from execledger.journal.reader import read_journal, rebuild
 from execledger.runs.replay import replay
+from execledger.session import probe
 from tests.session.test_working_tree import REMARK, needs_find
 
 pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip install 'execledger[mini]'")
@@ -20,6 +21,7 @@ pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.environments.local import LocalEnvironment
 
+from execledger.agents.mini import witness as mini_witness
 from execledger.agents.mini.messages import text_of
 from execledger.agents.mini.model import LedgerModel
 from tests.agents.mini.test_model import SUBMIT, Recording, turn
@@ -34,6 +36,9 @@ def journals(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """A folder of the test's own for journals."""
     folder = tmp_path_factory.mktemp("journals")
     monkeypatch.setenv("EXECLEDGER_JOURNAL", str(folder))
+    # A busy machine takes longer.
+    monkeypatch.setattr(mini_witness, "PROBE_SECONDS", 60)
+    monkeypatch.setattr(probe, "TREE_PROBE_SECONDS", 60)
     return folder
 
 
@@ -65,6 +70,7 @@ def run(folder: Path, *commands: str, contained: bool = False, **options: Any) -
     return [one[one.index("[Ledger: ") :] if "[Ledger: " in one else "" for one in results], agent, environment
 
 
+@pytest.mark.guarantee("working-tree")
 @pytest.mark.parametrize("contained", [False, pytest.param(True, marks=needs_find)])
 def test_a_failure_that_is_repeated_in_an_unchanged_tree(tmp_path: Path, contained: bool) -> None:
     """There is one remark although programs of unknown effects ran in between, and none if one of them wrote."""

@@ -71,8 +71,15 @@ PROMISES = (
     ),
     Promise(
         "witness-apart",
-        "A look informs alone: it changes no decision, and nothing of the agent's run.",
-        "Sightings reach views only; nothing of a look is added to messages, actions, counts or trajectories.",
+        "A look informs alone: it suppresses no command, and changes nothing of the agent's run.",
+        "Sightings of files reach views only, those of the working tree a remark at most; nothing of a look is added "
+        "to messages, actions, counts or trajectories.",
+    ),
+    Promise(
+        "working-tree",
+        "A remark that no file of the working tree has changed is true of every byte of it, caches aside.",
+        "It needs equal digests behind both results and all programs of unknown effects in between; what was changed "
+        "since the first look is compared by its contents; a job left running, or a look beyond a limit, ends it.",
     ),
     Promise(
         "witness-journal",
