@@ -21,7 +21,8 @@ from execledger.agents.plan_keys import PlanKey
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.extras import install_command
-from execledger.session.adapter import Adapter
+from execledger.proxy.clients import Client, Clients
+from execledger.session.adapter import Adapter, Signs
 
 PACKAGES: tuple[str, ...] = (
     "execledger.agents.mini",
@@ -108,6 +109,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The module that is its ``Adapter`` for the proxy."""
     dialects: tuple[str, ...] = ()
     """The wire dialects that it speaks, by the names of their modules in ``proxy/dialects``."""
+    signs: Signs = Signs()
+    """What identifies its requests at a proxy that several agents use."""
     formats: str = ""
     """The formats of its recorded runs, a tuple of ``Format``."""
     batch: str = ""
@@ -177,6 +180,11 @@ def proxy_adapter(agent: str = "", dialect: str = "") -> Adapter:
         raise LedgerError(f"no adapter for {agent or 'any agent'} and {dialect or 'any dialect'}", hint=known)
     adapter: Adapter = found[0].part("adapter")
     return adapter
+
+
+def proxy_clients() -> Clients:
+    """The choice of the adapter for each request of a proxy that any of the agents may use."""
+    return Clients([Client(name=one.key, adapter=one.part("adapter"), signs=one.signs) for one in proxied()])
 
 
 def parsed(version: str) -> Version:

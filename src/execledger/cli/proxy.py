@@ -5,48 +5,76 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 
 import click
 
-from execledger.agents.registry import proxied, proxy_adapter
+from execledger.agents.registry import proxied, proxy_adapter, proxy_clients
 from execledger.cli.switches import Switches, proxy_rules, switches
+from execledger.errors import LedgerError
 from execledger.journal.folder import edits_file
 from execledger.off import is_off
 from execledger.runs.account import sentences
 
 
 @click.command("proxy")
-@click.option("--upstream", required=True, metavar="URL", help="The model's API: a base address that has /responses.")
+@click.option(
+    "--upstream",
+    "upstreams",
+    required=True,
+    multiple=True,
+    metavar="[AGENT=]URL",
+    help="The model's API: a base address that replaces /v1, or for one agent a base address that replaces /AGENT.",
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port on loopback; a free one if left out.")
 @click.option("--sealed", is_flag=True, help="The agents have this machine to themselves, as in a container.")
 @click.option("--pass-through", is_flag=True, help="Change nothing, not a byte.")
 @click.option(
     "--agent",
     type=click.Choice([one.key for one in proxied()]),
-    default=proxied()[0].key,
-    show_default=True,
-    help="The agent whose tools are understood.",
+    help="The agent that sends every request; without this, each request shows its agent or is forwarded unchanged.",
 )
 @switches
-def command(upstream: str, port: int, sealed: bool, pass_through: bool, agent: str, switches: Switches) -> None:
-    """Stand between agents that speak the Responses API and their model, until stopped."""
+def command(
+    upstreams: tuple[str, ...], port: int, sealed: bool, pass_through: bool, agent: str | None, switches: Switches
+) -> None:
+    """Stand between any number of agents and their models, until stopped."""
     rules = proxy_rules(switches, sealed)
+    upstream, routes = divided(upstreams)
     from execledger.proxy.serve import Proxy, ProxySettings
 
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     settings = ProxySettings(
-        adapter=proxy_adapter(agent),
+        adapter=proxy_adapter(agent) if agent else proxy_clients(),
         upstream=upstream,
+        routes=routes,
         rules=rules,
         edits=edits_file(),
         port=port,
         pass_through=pass_through or is_off(),
     )
     with Proxy(settings) as proxy:
-        click.echo(proxy.url)
+        for prefix in (*([""] if upstream else ()), *routes):
+            click.echo(proxy.base(prefix) if prefix else proxy.url)
         sys.stdout.flush()
         stopped.wait()
     for sentence in sentences(proxy.summaries):
         click.echo(sentence, err=True)
+
+
+def divided(upstreams: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The upstream of all requests, "" if there is none, and those of agents by the path prefixes of their routes."""
+    known = [one.key for one in proxied()]
+    plain, routes = "", {}
+    for given in upstreams:
+        agent, _, url = given.partition("=")
+        if agent in known:
+            routes[f"/{agent}"] = url
+        elif plain:
+            hint = f"one address for all, and any of {', '.join(known)} before a further one: claude=URL"
+            raise LedgerError(f"--upstream {given}: found a second address for all agents", hint=hint)
+        else:
+            plain = given
+    return plain, routes

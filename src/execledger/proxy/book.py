@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
+from execledger.proxy.clients import Clients, OnlyClient
 from execledger.proxy.conversation import Conversation, Workspace
 from execledger.proxy.deferred_journal import DeferredJournal, Schedule
 from execledger.proxy.dialect import Dialect, SplitRequest
@@ -57,6 +58,8 @@ class Received(Struct, frozen=True):
     """The wire format of the request."""
     request: SplitRequest
     """The request."""
+    adapter: Adapter
+    """The adapter of the agent that sent it."""
     asked: Asked
     """The session and thread that it belongs to."""
     informed: bool = False
@@ -99,12 +102,15 @@ class OpenSession(Struct):
 class Book:
     """The sessions in memory, the one used last at the end."""
 
-    def __init__(self, rules: Rules, adapter: Adapter, store: EditStore, schedule: Schedule = run_to_end) -> None:
-        """A book without sessions; ``schedule`` runs the work that writes journals."""
+    def __init__(
+        self, rules: Rules, clients: Clients | Adapter, store: EditStore, schedule: Schedule = run_to_end
+    ) -> None:
+        """A book without sessions; ``clients`` may be the one adapter of all, ``schedule`` runs the work that writes
+        journals."""
         self.summaries: deque[Account] = deque(maxlen=MAX_SUMMARIES)
         """The summaries of the last sessions, in the order of their beginning."""
-        self.adapter = adapter
-        """The adapter of the agent whose conversations these are."""
+        self.clients = clients if isinstance(clients, Clients) else OnlyClient(clients)
+        """The agents whose conversations these are."""
         self.store = store
         """The stored edits."""
         self._rules = rules
@@ -144,18 +150,18 @@ class Book:
 
     def conversation(self, session: OpenSession, received: Received) -> Conversation:
         """The conversation that a request belongs to; called on the event loop with the session's lock held."""
-        asked, dialect = received.asked, received.dialect
+        asked, dialect, adapter = received.asked, received.dialect, received.adapter
         taken = session.workspace.taken
         self._taken, session.counted = self._taken + taken - session.counted, taken
         thread = asked.thread if asked.named else _continued(session, asked.thread, received.request)
         conversation = session.threads.pop(thread, None)
-        if conversation is None or conversation.dialect is not dialect:
+        if conversation is None or conversation.dialect is not dialect or conversation.adapter is not adapter:
             session.workspace.session.ledger.begin(thread, self.task_of(received))
             session.begun += 1
             while len(session.threads) >= MAX_THREADS:
                 del session.threads[next(iter(session.threads))]
             conversation = Conversation(
-                session.workspace, thread, dialect, self.adapter, self.store, sealed=self._rules.sealed
+                session.workspace, thread, dialect, adapter, self.store, sealed=self._rules.sealed
             )
         session.threads[thread] = conversation
         return conversation
@@ -208,7 +214,8 @@ class Book:
         if received.task is not None:
             return received.task
         leaves = (received.dialect.leaf(raw) for raw in received.request.leaves)
-        return next((text for leaf in leaves if leaf.kind == "user" and (text := self.adapter.task_of(leaf.text))), "")
+        task_of = received.adapter.task_of
+        return next((text for leaf in leaves if leaf.kind == "user" and (text := task_of(leaf.text))), "")
 
     def _opened(self, received: Received) -> Workspace:
         """A new session, with its journal."""

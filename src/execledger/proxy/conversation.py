@@ -183,7 +183,8 @@ class Conversation:
         """The wire format of its requests."""
         self._workspace = workspace
         self._thread = thread
-        self._adapter = adapter
+        self.adapter = adapter
+        """The adapter of the agent whose conversation it is."""
         self._store = store
         self._may_be_sealed = sealed
         self._history = History(dialect, adapter, store)
@@ -223,7 +224,7 @@ class Conversation:
         if len(request.leaves) > MAX_ITEMS or workspace.full:
             return None
         if not self._placed:
-            self._placed, self._history.first_cwd = True, self._adapter.cwd_of(request.instructions)
+            self._placed, self._history.first_cwd = True, self.adapter.cwd_of(request.instructions)
         reach = self._history.reach(request.leaves, request.marks, MAX_NEW)
         if reach < len(request.leaves):
             # The model sees all of it now, so that no part of it may be edited later.
@@ -310,7 +311,7 @@ class Conversation:
         if proposed is not None and (proposed.cwd, proposed.call) == (answered.cwd, answered.call):
             action = proposed.action
         else:
-            action = self._adapter.action_of(answered.call, answered.cwd, self._thread)
+            action = self.adapter.action_of(answered.call, answered.cwd, self._thread)
         # A call that was proposed here is not inherited, even if another thread made the same.
         source = workspace.source(answered.chain) if proposed is None else None
         if proposed is not None and self._tree is not None and self._tree[0] == answered.call_id:
@@ -335,7 +336,7 @@ class Conversation:
         known = parts is not None and sum(map(len, parts)) <= MAX_RESULT
         observation = Observation(truncated=True)
         if parts is not None and known:
-            observation = self._adapter.observation_of(answered.call, parts, is_error=answered.is_error)
+            observation = self.adapter.observation_of(answered.call, parts, is_error=answered.is_error)
         if edit is not None:
             return self._edited(action, observation, edit), None
         decision = proposed.decision if proposed is not None else UNSEEN
@@ -418,7 +419,7 @@ class Conversation:
     def _judged(self, turn: Turn, call_id: str, call: ToolCall, pending: bool) -> _Judged:
         """Judge a proposed call, and keep it until its result arrives."""
         workspace = self._workspace
-        action = self._adapter.action_of(call, turn.cwd, self._thread)
+        action = self.adapter.action_of(call, turn.cwd, self._thread)
         # Evaluated for each call: other conversations go on while an answer is streamed.
         pending = pending or workspace.busy(self._thread)
         proposal = propose(workspace.session.ledger, action, turn.visible, self._sealed, pending)
@@ -436,7 +437,7 @@ class Conversation:
         self._proposed[call_id] = _Proposed(
             call, turn.cwd, action, decision, ledger.clock, pending, proposal.may_write, unlisted
         )
-        cwd = self._adapter.cwd_after(call, None, turn.cwd) if edit is None else turn.cwd
+        cwd = self.adapter.cwd_after(call, None, turn.cwd) if edit is None else turn.cwd
         return _Judged(None if edit is None else edit.shim, proposal.pending, cwd)
 
     def _call_edit(
@@ -445,7 +446,7 @@ class Conversation:
         """The edit that suppresses a call, stored before the shim is sent to the client; None if it can't be made."""
         mark = secrets.token_hex(8)
         words = f"Instead of {action.command}. Its output still stands above, unchanged."
-        shim = self._adapter.shim_of(call, mark, words)
+        shim = self.adapter.shim_of(call, mark, words)
         if shim is None or any(redact(text) != text for text in (call.text, shown.text)):
             return None
         targets = self._workspace.chains_of(shown.refers_to)

@@ -67,6 +67,11 @@ class SplitRequest(Protocol):
         ...
 
     @property
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the request defines."""
+        ...
+
+    @property
     def cache_key(self) -> str:
         """The key under which the client asks for the prompt to be cached; "" without one."""
         ...

@@ -95,6 +95,19 @@ def text_field(fields: Mapping[str, Raw], name: str) -> str:
         return ""
 
 
+def names_of_tools(text: bytes) -> frozenset[str]:
+    """The names in a list of tool definitions, in the shape of any API: of tools, functions or declarations."""
+    try:
+        tools = msgspec.json.decode(text, type=list[object])
+    except NOT_JSON:
+        return frozenset()
+    found = [tool for tool in tools if isinstance(tool, dict)]
+    for tool in tuple(found):
+        declared = tool.get("functionDeclarations")
+        found += [one for one in (tool.get("function"), *(declared if isinstance(declared, list) else ())) if one]
+    return frozenset(name for one in found if isinstance(one, dict) and isinstance(name := one.get("name"), str))
+
+
 def compact(text: bytes) -> str:
     """A JSON text without spaces, as most clients write the arguments of a call; one that is not JSON, unchanged."""
     try:

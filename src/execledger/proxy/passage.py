@@ -6,7 +6,6 @@ ledger; with the stored edits alone, so that the model is shown what it was show
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from execledger.core.fingerprint import digest
 from execledger.core.inform import OPENING as OPENING_OF_A_VIEW
 from execledger.proxy.book import Book, OpenSession, Received
+from execledger.proxy.clients import LAUNCHED
 from execledger.proxy.content_encoding import decoded, decoder
 from execledger.proxy.conversation import Conversation, Turn
 from execledger.proxy.dialect import Dialect, SplitRequest
@@ -23,10 +23,9 @@ from execledger.proxy.dialects import DIALECTS
 from execledger.proxy.history import History
 from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.worker import LIGHTER, PORTION, InlineRunner, Work, WorkRunner
+from execledger.session.adapter import Adapter
 from execledger.session.session import error_text
 
-LAUNCHED = re.compile(r"\A/run/([0-9A-Za-z-]{1,64})(?=/)")
-"""The path prefix that a launcher gives to a client which names no session in its requests, and the session in it."""
 STREAM, ANSWERS = "text/event-stream", ("text/event-stream", "application/json")
 """The content types of a streamed answer, and of all answers that are judged."""
 OPENING = 3
@@ -121,8 +120,9 @@ class Passage:
         if self._dialect(method, path) is not None:
             with suppress(Exception):
                 launched = LAUNCHED.match(path)
-                session = self.book.adapter.asked(headers, "", "").session or (launched[1] if launched else "")
-                await self._overlook(session)
+                named = [one.asked(headers, "", "").session for one in self.book.clients.by_headers(path, headers)]
+                for session in [*filter(None, named)] or ([launched[1]] if launched else []):
+                    await self._overlook(session)
 
     def _dialect(self, method: str, path: str) -> Dialect | None:
         """The dialect of a request; None if it holds no conversation, or everything passes through."""
@@ -203,14 +203,17 @@ class Passage:
             return None
         last = dialect.leaf(request.leaves[-1]) if request.leaves else None
         text = last.text if last is not None and last.kind in ("user", "context") else ""
-        asked = self.book.adapter.asked(headers, request.cache_key, text)
+        adapter = self._adapter(path, headers, request)
+        if adapter is None:
+            return None
+        asked = adapter.asked(headers, request.cache_key, text)
         if not asked.session and (launched := LAUNCHED.match(path)):
             asked = replace(asked, session=launched[1], thread=launched[1], named=False)
         if not asked.session:
             # A conversation without a name is identified by its beginning.
             opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.leaves[:OPENING]))
             asked = replace(asked, session=opening, thread=opening, named=False)
-        received = Received(dialect, request, asked, text.startswith(OPENING_OF_A_VIEW))
+        received = Received(dialect, request, adapter, asked, text.startswith(OPENING_OF_A_VIEW))
         if len(request.body) > PORTION * LIGHTER:
             # For a long request these are computed here, off the event loop; for others, when they are needed.
             task, _ = self.book.task_of(received), request.marks
@@ -226,9 +229,16 @@ class Passage:
         request = yield from _split(dialect, path, headers, body)
         if request is None:
             return None
-        history = History(dialect, self.book.adapter, self.book.store)
+        adapter = self._adapter(path, headers, request)
+        if adapter is None:
+            return None
+        history = History(dialect, adapter, self.book.store)
         leaves = yield from history.following(request.leaves, request.marks)
         return (yield from _joined(request, leaves))
+
+    def _adapter(self, path: str, headers: Mapping[str, str], request: SplitRequest) -> Adapter | None:
+        """The adapter of the agent that sent a request; None if it is unknown."""
+        return self.book.clients.adapter(path, headers, lambda: request.tool_names)
 
     async def close(self) -> None:
         """Abandon the work in progress, and end every session."""

@@ -10,6 +10,7 @@ import asyncio
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
+from functools import partial
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
@@ -30,9 +31,10 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from execledger.local_server.loopback import foreign_origin
+from execledger.proxy.clients import LAUNCHED
 from execledger.proxy.content_encoding import portions
 from execledger.proxy.limits import MAX_BODY
-from execledger.proxy.passage import LAUNCHED, Passage, Sent
+from execledger.proxy.passage import Passage, Sent
 from execledger.redact import redact
 from execledger.version import __version__
 
@@ -60,12 +62,13 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 class Relay:
     """Forwards requests."""
 
-    def __init__(self, upstream: str, passage: Passage, prefix: str = PREFIX) -> None:
-        """A relay to ``upstream``, which replaces ``prefix``; ``passage`` edits requests and answers."""
+    def __init__(self, routes: Mapping[str, str], passage: Passage) -> None:
+        """A relay with these routes, upstreams by the path prefixes that they replace; ``passage`` edits requests and
+        answers."""
         self.requests = 0
         """The number of forwarded requests."""
-        self._upstream = upstream.rstrip("/")
-        self._prefix = prefix
+        self._routes = {prefix: upstream.rstrip("/") for prefix, upstream in routes.items()}
+        self._web_proxies: dict[str, str | None] = {}
         self._passage = passage
         self._client: ClientSession | None = None
         self._turn = asyncio.Lock()
@@ -74,8 +77,10 @@ class Relay:
         """The server's routes."""
         app = web.Application()
         app.router.add_get("/healthz", self._health)
-        for before in ("", "/run/{run}"):
-            app.router.add_route("*", before + self._prefix + "/{path:.*}", self._relay)
+        # The first route that fits is taken: longer prefixes come first.
+        for prefix in sorted(self._routes, key=len, reverse=True):
+            for before in ("", "/run/{run}"):
+                app.router.add_route("*", f"{before}{prefix}/{{path:.*}}", partial(self._relay, prefix))
         app.cleanup_ctx.append(self._connected)
         app.on_response_prepare.append(_untyped)
         return app
@@ -85,12 +90,11 @@ class Relay:
         timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
         # Resolved once: with ``trust_env`` every request would read the environment again on another thread, and one
         # that has its own authorization would be refused if a ``.netrc`` has another.
-        proxy = _web_proxy(URL(self._upstream))
+        self._web_proxies = {upstream: _web_proxy(URL(upstream)) for upstream in self._routes.values()}
         self._client = ClientSession(
             connector=TCPConnector(limit=0),
             timeout=timeout,
             auto_decompress=False,
-            proxy=proxy,
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
             trace_configs=[_tracing()],
@@ -113,8 +117,8 @@ class Relay:
             }
         )
 
-    async def _relay(self, request: web.Request) -> web.StreamResponse:
-        """Forward one request, and its answer back."""
+    async def _relay(self, prefix: str, request: web.Request) -> web.StreamResponse:
+        """Forward one request of a route, and its answer back."""
         if reason := foreign_origin(request.host, request.headers):
             return _error(403, reason)
         if request.method not in METHODS:
@@ -135,23 +139,24 @@ class Relay:
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
         headers = _end_to_end(request.headers, read)
         try:
-            answer = await self._asked(request, headers, data or sent.body)
+            answer = await self._asked(prefix, request, headers, data or sent.body)
             # Waiting for the model takes most of the time: the history is not kept in memory meanwhile.
             sent.body = b""
             async with answer:
                 return await self._answered(request, sent, answer)
         except TimeoutError:
-            return _error(504, f"{self._upstream}: no answer in time")
+            return _error(504, f"{self._routes[prefix]}: no answer in time")
         except ClientError as error:
-            return _error(502, f"{self._upstream}: {type(error).__name__}: {error}")
+            return _error(502, f"{self._routes[prefix]}: {type(error).__name__}: {error}")
 
     async def _asked(
-        self, request: web.Request, headers: Mapping[str, str], data: bytes | AsyncIterator[bytes]
+        self, prefix: str, request: web.Request, headers: Mapping[str, str], data: bytes | AsyncIterator[bytes]
     ) -> ClientResponse:
         """The upstream's answer to a request, once its headers have arrived."""
         assert self._client is not None
         path = LAUNCHED.sub("", request.rel_url.raw_path_qs, count=1)
-        address = URL(self._upstream + path.removeprefix(self._prefix), encoded=True)
+        upstream = self._routes[prefix]
+        address = URL(upstream + path.removeprefix(prefix), encoded=True)
         for left in range(KEPT_TRIES, -1, -1):
             connection: dict[str, bool] = {}
             try:
@@ -162,6 +167,7 @@ class Relay:
                     headers=headers,
                     skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
                     allow_redirects=False,
+                    proxy=self._web_proxies[upstream],
                     trace_request_ctx=connection,
                 )
             except ClientConnectionError:

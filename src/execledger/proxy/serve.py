@@ -7,7 +7,7 @@ import logging
 import resource
 import sys
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from yarl import URL
 from execledger.errors import LedgerError
 from execledger.local_server.server import LocalServer
 from execledger.proxy.book import Book, Rules
+from execledger.proxy.clients import Clients
 from execledger.proxy.edits import EditStore, open_edits
 from execledger.proxy.passage import Passage
 from execledger.proxy.relay import MAX_HEADER, PREFIX, Relay
@@ -47,14 +48,16 @@ _SILENT = logging.Logger("execledger.proxy", logging.CRITICAL + 1)
 class ProxySettings(Struct, frozen=True, kw_only=True):
     """How a proxy is started."""
 
-    upstream: str
-    """The base address of the model's API."""
-    adapter: Adapter
-    """What translates the tools of the agents that use the proxy."""
+    adapter: Adapter | Clients
+    """What translates the tools of the agents that use the proxy: one adapter for all, or a choice per request."""
+    upstream: str = ""
+    """The base address of the model's API; "" if all requests use ``routes``."""
     rules: Rules = Rules()
     """What is done with conversations."""
     prefix: str = PREFIX
     """The path prefix of the agent's requests that ``upstream`` replaces."""
+    routes: Mapping[str, str] = {}
+    """Further path prefixes, such as ``/claude``, each with the base address that replaces it."""
     edits: Path | None = None
     """Where edits are remembered; None remembers them in memory only."""
     port: int = 0
@@ -68,7 +71,8 @@ class Proxy(LocalServer):
 
     def __init__(self, settings: ProxySettings) -> None:
         """A proxy that is not running yet."""
-        _check(settings.upstream)
+        for upstream in _routes(settings).values():
+            _check(upstream)
         super().__init__(
             settings.port,
             self._built,
@@ -93,7 +97,11 @@ class Proxy(LocalServer):
     @property
     def url(self) -> str:
         """The base address that an agent is given."""
-        return super().url.rstrip("/") + self._settings.prefix
+        return self.base(self._settings.prefix)
+
+    def base(self, prefix: str) -> str:
+        """The base address of the route with this path prefix."""
+        return super().url.rstrip("/") + prefix
 
     def _built(self) -> web.Application:
         """The relay with everything behind it."""
@@ -105,7 +113,7 @@ class Proxy(LocalServer):
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
         passage = Passage(book, pass_through=through, tell=tell, runner=worker)
-        self._relay = Relay(settings.upstream, passage, settings.prefix)
+        self._relay = Relay(_routes(settings), passage)
         app = self._relay.application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)
@@ -153,6 +161,12 @@ async def _quick_switches(_: web.Application) -> AsyncIterator[None]:
     sys.setswitchinterval(SWITCH_SECONDS)
     yield
     sys.setswitchinterval(before)
+
+
+def _routes(settings: ProxySettings) -> dict[str, str]:
+    """Every path prefix with its upstream."""
+    own = {settings.prefix: settings.upstream} if settings.upstream or not settings.routes else {}
+    return {**settings.routes, **own}
 
 
 def _check(upstream: str) -> None:

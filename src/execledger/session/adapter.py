@@ -64,6 +64,15 @@ class Asked(Struct, frozen=True):
     """The request names its conversation; otherwise it is recognised by the history that it repeats."""
 
 
+class Signs(Struct, frozen=True, kw_only=True):
+    """What identifies the requests of one agent, for a proxy that several agents use."""
+
+    headers: Mapping[str, str] = {}
+    """Patterns of headers, by their names in lower case; one that matches from its beginning is enough."""
+    tools: frozenset[str] = frozenset()
+    """Tools that no other agent offers together; they count where no header identifies any agent."""
+
+
 class Adapter(Protocol):
     """Translates one agent's tools to actions and observations of the core, and back."""
 

@@ -30,6 +30,7 @@ class BlocksRequest:
     cache_key = ""
     instructions = ""
     offers_tools = True
+    tool_names: frozenset[str] = frozenset()
 
     def __init__(self, body: bytes, frame: Json) -> None:
         self.body = body

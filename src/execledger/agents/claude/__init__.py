@@ -1,6 +1,7 @@
 """Claude Code: its tools, its adapter for the proxy, its launcher, and its recorded transcripts."""
 
 from execledger.agents.registry import PROXY_OPTIONS, Agent
+from execledger.session.adapter import Signs
 
 AGENT = Agent(
     folder=__name__,
@@ -15,6 +16,8 @@ AGENT = Agent(
     launcher=".launch:start",
     adapter=".adapter",
     dialects=("messages",),
+    # Not the user agent: Qwen Code sends one of the same form.
+    signs=Signs(headers={"x-claude-code-session-id": "."}),
     formats=".recorded:FORMATS",
     actions=".tools:action_of",
 )

@@ -2,6 +2,7 @@
 
 from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, PlanKey, variables
 from execledger.agents.registry import PROXY_OPTIONS, Agent, Option
+from execledger.session.adapter import Signs
 
 AGENT = Agent(
     folder=__name__,
@@ -19,6 +20,7 @@ AGENT = Agent(
     launcher=".launch:start",
     adapter=".tools",
     dialects=("responses",),
+    signs=Signs(headers={"user-agent": "(?i)codex", "originator": "(?i)codex", "x-codex-turn-metadata": "."}),
     formats=".recorded:FORMATS",
     journal_names=".recorded:journal_names",
     batch=".batch",

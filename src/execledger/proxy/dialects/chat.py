@@ -21,6 +21,7 @@ from execledger.proxy.json_split import (
     editable_fields,
     list_elements,
     list_of,
+    names_of_tools,
     object_fields,
     object_of,
     split_list,
@@ -99,6 +100,11 @@ class ChatRequest:
         barred = text_field(self._fields, "tool_choice") == "none"
         begun = text_field(self._messages[-1].fields, "role") == "assistant"
         return tools not in (b"[]", b"null") and not barred and not begun
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the request defines."""
+        return names_of_tools(self._fields.get("tools", b"[]"))
 
     @property
     def cache_key(self) -> str:

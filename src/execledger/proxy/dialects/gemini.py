@@ -20,6 +20,7 @@ from execledger.proxy.json_split import (
     editable_fields,
     list_elements,
     list_of,
+    names_of_tools,
     object_fields,
     object_of,
     split_list,
@@ -104,6 +105,11 @@ class GeminiRequest:
         """Whether the model may call functions, in a content of its own."""
         declared = b'"functionDeclarations"' in bytes(self._fields.get("tools", b""))
         return declared and text_field(self._contents[-1].fields, "role") in ("user", "function", "")
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the request defines."""
+        return names_of_tools(self._fields.get("tools", b"[]"))
 
     @property
     def cache_key(self) -> str:

@@ -22,6 +22,7 @@ from execledger.proxy.json_split import (
     editable_fields,
     list_elements,
     list_of,
+    names_of_tools,
     object_fields,
     object_of,
     split_list,
@@ -98,6 +99,11 @@ class MessagesRequest:
         tools = bytes(self._fields.get("tools", b"[]")).replace(b" ", b"")
         barred = b'"none"' in bytes(self._fields.get("tool_choice", b""))
         return tools not in (b"[]", b"null") and not barred and self._messages[-1].role == "user"
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the request defines."""
+        return names_of_tools(self._fields.get("tools", b"[]"))
 
     @property
     def cache_key(self) -> str:

@@ -16,6 +16,7 @@ from execledger.proxy.json_split import (
     editable_fields,
     list_elements,
     list_of,
+    names_of_tools,
     object_fields,
     object_of,
     split_list,
@@ -60,6 +61,11 @@ class ResponsesRequest:
     def offers_tools(self) -> bool:
         """Whether the model may call tools; without a list of tools, they are defined among the items."""
         return bytes(self._fields.get("tools", b"")).replace(b" ", b"") != b"[]"
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the request defines."""
+        return names_of_tools(self._fields.get("tools", b"[]"))
 
     @property
     def cache_key(self) -> str:
