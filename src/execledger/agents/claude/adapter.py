@@ -14,6 +14,8 @@ import msgspec
 
 from execledger.agents import shims
 from execledger.agents.claude import tools
+from execledger.agents.table_adapter import arguments_of, joined_parts, split_parts
+from execledger.agents.tool_table import MOVES, reminders_at
 from execledger.session.adapter import Asked, ToolCall
 from execledger.vocabulary.actions import Action, Observation
 
@@ -65,11 +67,11 @@ def cwd_after(call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) ->
     _, reminders = _split(parts or ())
     if (told := _reported("".join(reminders), cwd)) is not None:
         return told
-    command = (_arguments_of(call).get("command") if call.name == tools.SHELL else None) or ""
-    if not isinstance(command, str) or not tools.MOVES.search(command):
+    command = tools.action_of(call.name, arguments_of(call), None).command if call.name == tools.SHELL else ""
+    if not MOVES.search(command):
         return cwd
     leading = _CD.match(command)
-    if cwd is None or leading is None or tools.MOVES.search(command, leading.end()):
+    if cwd is None or leading is None or MOVES.search(command, leading.end()):
         return None
     return cwd if posixpath.normpath(posixpath.join(cwd, leading["path"])) == cwd else None
 
@@ -87,7 +89,7 @@ def _reported(reminders: str, cwd: str | None) -> str | None:
 
 def action_of(call: ToolCall, cwd: str | None, thread: str = "") -> Action:
     """The action that a call proposes."""
-    return tools.action_of(call.name, _arguments(call), cwd, thread)
+    return tools.action_of(call.name, arguments_of(call), cwd, thread)
 
 
 def observation_of(call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
@@ -102,14 +104,14 @@ def observation_of(call: ToolCall, parts: tuple[str, ...], *, is_error: bool = F
 def referenced(call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:
     """The output with a reference in place of its own text, and the reminders behind it."""
     _, reminders = _split(parts)
-    return _joined((reference,), reminders, len(parts))
+    return joined_parts((reference,), reminders, len(parts))
 
 
 def remarked(call: ToolCall, parts: tuple[str, ...], remark: str) -> tuple[str, ...]:
     """The output with a remark behind its own text, before the reminders."""
     own, reminders = _split(parts)
     *before, last = own or ("",)
-    return _joined((*before, f"{last.rstrip()}\n{remark}" if last.strip() else remark), reminders, len(parts))
+    return joined_parts((*before, f"{last.rstrip()}\n{remark}" if last.strip() else remark), reminders, len(parts))
 
 
 def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
@@ -118,7 +120,7 @@ def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
     A command that may change the directory always runs: the shell keeps it.
     """
     command = _command(call)
-    if command is None or tools.MOVES.search(command):
+    if command is None or MOVES.search(command):
         return None
     return ToolCall(call.name, msgspec.json.encode({"command": shims.echo(shims.note(mark, words))}).decode())
 
@@ -128,48 +130,18 @@ def shim_mark(call: ToolCall) -> str | None:
     return shims.mark_in(shims.echoed(_command(call))) if call.name == tools.SHELL else None
 
 
-def _arguments(call: ToolCall) -> object:
-    """The arguments of a call; None if they are not JSON."""
-    try:
-        return msgspec.json.decode(call.text)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-
-
-def _arguments_of(call: ToolCall) -> dict[str, object]:
-    """The arguments of a call by name; none if they are not an object."""
-    given = _arguments(call)
-    return given if isinstance(given, dict) else {}
-
-
 def _command(call: ToolCall) -> str | None:
     """The command of a shell call that runs in the foreground; None for anything else."""
-    given = _arguments(call)
-    command = given.get("command") if isinstance(given, dict) and not given.get("run_in_background") else None
-    return command if call.name == tools.SHELL and isinstance(command, str) else None
+    return tools.TOOLS.command_of(call.name, arguments_of(call))
 
 
 def _split(parts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The texts of the tool, and the reminders behind them: the end of a text and its separator, or whole texts."""
-    own = list(parts)
-    reminders: list[str] = []
-    while len(own) > 1 and tools.reminders_at(own[-1]) == 0:
-        reminders.insert(0, own.pop())
-    if own and (at := _own_end(own[-1])) < len(own[-1]):
-        reminders.insert(0, own[-1][at:])
-        own[-1] = own[-1][:at]
-    return tuple(own), tuple(reminders)
+    """The texts of the tool, and the client's own behind them."""
+    return split_parts(parts, _own_end)
 
 
 def _own_end(text: str) -> int:
     """Where the words of the tool end in a text; behind them are the report of a reset directory and reminders."""
-    at = tools.reminders_at(text)
+    at = reminders_at(text)
     reset = tools.RESET.search(text[:at])
     return reset.start() if reset else at
-
-
-def _joined(own: tuple[str, ...], reminders: tuple[str, ...], count: int) -> tuple[str, ...]:
-    """The texts of a result, with reminders where ``_split`` found them: ``count`` texts if one of them was cut."""
-    if reminders and len(own) + len(reminders) > count and reminders[0].startswith("\n"):
-        return (*own[:-1], own[-1] + reminders[0], *reminders[1:])
-    return (*own, *reminders)

@@ -15,8 +15,9 @@ from msgspec import Struct, field
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from execledger.agents.claude.tools import MOVES, OWN_WORDS, SHELL, action_of, mark_of, observed
+from execledger.agents.claude.tools import OWN_WORDS, SHELL, action_of, mark_of, observed
 from execledger.agents.formats import Format
+from execledger.agents.tool_table import MOVES
 from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call, summed, told

@@ -7,26 +7,18 @@ into a result are its own words, not the tool's.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from execledger.agents.tool_table import AgentTool, Tools, reminders_at
 from execledger.core.lines import split_lines
-from execledger.runs.decoding import spelled, trimmed
+from execledger.runs.decoding import trimmed
 from execledger.runs.editor import without_phantom
-from execledger.vocabulary import actions
-from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Read, Search, Write
+from execledger.vocabulary.actions import Action, Observation, Read
 
 SHELL = "Bash"
 """The tool that runs a shell command."""
-SEARCHES = frozenset(("Grep", "Glob", "LS", "NotebookRead", "LSP"))
-"""Tools that look, in a form of their own."""
-ASIDES = frozenset(
-    "TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate BashOutput TaskOutput AgentOutputTool AskUserQuestion"
-    " EnterPlanMode ExitPlanMode exit_plan_mode ToolSearch WebFetch WebSearch".split()
-)
-"""Tools that touch no file of the workspace."""
 MAX_LINES = 2000
 """Lines that ``Read`` shows if the call does not say how many."""
 MAX_LINE = 2000
@@ -42,8 +34,6 @@ OWN_WORDS = re.compile(
 """What the client says in the user's name."""
 SUMMARY = "This session is being continued from a previous conversation"
 """How the summary of a compacted conversation begins."""
-MOVES = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[;&|({!]|\b(?:then|do|else))\s*\.\s", re.MULTILINE)
-"""What may take a shell to another directory."""
 RESET = re.compile(r"\n?Shell cwd was reset to (?P<place>[^\n]*+)\s*+\Z")
 """The line behind the output of a command that led out of the project: the next one starts there again."""
 _TIMED_OUT = re.compile(r"\bCommand timed out after\b|\bcommand timed out\b|\[Request interrupted")
@@ -53,41 +43,31 @@ _BACKGROUND = re.compile(
 _LEFT_OUT = re.compile(r"\A\s*<persisted-output>|\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.")
 
 
-class _Bash(Struct, frozen=True):
-    command: str
-
-
-class _Read(Struct, frozen=True):
-    file_path: str
-    offset: int | None = None
-    limit: int | None = None
-    pages: Any = None
-
-
-class _Edit(Struct, frozen=True):
-    file_path: str
-    old_string: str = ""
-    new_string: str = ""
-
-
-class _Change(Struct, frozen=True):
-    old_string: str = ""
-    new_string: str = ""
-
-
-class _MultiEdit(Struct, frozen=True):
-    file_path: str
-    edits: list[_Change]
-
-
-class _Write(Struct, frozen=True):
-    file_path: str
-    content: str = ""
-
-
-class _Notebook(Struct, frozen=True):
-    notebook_path: str
-    new_source: str = ""
+TOOLS = Tools(
+    table={
+        SHELL: AgentTool(kind="run", command="command", background="run_in_background"),
+        "Read": AgentTool(
+            kind="read",
+            path=("file_path",),
+            first="offset",
+            count="limit",
+            most=MAX_LINES,
+            numbering="\t",
+            otherwise=("pages",),
+        ),
+        "Edit": AgentTool(kind="edit", path=("file_path",), old="old_string", new="new_string"),
+        "MultiEdit": AgentTool(kind="edit", path=("file_path",), edits="edits", old="old_string", new="new_string"),
+        "Write": AgentTool(kind="write", path=("file_path",), new="content"),
+        "NotebookEdit": AgentTool(kind="edit", path=("notebook_path",), new="new_source"),
+        **dict.fromkeys("Grep Glob LS NotebookRead LSP".split(), AgentTool(kind="search")),
+        **dict.fromkeys(
+            "TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate BashOutput TaskOutput AgentOutputTool"
+            " AskUserQuestion EnterPlanMode ExitPlanMode exit_plan_mode ToolSearch WebFetch WebSearch".split(),
+            AgentTool(kind="aside"),
+        ),
+    }
+)
+"""The tools; results are read by ``observed``, which also knows what the client kept of them for itself."""
 
 
 class _Shown(Struct, frozen=True):
@@ -99,45 +79,8 @@ class _Shown(Struct, frozen=True):
 
 
 def action_of(name: str, given: object, cwd: str | None, thread: str = "", *, mark: str = "\t") -> Action:
-    """What a call would do; arguments that do not fit their tool make it a call of unknown effects.
-
-    ``mark`` is what this version of the client puts behind the numbers of lines.
-    """
-    place = cwd if (cwd or "").startswith("/") else None
-    try:
-        if name == SHELL:
-            return Action(msgspec.convert(given, _Bash).command, place, thread=thread)
-        call = _reading(msgspec.convert(given, _Read, strict=False), mark) if name == "Read" else _call(name, given)
-    except msgspec.ValidationError:
-        call = actions.OtherTool()
-    return Action(f"{name} {spelled(given)}", place, call, thread)
-
-
-def _call(name: str, given: object) -> Call:
-    """The structured call of any tool but the shell and ``Read``."""
-    match name:
-        case "Edit":
-            edit = msgspec.convert(given, _Edit)
-            return Edit(edit.file_path, edit.old_string, edit.new_string)
-        case "MultiEdit":
-            many = msgspec.convert(given, _MultiEdit)
-            old = "\n".join(change.old_string for change in many.edits)
-            return Edit(many.file_path, old, "\n".join(change.new_string for change in many.edits))
-        case "Write":
-            write = msgspec.convert(given, _Write)
-            return Write(write.file_path, write.content)
-        case "NotebookEdit":
-            notebook = msgspec.convert(given, _Notebook)
-            return Edit(notebook.notebook_path, new=notebook.new_source)
-    return Search() if name in SEARCHES else Aside() if name in ASIDES else actions.OtherTool()
-
-
-def _reading(read: _Read, mark: str) -> Call:
-    if read.pages is not None:
-        return Search()
-    first = max(read.offset or 1, 1)
-    count = read.limit or MAX_LINES
-    return Read(read.file_path, first, first + count - 1, mark) if count > 0 else actions.OtherTool()
+    """What a call would do; ``mark`` is what this version of the client puts behind the numbers of lines."""
+    return TOOLS.action_of(name, given, cwd, thread, numbering=mark)
 
 
 def mark_of(text: str) -> str:
@@ -159,17 +102,6 @@ def observed(action: Action, name: str, text: str, *, is_error: bool, told: obje
     return Observation(
         text, notice=notice, failed=is_error and not stopped, timed_out=stopped, truncated=bool(_LEFT_OUT.search(text))
     )
-
-
-def reminders_at(text: str) -> int:
-    """Where the client's reminders begin at the end of a text, with the line breaks before them; its length if none."""
-    end = len(text)
-    while text[:end].rstrip().endswith(_CLOSES):
-        at = text.rfind(OPENS, 0, end)
-        if at < 0 or (at > 0 and text[at - 1] != "\n"):
-            break
-        end = len(text[:at].rstrip("\n"))
-    return end
 
 
 def _without_reminders(text: str) -> tuple[str, str]:

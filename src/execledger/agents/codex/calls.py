@@ -18,7 +18,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from execledger.session.adapter import ToolCall
-from execledger.shell.paths import PARENT, resolve
 from execledger.vocabulary.actions import Aside, Call, Observation, Read, Search
 
 ARGV_TOOLS = ("shell", "container.exec", "local_shell")
@@ -114,16 +113,6 @@ def _from_words(given: _Shell | None) -> ShellCall | None:
 
 def _is_shell(program: str) -> bool:
     return posixpath.basename(program) in SHELLS
-
-
-def place(cwd: str | None, workdir: str) -> str | None:
-    """Where a command starts; None where that is not certain."""
-    if not workdir:
-        return resolve(None, cwd) if cwd else None
-    if workdir.startswith("~") or PARENT.search(workdir):
-        # A step up leads elsewhere behind a link, and whose home is meant is not known.
-        return None
-    return resolve(resolve(None, cwd) if cwd else None, workdir)
 
 
 READ, GREP, LIST = "read_file", "grep_files", "list_dir"

@@ -22,10 +22,10 @@ from execledger.agents.codex.calls import (
     look_of,
     note_in,
     noted,
-    place,
 )
 from execledger.agents.codex.outputs import observation_of, referenced, remarked
 from execledger.agents.codex.scripts import SCRIPT_TOOL, Script, Shows, read_script
+from execledger.agents.tool_table import place_of
 from execledger.session.adapter import Asked, ToolCall
 from execledger.vocabulary.actions import Action, Aside, Call, Command, OtherTool, Patch
 
@@ -134,8 +134,8 @@ def action_of(call: ToolCall, cwd: str | None, thread: str = "") -> Action:
     inner = call if script is None else script.call
     shell = command_of(inner)
     if shell is not None:
-        return Action(shell.text, place(cwd, shell.workdir), _manner(shell, script), thread)
-    return Action(f"{inner.name} {_spelled(inner)}", place(cwd, ""), _structured(inner), thread)
+        return Action(shell.text, place_of(cwd, shell.workdir), _manner(shell, script), thread)
+    return Action(f"{inner.name} {_spelled(inner)}", place_of(cwd, ""), _structured(inner), thread)
 
 
 def _script_of(call: ToolCall) -> Script | None:
