@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from execledger.proxy.edits import EditStore
 from execledger.session.adapter import Asked
-from tests.proxy.talk import TEXT, Talk, message, new_passage, opening
+from tests.proxy.talk import TEXT, Talk, message, new_passage, opening, shell
 
 CAT, OTHER = "cat a.py", "cat b.py"
 RAN = "[Ledger: output omitted. It is the same as that of"
@@ -57,6 +59,24 @@ def test_lines_that_stand_above_are_omitted_from_an_output(tmp_path: Path, stops
     assert "[Ledger: " not in talk.turn(CAT)[0], "the next attempt is shown in full"
     assert talk.grows()
     assert not any(b"swordfish1" in file.read_bytes() for file in tmp_path.iterdir()), "no text of a file is stored"
+
+
+def test_a_text_that_is_read_otherwise_than_when_lines_were_omitted_is_shown_whole(tmp_path: Path) -> None:
+    """An edit of another version, whose adapter took another part of the same result for the output, is not applied."""
+    talk = Talk(new_passage(EditStore(tmp_path / "edits")))
+    talk.run = head_and_all
+    talk.turn(HEAD)
+    assert PARTLY in talk.turn(CAT)[0]
+    with closing(sqlite3.connect(tmp_path / "edits", isolation_level=None)) as file:
+        ((chain, stored),) = file.execute("SELECT key, edit FROM edits").fetchall()
+        edit = json.loads(stored)
+        edit["shown"]["result"]["digest"] = "0123456789abcdef01234567"
+        file.execute("UPDATE edits SET edit = ? WHERE key = ?", (json.dumps(edit).encode(), chain))
+    again = Talk(new_passage(EditStore(tmp_path / "edits")), items=talk.items)
+    again.numbers, again.run = talk.numbers, talk.run
+    assert again.results(again.request())[-1].endswith(f"Output:\n{head_and_all(CAT)}")
+    assert RAN in again.turn(CAT)[0], "all of it is visible"
+    assert again.grows()
 
 
 def test_an_output_is_whole_where_what_it_refers_to_is_gone() -> None:
@@ -216,7 +236,7 @@ def test_sessions_with_the_same_call_ids_keep_apart() -> None:
     """Equal ids and equal commands of two sessions with different files get each their own results."""
     passage = new_passage(preset="paper")
     one, two = Talk(passage, "one", "one"), Talk(passage, "two", "two")
-    two.run = lambda command: f"{TEXT}and more\n"
+    two.run = lambda command: f"{shell(command)}and more\n"
     for talk in (one, two):
         talk.turn(CAT)
     for talk in (one, two):

@@ -61,6 +61,13 @@ def test_stores_of_every_version_are_opened(tmp_path: Path, version: int) -> Non
         call, result = store.call("mark-1"), store.result("chain-1")
         assert call is not None and (call.original.text, call.call_id) == ('{"cmd": "cat a.py"}', "call-1")
         assert result is not None and (result.shown.text, result.targets) == ("[Ledger: same]", ("chain-0",))
+        partly = store.result("chain-2")
+        assert (partly is None) == (version < 2)
+        assert partly is None or (partly.shown.kind, partly.shown.cuts, partly.targets) == (
+            "partial",
+            (0,),
+            ("chain-0",),
+        )
         assert store.add(CALL) == CALL
         store.close()
         assert version_of(path) == len(MIGRATIONS)

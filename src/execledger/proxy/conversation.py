@@ -22,7 +22,7 @@ from execledger.core.working_tree import is_looked_behind
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import Dialect, SplitRequest
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
-from execledger.proxy.history import AnsweredCall, History, RecordedCall
+from execledger.proxy.history import AnsweredCall, History, RecordedCall, shim_ran
 from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT, MAX_STEPS, MAX_TAKEN, STEP
 from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.whole_answer import WholeAnswer
@@ -36,6 +36,8 @@ from execledger.vocabulary.decisions import Allow, Decision, Shown, Step
 
 UNSEEN = Allow("not-governed", ("the call was proposed while Ledger was not there",))
 """The decision about a call that was already answered when it was first met in a history."""
+NOT_EDITED = Allow("not-governed", ("its stored edit is for another text, or the call in its place was not run",))
+"""The decision about a call whose result is shown as it came, although an edit of it is stored."""
 NO_SHIM = Allow("no-shim", ("nothing without effects can take its place",))
 """The decision about a call that would be suppressed, but has no call without effects to run in its place."""
 MANY = 2
@@ -337,14 +339,23 @@ class Conversation:
         observation = Observation(truncated=True)
         if parts is not None and known:
             observation = self.adapter.observation_of(answered.call, parts, is_error=answered.is_error)
-        if edit is not None:
+        if edit is not None and self._applies(edit, answered, observation):
             return self._edited(action, observation, edit), None
+        if edit is not None:
+            return Step(action, NOT_EDITED, observation, Shown("full")), None
         decision = proposed.decision if proposed is not None else UNSEEN
         full = Step(action, decision, observation, Shown("full"))
         if not known or not answered.fresh or proposed is None:
             # A result is judged once, by the conversation that saw it proposed; all others show it unchanged.
             return full, None
         return self._judged_result(answered, full)
+
+    def _applies(self, edit: Edit, answered: AnsweredCall, observation: Observation) -> bool:
+        """Whether the history shows a result as its stored edit says, and not as it came."""
+        if isinstance(edit, ResultEdit):
+            return edit.fits(observation)
+        parts = answered.parts
+        return parts is None or shim_ran(self.adapter, edit, parts, is_error=answered.is_error)
 
     def _edited(self, action: Action, observation: Observation, edit: Edit) -> Step:
         """The step of a stored edit; its targets are translated into the step numbers of this ledger."""
@@ -375,7 +386,7 @@ class Conversation:
         kept = self._store.add(edit) if redact(shown.text) == shown.text else None
         if kept == edit:
             return step, edit
-        if isinstance(kept, ResultEdit):
+        if isinstance(kept, ResultEdit) and kept.fits(full.observation):
             # The same session was continued elsewhere, and its model was already shown this result.
             return self._edited(full.action, full.observation, kept), kept
         return replace(

@@ -17,10 +17,12 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from execledger.core.fingerprint import fingerprint
 from execledger.errors import LedgerError, reason
 from execledger.journal.folder import private_folder
 from execledger.journal.migrate import pending
 from execledger.session.adapter import ToolCall
+from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Decision, Shown
 
 BUSY_SECONDS = 0.5
@@ -65,6 +67,15 @@ class ResultEdit(Struct, frozen=True, tag="result"):
     targets: tuple[str, ...] = ()
     """The chains of the results that it refers to."""
 
+    def fits(self, result: Observation) -> bool:
+        """Whether it can be applied to ``result``, as the adapter reads it now.
+
+        References in place of some lines are positions in a text: in another text they would replace other lines.
+        """
+        made_for = self.shown.result
+        whole = self.shown.kind != "partial"
+        return whole or (made_for is not None and made_for.digest == fingerprint(result, steady=False).digest)
+
 
 Edit: TypeAlias = CallEdit | ResultEdit
 
@@ -76,7 +87,11 @@ def _create_table(file: sqlite3.Connection) -> None:
     file.execute("CREATE TABLE IF NOT EXISTS edits (key TEXT PRIMARY KEY, edit BLOB NOT NULL) WITHOUT ROWID")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_table,)
+def _allow_partial(_: sqlite3.Connection) -> None:
+    """Version 2: results may be shown in part, a kind that earlier versions do not know."""
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_table, _allow_partial)
 """The migrations of the database of edits."""
 
 

@@ -19,6 +19,7 @@ from execledger.proxy.dialect import Dialect, Leaf, marks_of
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.worker import LIGHTER, Work, run_to_end
 from execledger.session.adapter import Adapter, ToolCall
+from execledger.vocabulary.actions import Aside
 
 
 class AnsweredCall(Struct, frozen=True, kw_only=True):
@@ -247,7 +248,7 @@ class History:
             )
             known.step, edit = recorded.step, edit or recorded.edit
         if edit is not None:
-            shown = self._shown(edit, asked.call, leaf.parts)
+            shown = self._shown(edit, asked.call, leaf)
             known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
 
     def _asked(self, call_id: str) -> _Known | None:
@@ -263,15 +264,36 @@ class History:
             del self._open[call_id]
         return asked
 
-    def _shown(self, edit: Edit, call: ToolCall, parts: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def _shown(self, edit: Edit, call: ToolCall, leaf: Leaf) -> tuple[str, ...] | None:
         """The text parts shown for a result; None shows its own. A reference needs its targets in this history."""
-        here = self._chains.issuperset(edit.targets)
+        here, parts = self._chains.issuperset(edit.targets), leaf.parts
         if isinstance(edit, CallEdit):
-            return (edit.reference if here else NOT_ANSWERED,)
+            return self._answer_to_shim(edit, leaf, edit.reference if here else NOT_ANSWERED)
         if parts is None or not here:
             return None
         if edit.shown.kind == "remark":
             return self._adapter.remarked(call, parts, edit.shown.text)
-        return self._adapter.referenced(
-            call, parts, edit.shown.applied(self._adapter.observation_of(call, parts).output)
-        )
+        result = self._adapter.observation_of(call, parts, is_error=leaf.is_error)
+        return self._adapter.referenced(call, parts, edit.shown.applied(result.output)) if edit.fits(result) else None
+
+    def _answer_to_shim(self, edit: CallEdit, leaf: Leaf, reference: str) -> tuple[str, ...] | None:
+        """The answer to a shim with the reference in place of what the shim printed; None if it did not run.
+
+        What the client added of its own to the answer, such as reminders, stays; a header about the shim does not.
+        """
+        if leaf.parts is None:
+            return (reference,)
+        if not shim_ran(self._adapter, edit, leaf.parts, is_error=leaf.is_error):
+            return None
+        added = self._adapter.observation_of(edit.shim, leaf.parts, is_error=leaf.is_error).notice
+        return self._adapter.referenced(edit.shim, leaf.parts, reference) if added else (reference,)
+
+
+def shim_ran(adapter: Adapter, edit: CallEdit, parts: tuple[str, ...], *, is_error: bool) -> bool:
+    """Whether ``parts`` are what a shim answers; a person may have refused it, or the client may have failed to run it.
+
+    A command prints its mark. Other tools reject a shim by design: whatever they answer is about the shim.
+    """
+    result = adapter.observation_of(edit.shim, parts, is_error=is_error)
+    ended = not (result.failed or result.timed_out)
+    return isinstance(adapter.action_of(edit.shim, None).call, Aside) or (ended and edit.mark in result.output)

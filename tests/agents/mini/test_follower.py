@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections.abc import Callable
@@ -163,6 +164,47 @@ def test_a_reference_whose_target_goes_is_taken_back(place: Place, change: Chang
     place.run(lambda messages: messages if len(messages) < 7 else change(messages), (READ,), (UNKNOWN,), (READ,))
     shown = text_of(place.inner.requests[3][7])
     assert "class" in shown and "same as that of" not in shown
+
+
+JSON_TEMPLATE = '{"returncode": {{ output.returncode }}, "output": {{ output.output | tojson }}}'
+"""How the agent's configuration for people renders results."""
+
+
+@pytest.mark.guarantee("visibility")
+@pytest.mark.parametrize("again", [READ, "cat warehouse/inventory.py | cat"], ids=["whole", "in part"])
+@pytest.mark.parametrize(("model", "template"), [*((one, "") for one in MODELS), ("chat", JSON_TEMPLATE)])
+def test_a_resumed_run_takes_back_references_as_the_run_itself_does(
+    place: Place, model: str, again: str, template: str
+) -> None:
+    """The message is what it would have been without Ledger, whoever takes the reference back, copies or not."""
+    first = READ if again == READ else "head -n 24 warehouse/inventory.py"
+    commands = [[UNKNOWN], [first], [UNKNOWN], [again], [LIST]]
+
+    def agent(wrapped: bool) -> Any:
+        inner = MODELS[model](commands)
+        if template:
+            inner.config.observation_template = template
+        return DefaultAgent(LedgerModel.wrap(inner) if wrapped else inner, place.environment, **SETTINGS)
+
+    def told(messages: list[Message]) -> list[str]:
+        return [text_of(one) for one in messages if "returncode" in (one.get("extra") or {})]
+
+    plain, governed = agent(wrapped=False), agent(wrapped=True)
+    for one in (plain, governed):
+        with contextlib.suppress(IndexError):
+            one.run(TASK)
+    expected, referred = told(plain.messages), told(governed.messages)
+    assert "[Ledger: " in referred[3] and referred[:3] == expected[:3]
+    target = [at for at, one in enumerate(governed.messages) if "returncode" in (one.get("extra") or {})][1]
+    dropped, blanked = (json.loads(json.dumps(governed.messages)) for _ in range(2))
+    dropped[target - 1 : target + 1] = []
+    blanked[target]["output" if "output" in blanked[target] else "content"] = BLANK
+    for saved in (dropped, blanked):
+        resumed = LedgerModel.wrap(MODELS[model]([[LIST], [LIST]]))
+        for messages in (copy.deepcopy(saved), copy.deepcopy(saved)):
+            resumed.query(messages)
+            assert told(messages)[-2] == expected[3]
+            assert resumed.serialize()["info"]["ledger"]["counts"]["faults"] == 0
 
 
 @pytest.mark.guarantee("append-only")

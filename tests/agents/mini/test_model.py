@@ -165,6 +165,20 @@ def test_lines_that_stand_above_are_omitted_from_a_read_that_shows_others(tmp_pa
     assert session.ledger.results[1].kind == "partial"
 
 
+def test_lines_that_were_omitted_from_another_text_are_not_looked_for(tmp_path: Path) -> None:
+    """Somebody changed the output that is kept beside a partial one: the note about it holds no longer."""
+    agent, _, _ = run(tmp_path, ("head -n 24 warehouse/inventory.py",), ("cat warehouse/inventory.py",))
+    saved = json.loads(json.dumps(agent.messages))
+    partly = observations(agent)[1]
+    message = next(one for one in saved if one.get("content") == partly["content"])
+    # The same lines, each at another place: what stands between the references still reads as it was rendered.
+    first, rest = message["extra"]["raw_output"].split("\n", 1)
+    message["extra"]["raw_output"] = f"{first.upper()}\n{rest}"
+    session = Session(Policy(), TASK, Chronicle(None, "", print))
+    Follower(session.record, lambda: len(session.ledger), lambda: None).follow(saved)
+    assert [session.ledger.results[step].kind for step in (0, 1)] == ["full", "full"]
+
+
 def test_an_output_is_whole_again_when_what_it_refers_to_is_gone(tmp_path: Path) -> None:
     """An agent of a user's own drops the first result: what was omitted stood only there."""
     agent, _, _ = run(tmp_path, ("head -n 24 warehouse/inventory.py",), ("cat warehouse/inventory.py",))

@@ -27,9 +27,10 @@ from execledger.agents.mini.messages import (
     is_observation,
     is_padding,
     observation_of,
+    partly_shown,
     put_content,
-    shown_output,
     text_of,
+    with_output,
 )
 from execledger.core.fingerprint import fingerprint
 from execledger.core.govern import UNFINISHED
@@ -39,6 +40,8 @@ from execledger.vocabulary.decisions import Reuse, Shown, Step
 
 _Key: TypeAlias = tuple[str | None, object]
 """The call that a message answers, and what it says."""
+NOWHERE = -1
+"""The target of a reference whose targets are not known: it is never visible."""
 
 
 class Standing:
@@ -110,7 +113,7 @@ def _as_shown(step: Step, message: Message) -> bool:
     """The result reads as it did when it was noted; of a reference, the words were noted themselves."""
     mark = step.shown.result
     if step.shown.kind == "partial":
-        return step.observation.output == shown_output(message)
+        return step.observation.output == partly_shown(message)
     if step.shown.kind == "reference" or mark is None:
         return True
     return fingerprint(step.observation, steady=False).digest == mark.digest
@@ -136,6 +139,8 @@ class Follower:
         self._tail: list[Message] = []
         self._at = 0
         self._waiting: list[Message] = []
+        self._lost: set[int] = set()
+        """Steps whose messages do not show what was noted beside them: a reference of that time does not mean them."""
         self._place: Message = {}
         self.ended = False
         """The last command ended the run."""
@@ -201,8 +206,18 @@ class Follower:
             step = step_of(self._action(proposed, answer), message, answer, index)
             self._record(step)
             self.standing.showed(index, message)
-            if step.shown.refers:
-                self.standing.refers(index, step.shown.refers_to, _instead(step, message))
+            if answer is not None:
+                self._noted(index, step, answer, message)
+
+    def _noted(self, index: int, step: Step, answer: Answer, message: Message) -> None:
+        """Find out whether the note about a result holds, and keep what replaces a reference that loses its targets."""
+        holds = step.decision is answer.decision
+        if not holds:
+            self._lost.add(index)
+        if answer.shown.refers and (instead := _instead(answer, message)) is not None:
+            # Where messages are missing, steps are counted otherwise than in the note: its targets are not known.
+            known = holds and self._lost.isdisjoint(step.shown.refers_to)
+            self.standing.refers(index, step.shown.refers_to if known else (NOWHERE,), instead)
 
     def _action(self, proposed: Message, answer: Answer | None) -> Action:
         """The action, and where it ran: as noted beside its result, or beside the proposal, or as we know now."""
@@ -217,7 +232,13 @@ def _mark(message: Message) -> tuple[object, ...]:
     return message.get("role"), call_of(message), text_of(message), called
 
 
-def _instead(step: Step, message: Message) -> str:
-    """What takes the place of a reference that was written by another process: the output, if there is one."""
+def _instead(answer: Answer, message: Message) -> object:
+    """The content that replaces a reference of another process: as the output would have been rendered.
+
+    None if the message does not show the reference any more.
+    """
     raw = message["extra"].get("raw_output")
-    return NOT_ANSWERED if isinstance(step.decision, Reuse) or not isinstance(raw, str) else raw
+    shown = partly_shown(message) if answer.shown.kind == "partial" else answer.shown.text
+    if isinstance(answer.decision, Reuse) or not isinstance(raw, str):
+        return NOT_ANSWERED if shown is not None and with_output(message, shown, "") is not None else None
+    return with_output(message, shown, raw) if shown is not None else None

@@ -115,7 +115,12 @@ def _write_version(note: Fields) -> Fields:
     return {**note, "version": 1}
 
 
-MIGRATIONS: tuple[Callable[[Fields], Fields], ...] = (_write_version,)
+def _allow_partial(note: Fields) -> Fields:
+    """Version 2: results may be shown in part, a kind that earlier versions do not know."""
+    return {**note, "version": 2}
+
+
+MIGRATIONS: tuple[Callable[[Fields], Fields], ...] = (_write_version, _allow_partial)
 """The migrations of the notes beside observations, ``extra.ledger``."""
 
 
@@ -227,6 +232,34 @@ def content_of(message: Message) -> object:
     return message.get("output", message.get("content"))
 
 
+def with_output(message: Message, shown: str, output: str) -> object:
+    """The content of a result with ``output`` in the only place where it shows ``shown``; None if there is none.
+
+    Templates put an output between tags as it is, or into a JSON object.
+    """
+    content = content_of(message)
+    if isinstance(content, str):
+        return _replaced(content, shown, output)
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
+    done = [_replaced(text, shown, output) if isinstance(text, str) else None for text in texts]
+    if sum(text is not None for text in done) != 1:
+        return None
+    return [part if text is None else {**part, "text": text} for part, text in zip(parts, done, strict=True)]
+
+
+def _replaced(text: str, old: str, new: str) -> str | None:
+    """The text with ``new`` in the only place of ``old``; None if there is no such place."""
+    if text.lstrip().startswith("{"):
+        old, new = _in_json(old), _in_json(new)
+    return text.replace(old, new) if old and text.count(old) == 1 else None
+
+
+def _in_json(text: str) -> str:
+    """The text between the quotes of a JSON string, as the templates' filter ``tojson`` writes it."""
+    return re.sub("[<>&']", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text)[1:-1])
+
+
 def put_content(message: Message, content: object) -> None:
     """Put other content into a result, in the shape that its own had."""
     key = "output" if "output" in message else "content"
@@ -273,11 +306,21 @@ def observation_of(message: Message) -> Observation:
 
 def shown_output(message: Message) -> str | None:
     """The output that a message should show, by what is recorded beside it; None if it is not recorded."""
-    raw, note = message["extra"].get("raw_output"), message["extra"].get("ledger")
+    raw = message["extra"].get("raw_output")
     if not isinstance(raw, str):
         return None
-    answer = answer_of(note)
-    return answer.shown.applied(raw) if answer is not None and answer.shown.kind == "partial" else raw
+    partly = partly_shown(message)
+    return raw if partly is None else partly
+
+
+def partly_shown(message: Message) -> str | None:
+    """The output with references in place of some lines; None if there are none, or they were made for another text."""
+    raw, status = message["extra"].get("raw_output"), message["extra"].get("returncode")
+    answer = answer_of(message["extra"].get("ledger"))
+    if not isinstance(raw, str) or answer is None or answer.shown.kind != "partial" or answer.shown.result is None:
+        return None
+    found = fingerprint(Observation(raw, exit_status=status if isinstance(status, int) else None), steady=False)
+    return answer.shown.applied(raw) if found.digest == answer.shown.result.digest else None
 
 
 def noted(message: Message, answer: Answer) -> None:
