@@ -79,7 +79,8 @@ def body_of(steps: Iterator[tuple[str, str]]) -> bytes:
         items.append({**call, "arguments": json.dumps({"cmd": command})})
         header = f"Chunk ID: {number:06x}\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n"
         items.append({"type": "function_call_output", "call_id": f"c{number}", "output": header + output})
-    return json.dumps({"model": "m", "stream": True, "input": items}, separators=(",", ":")).encode()
+    tools = [{"type": "local_shell"}]
+    return json.dumps({"model": "m", "stream": True, "tools": tools, "input": items}, separators=(",", ":")).encode()
 
 
 def post(connection: HTTPConnection, path: str, session: str, body: bytes, coding: str = "") -> None:

@@ -18,7 +18,7 @@ from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, ProxySettings
 from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, claude, run_claude
 from tests.support.agents.npm import NotInstalled, required
-from tests.support.servers.messages import MessagesServer, Request, Turn, played
+from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
 from tests.support.servers.tap import Tap
 
 Json = dict[str, Any]
@@ -118,7 +118,7 @@ def check_prefixes(requests: list[Request]) -> None:
 
 def test_a_session_with_everything_in_it(binary: Path, place: ClaudeHome) -> None:
     """Repeated reads become references with the client's reminders behind them, and its edits still work."""
-    with MessagesServer(played(story(place))) as server:
+    with ScriptedServer(played(story(place))) as server:
         run = run_claude(binary, "Mend it.", url=server.url, home=place, prefix=ledger(place))
     assert run.status == 0, run.errors
     assert "fault" not in run.errors
@@ -147,7 +147,7 @@ def test_shadow_changes_no_byte(current: Path, place: ClaudeHome) -> None:
     """What the client sent is what the server received, side calls included."""
     rules = Rules(policy=Policy(shadow=True), journals=place.journals)
     with ExitStack() as stack:
-        server = stack.enter_context(MessagesServer(played(story(place))))
+        server = stack.enter_context(ScriptedServer(played(story(place))))
         settings = ProxySettings(adapter=adapter, upstream=server.url, prefix="", rules=rules)
         proxy = stack.enter_context(Proxy(settings))
         tap = stack.enter_context(Tap(proxy.url))
@@ -161,7 +161,7 @@ def test_shadow_changes_no_byte(current: Path, place: ClaudeHome) -> None:
 def test_a_resumed_session_is_shown_what_it_was_shown(binary: Path, place: ClaudeHome) -> None:
     """Also when forked: references made before are there again, byte for byte."""
     turns = story(place)[:5]
-    with MessagesServer(played([*turns, "Done.", [("Bash", {"command": "ls"})], "Done.", "Done."])) as server:
+    with ScriptedServer(played([*turns, "Done.", [("Bash", {"command": "ls"})], "Done.", "Done."])) as server:
         first = run_claude(binary, "Mend it.", url=server.url, home=place, prefix=ledger(place))
         for more in ((), ("--fork-session",)):
             again = ("--resume", first.session, *more, "Go on.")
@@ -176,7 +176,7 @@ def test_a_resumed_session_is_shown_what_it_was_shown(binary: Path, place: Claud
 def test_a_suppressed_command_is_shown_as_the_model_made_it(current: Path, place: ClaudeHome) -> None:
     """Sealed, a repeated command is replaced by a shim; the model sees its own call, answered by a reference."""
     turns: list[Turn] = [[("Bash", {"command": "cat big.py"})], [("Bash", {"command": "cat big.py"})]]
-    with MessagesServer(played(turns)) as server:
+    with ScriptedServer(played(turns)) as server:
         run = run_claude(current, "Mend it.", url=server.url, home=place, prefix=ledger(place, "--sealed"))
     assert run.status == 0, run.errors
     last = server.turns[-1]
@@ -197,7 +197,7 @@ def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHo
         main: list[Turn] = [[("Read", {"file_path": path})], [("Agent", given)], [("Read", {"file_path": path})]]
         return main[request.turns] if request.turns < len(main) else "Done."
 
-    with MessagesServer(script) as server:
+    with ScriptedServer(script) as server:
         run = run_claude(current, "Mend it.", url=server.url, home=place, prefix=ledger(place))
     assert run.status == 0, run.errors
     beside = [request for request in server.turns if "x-claude-code-agent-id" in request.headers]
@@ -224,7 +224,7 @@ def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: 
     def compacted(request: Request) -> bool:
         return b"This session is being continued" in request.raw
 
-    with MessagesServer(script, usage) as server:
+    with ScriptedServer(script, usage) as server:
         extra = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
         run = run_claude(current, "Mend it.", url=server.url, home=place, prefix=ledger(place), extra=extra)
     assert run.status == 0, run.errors
@@ -237,16 +237,16 @@ def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: 
 
 
 @pytest.fixture
-def bypassing(place: ClaudeHome) -> Iterator[MessagesServer]:
+def bypassing(place: ClaudeHome) -> Iterator[ScriptedServer]:
     """A server that the user's own settings lead to."""
-    with MessagesServer(played([])) as server:
+    with ScriptedServer(played([])) as server:
         folder = place.user / ".claude"
         folder.mkdir()
         (folder / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": server.url}}))
         yield server
 
 
-def test_the_users_own_address_is_the_upstream(current: Path, place: ClaudeHome, bypassing: MessagesServer) -> None:
+def test_the_users_own_address_is_the_upstream(current: Path, place: ClaudeHome, bypassing: ScriptedServer) -> None:
     """The address in the user's file is asked, through Ledger, with the user's other settings in place."""
     mine = ("--settings", json.dumps({"env": {"MINE": "1"}}), "Mend it.")
     run = run_claude(current, *mine, url="http://127.0.0.1:9", home=place, prefix=ledger(place))

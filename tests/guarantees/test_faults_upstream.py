@@ -22,7 +22,7 @@ HISTORY = [
     {"type": "function_call", "name": "exec_command", "arguments": '{"cmd":"cat a.py"}', "call_id": "a"},
     {"type": "function_call_output", "call_id": "a", "output": "Process exited with code 0\nOutput:\nx = 1\n"},
 ]
-REQUEST = json.dumps({"model": "m", "stream": True, "input": HISTORY}).encode()
+REQUEST = json.dumps({"model": "m", "stream": True, "input": HISTORY, "tools": [{"type": "local_shell"}]}).encode()
 KEPT = ("content-type", "retry-after", "location", "x-large", "x-many-59", "link")
 """Headers that are the client's; the others belong to one connection."""
 

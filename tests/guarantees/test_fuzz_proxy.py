@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from execledger.proxy.sse import Events, Piece
-from tests.proxy.talk import Json, Talk, new_passage
+from tests.proxy.talk import TOOLS, Json, Talk, new_passage
 from tests.support.faults.mutate import Mutator, watched
 
 Figure = Callable[[str], None]
@@ -211,7 +211,8 @@ ONCE_FATAL = (
 def test_items_that_once_ended_a_session_are_passed_on(item: bytes) -> None:
     """In a request and in an answer, each is sent on as it came, and Ledger goes on."""
     talk = talked("paper", "cat a.py")
-    body = json.dumps({"model": "m", "input": talk.items}).encode().removesuffix(b"]}") + b"," + item + b"]}"
+    listed = json.dumps({"model": "m", "tools": TOOLS, "input": talk.items}).encode().removesuffix(b"]}")
+    body = listed + b"," + item + b"]}"
     assert item in talk.passage.request("POST", "/v1/responses", {**talk.headers, **TURN}, body).body
     stream = b'data: {"type":"response.output_item.done","output_index":0,"item":' + item + b"}\n\n"
     assert answered(talk, [stream]) == stream

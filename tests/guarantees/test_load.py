@@ -43,7 +43,7 @@ def call_and_result(number: int, lines: int) -> list[bytes]:
 
 def body_of(items: list[bytes]) -> bytes:
     """A request with these items."""
-    return b'{"model":"m","stream":true,"input":[' + b",".join(items) + b"]}"
+    return b'{"model":"m","stream":true,"tools":[{"type":"local_shell"}],"input":[' + b",".join(items) + b"]}"
 
 
 FIRST = [json.dumps(item).encode() for item in opening()]

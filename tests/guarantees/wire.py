@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.proxy.talk import opening
+from tests.proxy.talk import TOOLS, opening
 from tests.support.servers.responses import Answer, Request, Script, call, say, with_ids
 
 Json = dict[str, Any]
@@ -85,7 +85,7 @@ class Client:
         address = urlsplit(self.url)
         connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=PATIENCE)
         try:
-            body = json.dumps({"model": "m", "input": self.items, "stream": True}).encode()
+            body = json.dumps({"model": "m", "input": self.items, "tools": TOOLS, "stream": True}).encode()
             connection.request("POST", f"{address.path}/responses", body, self._headers)
             answer = connection.getresponse()
             data = answer.read()

@@ -54,6 +54,10 @@ def shell(command: str) -> str:
     return FILES.get(f"/repo/{command.removeprefix('cat ')}", "")
 
 
+TOOLS = [{"type": "function", "name": "exec_command"}]
+"""The tools that a request offers."""
+
+
 class Talk:
     """One conversation of a client that answers every call at once."""
 
@@ -73,7 +77,7 @@ class Talk:
 
     def request(self, *, turn: bool = True) -> list[Json]:
         """Send the history; what the model is shown."""
-        body = json.dumps({"model": "m", "input": self.items, "stream": True}).encode()
+        body = json.dumps({"model": "m", "input": self.items, "tools": TOOLS, "stream": True}).encode()
         kind = {"x-codex-turn-metadata": json.dumps({"request_kind": "turn" if turn else "compaction"})}
         self.last = self.passage.request("POST", "/v1/responses", {**self.headers, **kind}, body)
         shown: list[Json] = json.loads(self.last.body)["input"]

@@ -10,7 +10,7 @@ import pytest
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
-from tests.proxy.talk import Json, Talk, message, new_passage, opening
+from tests.proxy.talk import TOOLS, Json, Talk, message, new_passage, opening
 
 NOT_RUN = "[Ledger: not run, "
 CAT, OTHER, WRITE = "cat a.py", "cat b.py", "sed -i s/x/y/ a.py"
@@ -206,7 +206,8 @@ def test_half_a_character_passes_byte_for_byte(half: str) -> None:
         {"type": "function_call_output", "call_id": "odd", "output": "HALF of it"},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "HALF a character"}]},
     ]
-    body = json.dumps({"metadata": {"a": "HALF"}, "model": "m", "input": talk.items, "user": "HALF"}).encode()
+    given = {"metadata": {"a": "HALF"}, "model": "m", "input": talk.items, "tools": TOOLS, "user": "HALF"}
+    body = json.dumps(given).encode()
     body = body.replace(b"HALF", half.encode())
     sent = talk.passage.request("POST", "/v1/responses", talk.headers, body)
     assert sent.body.count(half.encode()) == body.count(half.encode()) == 5
@@ -215,7 +216,9 @@ def test_half_a_character_passes_byte_for_byte(half: str) -> None:
     assert restored["input"][-4:-1] == json.loads(body)["input"][-3:]
     assert [NOT_RUN in text for text in talk.results(restored["input"])] == [False, True, False]
     assert (talk.passage.faults, [run.counts.faults for run in talk.passage.book.summaries]) == (0, [0])
-    plain_body = json.dumps({"model": "m", "input": opening("HALF")}).encode().replace(b"HALF", half.encode())
+    plain_body = (
+        json.dumps({"model": "m", "input": opening("HALF"), "tools": TOOLS}).encode().replace(b"HALF", half.encode())
+    )
     headers = {**talk.headers, "session-id": "new", "thread-id": "new"}
     assert talk.passage.request("POST", "/v1/responses", headers, plain_body).body == plain_body
 
@@ -272,5 +275,5 @@ def test_behind_another_ledger_nothing_is_added(role: str) -> None:
     assert talk.results(shown) == before
     assert shown[-1] == talk.items[-1] and json.dumps(shown).count("<execution_state>") == 1
     fresh = Talk(new_passage(preset="paper"), items=[*opening(), talk.items[-1]])
-    body = json.dumps({"model": "m", "input": fresh.items, "odd": 1.50}).encode()
+    body = json.dumps({"model": "m", "input": fresh.items, "tools": TOOLS, "odd": 1.50}).encode()
     assert fresh.passage.request("POST", "/v1/responses", fresh.headers, body).body == body

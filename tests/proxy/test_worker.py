@@ -176,7 +176,7 @@ def long_body(numbers: Iterable[int], session: str = "") -> tuple[dict[str, str]
         items += call_and_result(number, 40)
     named = {"session-id": session, "thread-id": session} if session else {}
     headers = {**named, "user-agent": "codex_exec/1.0"}
-    return headers, b'{"model":"m","stream":true,"input":[' + b",".join(items) + b"]}"
+    return headers, b'{"model":"m","stream":true,"tools":[{"type":"local_shell"}],"input":[' + b",".join(items) + b"]}"
 
 
 def during(pause: Pause, work: Callable[[Passage], Coroutine[Any, Any, None]]) -> Passage:

@@ -35,6 +35,8 @@ ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 """The item types of calls that can be edited, and the field that holds the arguments of each."""
 ENDS = (b"response.completed", b"response.incomplete", b"response.failed")
 """The types of the events that end an answer."""
+TOOLS_ITEM, TOOLS_WITHIN = b'"additional_tools"', 80
+"""The type of an item that defines tools, and the bytes of an item within which it is found."""
 _ABSENT = (b"", b"null")
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
@@ -59,8 +61,11 @@ class ResponsesRequest:
 
     @property
     def offers_tools(self) -> bool:
-        """Whether the model may call tools; without a list of tools, they are defined among the items."""
-        return bytes(self._fields.get("tools", b"")).replace(b" ", b"") != b"[]"
+        """Whether the model may call tools; without a list of tools, an item may define them."""
+        listed = bytes(self._fields.get("tools", b"")).replace(b" ", b"")
+        if listed:
+            return listed not in (b"[]", b"null")
+        return any(TOOLS_ITEM in bytes(memoryview(leaf)[:TOOLS_WITHIN]) for leaf in self.leaves)
 
     @property
     def tool_names(self) -> frozenset[str]:
