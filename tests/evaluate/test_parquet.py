@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from execledger.agents.formats import read_run
+from execledger.agents.formats import find_recorded, read_run
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.evaluate.metrics import measured
 from execledger.evaluate.parquet import CallRow, ExportSummary, export
 from execledger.evaluate.records import RunRow
 from execledger.journal.events import Counts
-from execledger.runs.find import find_runs
 from execledger.runs.prices import Price, Prices
 from execledger.runs.replay import replay
 from tests.journal.runs import events_of, retold, start, written
@@ -51,7 +50,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that these were exported to."""
     folder = tmp_path_factory.mktemp("parquet")
-    calls = sum(len(read_run(source.name, source.read()).steps) for source in find_runs([str(recorded)]))
+    calls = sum(len(read_run(source.name, source.read()).steps) for source in find_recorded([str(recorded)]))
     assert export([str(recorded)], folder, PRICES) == ExportSummary(3, calls, [])
     return folder
 
@@ -91,7 +90,7 @@ def test_costs_by_arm(recorded: Path, exported: Path, monkeypatch: pytest.Monkey
 def test_redundancy_by_class(recorded: Path, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second query finds the classes, and every reference in one of them."""
     found = answers(QUERIES[1], exported, monkeypatch)
-    runs = [read_run(source.name, source.read()) for source in find_runs([str(recorded)])]
+    runs = [read_run(source.name, source.read()) for source in find_recorded([str(recorded)])]
     references = sum(
         call.shown.kind == "reference" and call.shown.compared is not None for run in runs for call in replay(run)
     )
@@ -104,7 +103,7 @@ def test_rereads_by_task(recorded: Path, exported: Path, monkeypatch: pytest.Mon
     """The third query counts as the replay does."""
     found = answers(QUERIES[2], exported, monkeypatch)
     again: Counter[str] = Counter()
-    for source in find_runs([str(recorded)]):
+    for source in find_recorded([str(recorded)]):
         run = read_run(source.name, source.read())
         again.update(call.recorded.action.command for call in replay(run) if call.reread)
     counted: Counter[str] = Counter()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
+from execledger.agents.openhands.kept import instances
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
@@ -19,7 +20,6 @@ from execledger.evaluate.plan import Plan
 from execledger.journal.codec import encode
 from execledger.journal.reader import Trouble, read_events, read_journal, rebuild
 from execledger.runs.account import Account
-from execledger.runs.find import instances
 from execledger.runs.prices import read_prices
 from execledger.runs.replay import replay
 from execledger.runs.totals import Totals

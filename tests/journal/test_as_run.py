@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from execledger.agents.formats import read_run
+from execledger.agents.formats import find_recorded, read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.core.step import take
@@ -16,7 +16,6 @@ from execledger.journal import Ended, Event, StepRecorded, ViewRendered, recorde
 from execledger.journal.codec import encode
 from execledger.journal.events import Counts, Started
 from execledger.journal.reader import read_journal, rebuild
-from execledger.runs.find import find_runs
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import replay
 from execledger.vocabulary.actions import Action, Observation
@@ -167,7 +166,7 @@ def test_a_replay_decides_as_the_live_run_did(tmp_path: Path, seed: int, policy:
 def test_journals_are_found_in_folders(tmp_path: Path) -> None:
     """A folder with journals is a folder with recorded runs."""
     path = written(tmp_path / "deep", told(("ls", "a\n")))
-    (found,) = find_runs([str(tmp_path)])
+    (found,) = find_recorded([str(tmp_path)])
     assert (found.name, read_run(found.name, found.read()).format) == (str(path), "execledger-journal")
 
 

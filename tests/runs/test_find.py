@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from execledger.agents.formats import find_recorded
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.runs import find
 from execledger.runs.decoding import MAX_BYTES
-from execledger.runs.find import Source, find_runs
+from execledger.runs.find import Source
 
 
 def found(*paths: Path) -> list[tuple[str, bytes]]:
     """Name and content of every source, read as it comes."""
-    return [(source.name, source.read()) for source in find_runs(map(str, paths))]
+    return [(source.name, source.read()) for source in find_recorded(map(str, paths))]
 
 
 def pack(archive: Path, *members: tuple[str, bytes]) -> None:
@@ -66,7 +67,7 @@ def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
     (tmp_path / "c" / "round").symlink_to(tmp_path)
     assert found(tmp_path) == [(str(tmp_path / name), name.encode()) for name in kept]
     skipped: Counter[str] = Counter()
-    list(find_runs([str(tmp_path)], skipped=skipped))
+    list(find_recorded([str(tmp_path)], skipped=skipped))
     assert skipped == {
         "files not named like a run": 5,
         "folders of other programs, such as .git": 4,
@@ -87,13 +88,13 @@ def test_an_archive_is_read_in_its_own_order(tmp_path: Path, suffix: str) -> Non
 def test_sources_of_an_archive_can_be_kept(tmp_path: Path) -> None:
     """A source still gives its content after the search has moved on."""
     pack(tmp_path / "runs.tar", ("a.json", b"1"), ("b.json", b"2"))
-    assert [source.read() for source in list(find_runs([str(tmp_path)]))] == [b"1", b"2"]
+    assert [source.read() for source in list(find_recorded([str(tmp_path)]))] == [b"1", b"2"]
 
 
 def test_a_missing_path_is_named_before_anything_is_read(tmp_path: Path) -> None:
     """A mistyped path is reported at once, also when it stands last."""
     with pytest.raises(LedgerError) as caught:
-        find_runs([str(tmp_path), "no/such/runs"])
+        find_recorded([str(tmp_path), "no/such/runs"])
     assert str(caught.value) == (
         "no/such/runs: found nothing there, expected recorded runs\n"
         "hint: give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
@@ -106,7 +107,7 @@ def test_a_broken_archive_does_not_hide_what_comes_after(tmp_path: Path) -> None
     pack(whole, ("a.json", b"1"), ("b.json", b"2" * 20000))
     broken.write_bytes(whole.read_bytes()[:9000])
     after.write_bytes(b"3")
-    first, bad, last = find_runs([str(broken), str(after)])
+    first, bad, last = find_recorded([str(broken), str(after)])
     assert (first.read(), last.read()) == (b"1", b"3")
     with pytest.raises(UnreadableRun, match=r"broken\.tar: expected an archive, folder or file"):
         bad.read()
@@ -117,7 +118,7 @@ def test_what_is_no_archive_is_unreadable(tmp_path: Path, suffix: str) -> None:
     """A file that only has the name of an archive is one unreadable source."""
     path = tmp_path / f"x{suffix}"
     path.write_bytes(b"not an archive")
-    (source,) = find_runs([str(path)])
+    (source,) = find_recorded([str(path)])
     with pytest.raises(UnreadableRun):
         source.read()
 
@@ -126,7 +127,7 @@ def test_a_file_that_went_away_is_unreadable(tmp_path: Path) -> None:
     """A file is opened only when it is read, and may be gone by then."""
     path = tmp_path / "a.json"
     path.write_bytes(b"1")
-    (source,) = find_runs([str(path)])
+    (source,) = find_recorded([str(path)])
     path.unlink()
     with pytest.raises(UnreadableRun, match=r"a\.json: the file can't be read: No such file or directory"):
         source.read()
@@ -138,7 +139,7 @@ def test_a_file_that_is_too_large_for_a_run_is_named_and_not_read(tmp_path: Path
     (tmp_path / name).write_bytes(b"{\n")
     os.truncate(tmp_path / name, MAX_BYTES + 1)
     (tmp_path / "small.json").write_bytes(b"1")
-    big, small = find_runs([str(tmp_path)])
+    big, small = find_recorded([str(tmp_path)])
     assert small.read() == b"1"
     with pytest.raises(UnreadableRun) as caught:
         big.read()
@@ -150,7 +151,7 @@ def test_a_member_that_is_too_large_is_named_and_not_read(tmp_path: Path, monkey
     """The members after it are read."""
     monkeypatch.setattr(find, "MAX_BYTES", 10)
     pack(tmp_path / "x.tar", ("a.json", b"1" * 11), ("b.json", b"2"))
-    big, small = find_runs([str(tmp_path)])
+    big, small = find_recorded([str(tmp_path)])
     assert small.read() == b"2"
     with pytest.raises(UnreadableRun, match=r"x\.tar!a\.json: found 11 bytes, expected at most 10 "):
         big.read()

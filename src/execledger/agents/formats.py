@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from typing import Literal, NoReturn
 
@@ -21,6 +22,7 @@ from execledger.journal.migrate import NewerVersion
 from execledger.journal.reader import is_journal
 from execledger.runs.atif import is_interchange, read_interchange
 from execledger.runs.decoding import FIELDS, TOO_LARGE, decode, fields_of
+from execledger.runs.find import Kept, Source, find_runs
 from execledger.runs.journals import read_as_run
 from execledger.runs.recording import Run
 from execledger.runs.spans import is_spans, read_spans
@@ -125,6 +127,24 @@ def _formats() -> Iterator[Format]:
     for agent in registry.agents():
         if agent.formats:
             yield from agent.part("formats")
+
+
+@cache
+def kept() -> Kept:
+    """What the registered agents keep beyond one file for each run."""
+    told: list[Kept] = [agent.part("kept") for agent in registry.agents() if agent.kept]
+    return Kept(
+        bundles=tuple(bundle for one in told for bundle in one.bundles),
+        folders=tuple(folder for one in told for folder in one.folders),
+        beside=frozenset().union(*(one.beside for one in told)),
+    )
+
+
+def find_recorded(
+    paths: Iterable[str], wanted: Callable[[str], bool] = lambda _: True, skipped: Counter[str] | None = None
+) -> Iterator[Source]:
+    """Every source at or under these paths, with what is known of the files that agents keep."""
+    return find_runs(paths, wanted, skipped, kept())
 
 
 def _unknown(name: str, fields: dict[str, Raw], what: str = "") -> NoReturn:

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from execledger.agents.places import RunPlace
 from execledger.agents.plan_keys import PlanKey
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
@@ -113,6 +114,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     """What identifies its requests at a proxy that several agents use."""
     formats: str = ""
     """The formats of its recorded runs, a tuple of ``Format``."""
+    kept: str = ""
+    """What it keeps beyond one file for each run, a ``runs.find.Kept``."""
+    places: tuple[RunPlace, ...] = ()
+    """Where it keeps the recorded runs of this user."""
     batch: str = ""
     """The module that is its ``Runner`` of evaluations."""
     batch_program: str = ""

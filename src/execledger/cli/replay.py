@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from execledger.cli.mine import Mine, redundant
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import MAX_FAULTS
 from execledger.core.policy import BYTES_PER_TOKEN, Policy
@@ -33,7 +34,8 @@ from execledger.runs.totals import Tally, look_rows
 
 
 @click.command("replay")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--mine", is_flag=True, help="Your own sessions: wherever the agents that Ledger knows keep them.")
 @click.option("--decisions", metavar="OUT.jsonl", help="Write one JSON line per call.")
 @click.option("--strict", is_flag=True, help="Exit with 1 after a false reuse or an internal fault.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
@@ -41,6 +43,7 @@ from execledger.runs.totals import Tally, look_rows
 @policy_options
 def command(
     paths: tuple[str, ...],
+    mine: bool,
     decisions: str | None,
     strict: bool,
     as_json: bool,
@@ -52,6 +55,10 @@ def command(
 
     The exit status is 1 if a PATH does not exist or is a file without a run; the others are replayed all the same.
     """
+    if not paths and not mine:
+        raise LedgerError("replay: found no recorded runs to read", hint=f"{HINT}, or --mine for your own sessions")
+    own, given = (Mine(os.environ) if mine else None), paths
+    paths = (*paths, *(own.paths if own is not None else ()))
     policy = chosen_policy(preset, policy_file)
     prices = load_prices(None if prices_file is None else Path(prices_file))
     if decisions and any(_same_file(path, decisions) for path in paths):
@@ -60,7 +67,9 @@ def command(
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
         faults: list[str] = []
-        presets, read = _replay_all(paths, policy, prices, tally, counterfactual, faults, out)
+        presets, read = _replay_all(paths, policy, prices, tally, counterfactual, faults, out, own)
+    for line in own.sentences() if own is not None else ():
+        click.echo(f"execledger: {line}", err=True)
     for reason in tally.unreadable:
         click.echo(f"execledger: not read: {reason}", err=True)
     for trouble in tally.troubled:
@@ -69,6 +78,8 @@ def command(
         click.echo(f"execledger: false reuse: {false}", err=True)
     for fault in faults[:MAX_FAULTS]:
         click.echo(f"execledger: fault of Ledger's own: {fault}", err=True)
+    if not tally.runs and own is not None:
+        raise LedgerError("no session of an agent that Ledger knows was found", hint=HINT)
     if not tally.runs:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
     to_stderr = decisions == "-"
@@ -78,13 +89,16 @@ def command(
             **tally.fields(),
             "counterfactual": msgspec.to_builtins(counterfactual),
             "net": {**msgspec.to_builtins(worth), "net": worth.net},
+            **({"mine": own.fields()} if own is not None else {}),
         }
         click.echo(json.dumps(found, separators=(",", ":")), err=to_stderr)
     else:
         console = Console(highlight=False, stderr=to_stderr)
         console.print(summary(tally, presets), costs(counterfactual, prices.date))
+        if own is not None:
+            console.print(redundant(counterfactual, tally.counts.proposed), soft_wrap=True)
         console.print(worth.sentence(would=True), soft_wrap=True)
-    unread = any(path not in read and not os.path.isdir(path) for path in paths)
+    unread = any(path not in read and not os.path.isdir(path) for path in given)
     return 1 if unread or (strict and (tally.false or tally.counts.faults)) else 0
 
 
@@ -113,6 +127,7 @@ def _replay_all(
     counterfactual: Counterfactual,
     faults: list[str],
     out: BinaryIO | None,
+    own: Mine | None,
 ) -> tuple[list[str], set[str]]:
     """Replay and count every run, and note its first faults in ``faults``.
 
@@ -129,6 +144,8 @@ def _replay_all(
         bar = progress.add_task("", total=None)
         for run in read_runs(paths, tally.unreadable, left_out, skipped):
             read.add(run.name.partition("!")[0])
+            if own is not None:
+                own.count(run.name)
             ledger = new_ledger(run, policy)
             presets.add(ledger.policy.preset.value)
             account, priced = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger)

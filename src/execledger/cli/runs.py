@@ -10,12 +10,12 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from execledger.agents.formats import read_run, shim_resolver
+from execledger.agents.formats import find_recorded, read_run, shim_resolver
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.collect import study_of
 from execledger.evaluate.run_journals import JOURNALS, Journals, runs_first
-from execledger.runs.find import absent, find_runs
+from execledger.runs.find import absent
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.recording import Run
 
@@ -62,7 +62,7 @@ def read_runs(
     there = [path for path in dict.fromkeys(paths) if path not in lost]
     unreadable += [f"{path}: found {found}, expected recorded runs" for path, found in lost.items()]
     resolve, journals = shim_resolver(), Journals()
-    sources = find_runs(there, skipped=skipped)
+    sources = find_recorded(there, skipped=skipped)
     for source in sources if left_out is None else runs_first(sources):
         if left_out is not None and _is_part(source.name, there, journals):
             left_out.append(source.name)

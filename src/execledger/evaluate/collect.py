@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from execledger.agents.evaluation import TaskResult
-from execledger.agents.formats import read_run
+from execledger.agents.formats import find_recorded, read_run
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
@@ -21,7 +21,7 @@ from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals
 from execledger.evaluate.study import PLAN, Study, StudyRecord, Trial
-from execledger.runs.find import Source, find_runs
+from execledger.runs.find import Source
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 
@@ -36,7 +36,7 @@ def collect(
     ``LedgerError`` before anything is read.
     """
     given = {os.path.realpath(path): path for path in paths}
-    find_runs(given.values())
+    find_recorded(given.values())
     return _collected(given.values(), prices, unreadable, read)
 
 
@@ -67,7 +67,7 @@ def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[T
 
 def _elsewhere(path: str, studies: Iterable[Study], seen: set[Path]) -> Iterator[Source]:
     """Yield the recorded runs at a path that belong to no study, each once."""
-    for source in find_runs([path]):
+    for source in find_recorded([path]):
         file = Path(source.name).resolve()
         if file not in seen and not any(file.is_relative_to(study.root) for study in studies):
             seen.add(file)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from execledger.agents.formats import read_run
+from execledger.agents.formats import find_recorded, read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
@@ -21,7 +21,7 @@ from execledger.journal.events import Event
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.account import Account
 from execledger.runs.caching import PromptCache, RunTokens, text_bytes, timeline, usage
-from execledger.runs.find import Source, find_runs
+from execledger.runs.find import Source
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
@@ -156,7 +156,7 @@ def view_tokens(journal: JournalRun) -> int:
 
 def measured(paths: Iterable[str], prices: Prices, unreadable: list[str], read: Read = read_run) -> Iterator[RunRow]:
     """The row of every run under ``paths``, one in memory at a time; what can't be read is noted with its reason."""
-    return (row for _, row in measured_runs(find_runs(paths), prices, unreadable, read))
+    return (row for _, row in measured_runs(find_recorded(paths), prices, unreadable, read))
 
 
 def measured_runs(

@@ -1,6 +1,6 @@
 """Finding recorded runs: files, folders and archives, in a fixed order, one in memory at a time.
 
-A file may hold many runs, one to a line, and a folder may hold one, an event to a file.
+A file may hold many runs, and a folder may be one; which do is known to the packages of agents.
 """
 
 from __future__ import annotations
@@ -9,43 +9,34 @@ import errno
 import io
 import lzma
 import os
-import re
 import stat
 import tarfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.journal.locks import LOCK_FILE
-from execledger.runs.decoding import MAX_BYTES, TOO_LARGE, fields_of
+from execledger.runs.decoding import MAX_BYTES, TOO_LARGE
 
 _RUNS = (".json", ".jsonl", ".traj")
 _ARCHIVES = (".tar", ".tar.xz", ".tar.gz", ".txz", ".tgz")
 _NOT_RUNS = frozenset(
-    "preds.json all_preds.jsonl predictions.json predictions.jsonl report.json metadata.json base_state.json"
-    " sessions-index.json plan.json resolved.json".split()
+    "preds.json all_preds.jsonl predictions.json predictions.jsonl report.json metadata.json plan.json"
+    " resolved.json".split()
 )
-"""What agents and batch runners leave beside their runs."""
-_COPIES = "event_cache"
-"""A folder that repeats the events beside it."""
+"""What batch runners leave beside their runs."""
 _TOOLS = frozenset(
     ".git .hg .svn .venv .tox .nox .cache .mypy_cache .pytest_cache .ruff_cache .npm node_modules __pycache__"
     " site-packages .work .replaced .scratch .catalog".split()
 )
 """Folders of other programs, and those in which an evaluation works: large, and without runs that are complete."""
-_EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
-"""The name of a file that holds one event."""
-
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """What a folder may hold beside files and other folders."""
-_FIRST_LINE = 100_000_000
-"""Bytes of a file's first line that are examined: a foreign file may be one line of any length."""
 HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
 """What to do where no run was found."""
 
@@ -68,20 +59,70 @@ class Source(Struct, frozen=True):
             raise UnreadableRun(self.name, TOO_LARGE) from error
 
 
+Part: TypeAlias = tuple[str, Callable[[], bytes]]
+"""One run of a file with many: its name there, and what gives its content."""
+
+
+class Bundle(Struct, frozen=True, kw_only=True):
+    """A kind of file that holds many runs."""
+
+    endings: tuple[str, ...]
+    """How the names of such files end."""
+    runs: Callable[[BinaryIO], Iterator[Part]]
+    """The runs in a file; none if it is not of this kind. The name of a file on disk is its ``name``."""
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """What is known of the files that agents keep, beyond one file for each run."""
+
+    bundles: tuple[Bundle, ...] = ()
+    """Files that hold many runs."""
+    folders: tuple[Callable[[str, Sequence[str]], Callable[[], bytes] | None], ...] = ()
+    """Each takes a folder and the names in it; gives what reads it if the whole folder is one run, else None."""
+    beside: frozenset[str] = frozenset()
+    """Names of files and folders that lie beside runs and hold none."""
+
+    def may_bundle(self, name: str) -> bool:
+        """Whether only a kind of bundle makes a file of this name a run."""
+        return not name.endswith(_RUNS) and any(name.endswith(one.endings) for one in self.bundles)
+
+    def parts(self, file: BinaryIO, name: str) -> Iterator[Part]:
+        """The runs in a file that holds many; none if it is not such a file."""
+        for one in self.bundles:
+            if name.endswith(one.endings):
+                file.seek(0)
+                yield from one.runs(file)
+
+
+NOTHING_KEPT = Kept()
+"""One run for each file, and nothing else."""
+
+
+class _Search(Struct, frozen=True):
+    """One search for runs."""
+
+    kept: Kept
+    wanted: Callable[[str], bool]
+    skipped: Counter[str]
+
+
 def find_runs(
-    paths: Iterable[str], wanted: Callable[[str], bool] = lambda _: True, skipped: Counter[str] | None = None
+    paths: Iterable[str],
+    wanted: Callable[[str], bool] = lambda _: True,
+    skipped: Counter[str] | None = None,
+    kept: Kept = NOTHING_KEPT,
 ) -> Iterator[Source]:
     """Every source at or under these paths; a path that does not exist is reported before anything is read.
 
     Of the archives in a folder, those that are not ``wanted`` are passed by. What else is passed by in a folder is
-    counted in ``skipped``, by reason.
+    counted in ``skipped``, by reason. ``kept`` describes what agents keep (``agents.formats.find_recorded`` gives it).
     """
     given = list(paths)
-    counts: Counter[str] = Counter() if skipped is None else skipped
+    search = _Search(kept, wanted, Counter() if skipped is None else skipped)
     for path in given:
         if found := absent(path):
             raise LedgerError(f"{path}: found {found}, expected recorded runs", hint=HINT)
-    return (source for path in given for source in _sources(path, wanted, counts))
+    return (source for path in given for source in _sources(path, search))
 
 
 def absent(path: str) -> str:
@@ -104,18 +145,16 @@ def _dead_link(error: OSError) -> str:
     return "a symbolic link that leads nowhere" if missing else error.strerror or str(error)
 
 
-def _sources(path: str, wanted: Callable[[str], bool], skipped: Counter[str]) -> Iterator[Source]:
+def _sources(path: str, search: _Search) -> Iterator[Source]:
     """The sources of one path. A file that was named is tried, whatever its name."""
     if os.path.isdir(path):
-        yield from _in_folder(path, wanted, skipped)
+        yield from _in_folder(path, search)
     elif path.endswith(_ARCHIVES):
-        yield from _in_archive(path)
+        yield from _in_archive(path, search.kept)
     elif not os.path.isfile(path):
         yield _broken(path, OSError("it is neither a file nor a folder"))
-    elif path.endswith(".jsonl"):
-        yield from _in_lines(path)
     else:
-        yield Source(path, partial(_whole, path))
+        yield from _in_file(path, search.kept)
 
 
 def _whole(path: str) -> bytes:
@@ -130,52 +169,33 @@ def _refuse(name: str, size: int) -> NoReturn:
     raise UnreadableRun(name, f"found {size:,} bytes, expected at most {MAX_BYTES:,} in one recorded run")
 
 
-def _in_lines(path: str) -> Iterator[Source]:
-    """The runs in a file of lines: one, or one in every line."""
+def _in_file(path: str, kept: Kept) -> Iterator[Source]:
+    """The runs in a file: those of a bundle, else one."""
     one = True
+    for source in _in_bundle(path, kept):
+        one = False
+        yield source
+    if one:
+        yield Source(path, partial(_whole, path))
+
+
+def _in_bundle(path: str, kept: Kept) -> Iterator[Source]:
+    """The runs in a file that holds many, or the reason why it can't be read; none if it is not such a file."""
     try:
         with open(path, "rb") as file:
-            for name, start, size in instances(file):
-                one = False
-                yield Source(f"{path}!{name}", partial(_slice, path, start, size))
+            for name, load in kept.parts(file, path):
+                yield Source(f"{path}!{name}", load)
+    except UnreadableRun as error:
+        yield Source(path, partial(_raise, error))
     except (OSError, MemoryError) as error:
         yield _broken(path, error)
-    else:
-        if one:
-            yield Source(path, partial(_whole, path))
 
 
-def is_instance(fields: Mapping[str, Raw]) -> bool:
-    """Whether these are the fields of one run of OpenHands' evaluation harness, which writes many to a file."""
-    return "history" in fields and bool(fields.keys() & {"instance_id", "instruction", "metrics"})
+def _raise(error: Exception) -> NoReturn:
+    raise error
 
 
-def instances(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
-    """Name, start and size of every run in a file with one run per line; nothing if the first line is no such run.
-
-    A line that can't be read is named by its number; a repeated name gets a number appended.
-    """
-    first = fields_of(file.readline(_FIRST_LINE))
-    file.seek(0)
-    if not is_instance(first):
-        return
-    seen: Counter[str] = Counter()
-    start = 0
-    for number, line in enumerate(file, 1):
-        if line.strip():
-            name = _instance_id(line) or f"line {number}"
-            seen[name] += 1
-            yield name if seen[name] == 1 else f"{name}#{seen[name]}", start, len(line)
-        start += len(line)
-
-
-def _instance_id(line: bytes) -> str:
-    """The instance that a line is about; "" if it names none."""
-    told = bytes(fields_of(line).get("instance_id", b""))
-    return told[1:-1].decode("utf-8", "replace") if told.startswith(b'"') and b"\\" not in told else ""
-
-
-def _in_folder(folder: str, wanted: Callable[[str], bool], skipped: Counter[str]) -> Iterator[Source]:
+def _in_folder(folder: str, search: _Search) -> Iterator[Source]:
     """Runs and archives in a folder and the folders in it, by name; hidden folders too, since agents keep runs there.
 
     Links to folders may go round: not followed.
@@ -185,26 +205,33 @@ def _in_folder(folder: str, wanted: Callable[[str], bool], skipped: Counter[str]
     except OSError as error:
         yield _broken(folder, error)
         return
+    kept, skipped = search.kept, search.skipped
     names = [entry.name for entry in entries if not entry.name.startswith(".")]
-    if os.path.basename(os.path.abspath(folder)) == "events" and names and all(map(_EVENT.fullmatch, names)):
-        yield Source(folder, partial(_events, folder, names))
-        return
+    for whole in kept.folders:
+        if (load := whole(folder, names)) is not None:
+            yield Source(folder, load)
+            return
     for entry in entries:
-        if entry.name in (_COPIES, LOCK_FILE):
+        if entry.name == LOCK_FILE or entry.name in kept.beside:
             continue
         if entry.is_dir(follow_symlinks=False):
             if entry.name in _TOOLS:
                 skipped["folders of other programs, such as .git"] += 1
             else:
-                yield from _sources(entry.path, wanted, skipped)
+                yield from _sources(entry.path, search)
         elif entry.name.startswith("."):
             skipped["hidden files"] += 1
         elif found := _no_file(entry):
             yield _broken(entry.path, OSError(found))
-        elif entry.name.endswith(_ARCHIVES) and entry.is_file() and not wanted(entry.path):
+        elif entry.name.endswith(_ARCHIVES) and entry.is_file() and not search.wanted(entry.path):
             continue
         elif entry.is_file() and _is_wanted(entry.name):
-            yield from _sources(entry.path, wanted, skipped)
+            yield from _sources(entry.path, search)
+        elif entry.is_file() and kept.may_bundle(entry.name):
+            bundled = [*_in_bundle(entry.path, kept)]
+            if not bundled:
+                skipped["databases of other programs"] += 1
+            yield from bundled
         else:
             skipped["links to folders" if entry.is_dir() else "files not named like a run"] += 1
 
@@ -220,13 +247,13 @@ def _no_file(entry: os.DirEntry[str]) -> str:
     return _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
-def _in_archive(path: str) -> Iterator[Source]:
+def _in_archive(path: str, kept: Kept) -> Iterator[Source]:
     """The runs in an archive, in its own order. It is read as a stream, so a member must be taken as it comes."""
     try:
         with tarfile.open(path, mode="r|*") as archive:
             for member in archive:
                 base = os.path.basename(member.name)
-                if not member.isfile() or base.startswith(".") or not _may_be_run(base):
+                if not member.isfile() or base.startswith(".") or base in kept.beside or not _may_be_run(base):
                     continue
                 name = f"{path}!{member.name}"
                 if member.size > MAX_BYTES:
@@ -234,33 +261,19 @@ def _in_archive(path: str) -> Iterator[Source]:
                     continue
                 file = archive.extractfile(member)
                 assert file is not None, "a regular member has content"
-                yield from _in_member(name, file.read())
+                yield from _in_member(name, file.read(), kept)
     except (OSError, EOFError, MemoryError, tarfile.TarError, lzma.LZMAError, zlib.error) as error:
         yield _broken(path, error)
 
 
-def _in_member(name: str, data: bytes) -> Iterator[Source]:
+def _in_member(name: str, data: bytes, kept: Kept) -> Iterator[Source]:
     """The runs in a member of an archive."""
-    found = [*instances(io.BytesIO(data))] if name.endswith(".jsonl") else []
-    for inner, start, size in found:
-        yield Source(f"{name}!{inner}", _bytes(data[start : start + size]))
-    if not found:
+    one = True
+    for inner, load in kept.parts(io.BytesIO(data), name):
+        one = False
+        yield Source(f"{name}!{inner}", load)
+    if one:
         yield Source(name, _bytes(data))
-
-
-def _slice(path: str, start: int, size: int) -> bytes:
-    """One line of a file."""
-    with open(path, "rb") as file:
-        file.seek(start)
-        return file.read(size)
-
-
-def _events(folder: str, names: list[str]) -> bytes:
-    """The events of a folder in their order, one to a line."""
-    numbered = sorted((int(found[1]), name) for name in names if (found := _EVENT.fullmatch(name)))
-    parts = (Path(folder, name).read_bytes() for _, name in numbered)
-    # A line break in JSON stands between two values, or nowhere.
-    return b"".join(part.replace(b"\n", b" ") + b"\n" for part in parts)
 
 
 def _is_wanted(name: str) -> bool:

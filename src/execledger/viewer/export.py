@@ -20,12 +20,13 @@ from typing import IO, NamedTuple
 
 import msgspec
 
+from execledger.agents.formats import find_recorded
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.clean import clean_texts
 from execledger.journal.folder import open_private
 from execledger.redact import redact
-from execledger.runs.find import HINT, find_runs
+from execledger.runs.find import HINT
 from execledger.session.adapter import Resolve
 from execledger.viewer.assets import INDEX, LOCKED, bundled, page_files
 from execledger.viewer.compare import compare
@@ -105,7 +106,7 @@ def _written(
     lines: list[RunLine] = []
     few: list[Reading] = []
     unreadable: list[dict[str, str]] = []
-    for source in find_runs(paths):
+    for source in find_recorded(paths):
         try:
             reading = reading_of(source.name, source.read(), policy, resolve)
             reading.read()

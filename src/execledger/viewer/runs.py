@@ -16,11 +16,10 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.agents.formats import read_run
+from execledger.agents.formats import find_recorded, read_run
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.journal.reader import is_journal, is_journal_file, may_grow, valid_utf8
-from execledger.runs.find import find_runs
 from execledger.session.adapter import Resolve
 from execledger.viewer.counting import RunLine, run_id
 from execledger.viewer.reading import JournalReading, Reading, ReplayReading
@@ -335,7 +334,7 @@ class OpenRuns:
     def _reading(self, found: FoundRun) -> Reading:
         if found.file == found.name and self._policy is None and is_journal_file(found.file):
             return JournalReading(found.name, lambda: open(found.file, "rb"))
-        for source in find_runs([found.file]):
+        for source in find_recorded([found.file]):
             if source.name == found.name:
                 return reading_of(found.name, source.read(), self._policy, self._resolver())
         raise Gone("this run is not in its file any more")

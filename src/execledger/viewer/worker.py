@@ -18,10 +18,10 @@ from contextlib import suppress
 from functools import partial
 from itertools import groupby
 
-from execledger.agents.formats import shim_resolver
+from execledger.agents.formats import find_recorded, shim_resolver
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.reader import JournalReader, is_journal_file
-from execledger.runs.find import Source, find_runs
+from execledger.runs.find import Source
 from execledger.session.adapter import Resolve
 from execledger.viewer.counting import JournalTally, RunLine, tallied
 from execledger.viewer.scan import (
@@ -89,7 +89,7 @@ class RunSearch:
         later = self._later[path] = []
         known: list[FoundRun] = []
         try:
-            for source in find_runs([path], partial(self._is_unread, known)):
+            for source in find_recorded([path], partial(self._is_unread, known)):
                 file = _file_of(source.name)
                 note = FoundRun(source.name, file, stamp_of(file))
                 if request.newer and not _newer(note, request.newer):

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from execledger.agents.codex.recorded import read_rollout
 from execledger.agents.codex.tools import shim_of
-from execledger.agents.formats import read_run
+from execledger.agents.formats import find_recorded, read_run
 from execledger.errors import UnreadableRun
-from execledger.runs.find import find_runs
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import replay
 from execledger.runs.usage import ModelCall, Tokens
@@ -294,7 +293,7 @@ def test_a_folder_of_sessions_is_found(tmp_path: Path) -> None:
     folder = tmp_path / "2026" / "01" / "02"
     folder.mkdir(parents=True)
     (folder / "rollout-2026-01-02T03-04-05-x.jsonl").write_bytes(lines(*HEAD, called("a", "ls"), answered("a", "")))
-    assert [read_run(source.name, source.read()).format for source in find_runs([str(tmp_path)])] == ["codex"]
+    assert [read_run(source.name, source.read()).format for source in find_recorded([str(tmp_path)])] == ["codex"]
 
 
 ROWS = [*HEAD, called("a", "ls"), answered("a", "x"), wrapped("compacted", message="m", replacement_history=[])]

@@ -1,5 +1,6 @@
 """Claude Code: its tools, its adapter for the proxy, its launcher, and its recorded transcripts."""
 
+from execledger.agents.places import RunPlace
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -19,6 +20,11 @@ AGENT = Agent(
     # Not the user agent: Qwen Code sends one of the same form.
     signs=Signs(headers={"x-claude-code-session-id": "."}),
     formats=".recorded:FORMATS",
+    kept=".recorded:KEPT",
+    places=(
+        RunPlace(".claude", "projects", (("CLAUDE_CONFIG_DIR", ""),)),
+        RunPlace(".config/claude", "projects", (("CLAUDE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "claude"))),
+    ),
     actions=".tools:action_of",
 )
 """Claude Code in the registry."""

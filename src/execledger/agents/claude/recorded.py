@@ -19,6 +19,7 @@ from execledger.agents.claude.tools import OWN_WORDS, SHELL, action_of, mark_of,
 from execledger.agents.formats import Format
 from execledger.agents.tool_table import MOVES
 from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
+from execledger.runs.find import Kept
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call, summed, told
 
@@ -242,3 +243,5 @@ FORMATS = (
     ),
 )
 """The formats of Claude Code's records."""
+KEPT = Kept(beside=frozenset({"sessions-index.json"}))
+"""What Claude Code keeps beside its transcripts."""

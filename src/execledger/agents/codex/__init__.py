@@ -1,5 +1,6 @@
 """OpenAI Codex: its tools, its recorded sessions, its launcher, and its runner of evaluations."""
 
+from execledger.agents.places import RunPlace
 from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, PlanKey, variables
 from execledger.agents.registry import PROXY_OPTIONS, Agent, Option
 from execledger.session.adapter import Signs
@@ -22,6 +23,7 @@ AGENT = Agent(
     dialects=("responses",),
     signs=Signs(headers={"user-agent": "(?i)codex", "originator": "(?i)codex", "x-codex-turn-metadata": "."}),
     formats=".recorded:FORMATS",
+    places=tuple(RunPlace(".codex", folder, (("CODEX_HOME", ""),)) for folder in ("sessions", "archived_sessions")),
     journal_names=".recorded:journal_names",
     batch=".batch",
     batch_program="codex",

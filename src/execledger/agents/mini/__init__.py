@@ -1,5 +1,6 @@
 """mini-swe-agent: the wrapped model, its recorded trajectories, its launcher, and its runner of evaluations."""
 
+from execledger.agents.places import RunPlace
 from execledger.agents.plan_keys import PlanKey, at_least_one, finite_limit
 from execledger.agents.registry import Agent, Option
 
@@ -26,6 +27,13 @@ AGENT = Agent(
     launcher=".launch:start",
     problems=".launch:problems",
     formats=".recorded:FORMATS",
+    places=(
+        RunPlace(
+            ".config/mini-swe-agent",
+            "*.traj.json",
+            (("MSWEA_GLOBAL_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "mini-swe-agent")),
+        ),
+    ),
     journal_names=".recorded:journal_names",
     batch=".batch",
     batch_program="mini-extra",

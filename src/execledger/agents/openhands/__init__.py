@@ -1,5 +1,6 @@
 """OpenHands: its tools and its recorded events."""
 
+from execledger.agents.places import RunPlace
 from execledger.agents.registry import Agent
 
 AGENT = Agent(
@@ -9,6 +10,8 @@ AGENT = Agent(
     use="read",
     package="openhands",
     formats=".recorded:FORMATS",
+    kept=".kept:KEPT",
+    places=(RunPlace(".openhands", "conversations", (("OPENHANDS_PERSISTENCE_DIR", ""),)),),
     actions=".tools:foreign_action_of",
 )
 """OpenHands in the registry."""

@@ -26,10 +26,10 @@ from execledger.agents.openhands.events import (
     is_event_lines,
     is_event_list,
 )
+from execledger.agents.openhands.kept import is_instance
 from execledger.agents.openhands.tools import FORGETS, NO_CALLS, action_of, observed, place_of
 from execledger.errors import UnreadableRun
 from execledger.runs.decoding import decode, instance_of, text_of
-from execledger.runs.find import is_instance
 from execledger.runs.recording import Recorded, Run, windowed
 from execledger.runs.usage import ModelCall, model_call, summed, told
 
