@@ -6,11 +6,17 @@ from functools import partial
 
 import pytest
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
-from execledger.core.ledger import Ledger
+from execledger.core import inform
+from execledger.core.ledger import MAX_OUTPUT, Ledger
 from execledger.core.step import take
+from execledger.core.witness import ShownRange
 from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Reuse
+from execledger.vocabulary.records import Lines
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Sighting, Verdict
+from tests.core.stories import Story, source, text
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 11))
 
@@ -130,3 +136,51 @@ Seen, no longer in context:
 - a.py: 1-2 (current); 3 (changed); 4-10 (now at 3-9)
 </execution_state>\
 """)
+
+
+# References to other commands that printed the same
+
+
+def referred(output: str) -> Story:
+    """A story in which a file was written beside a print of the same text, and then read: a reference to that."""
+    story = Story()
+    story.do("cat a.py", text(60, 101))
+    story.do("tee >(cat > a.py) < b.py", output)
+    assert story.do("cat a.py", output).shown.kind == "reference"
+    return story
+
+
+def test_a_reference_to_another_command_tells_what_the_file_holds() -> None:
+    """A witness is asked about the new lines, and the view lists these alone."""
+    ledger = referred(text(60)).ledger
+    (asked,) = ledger.questions()["/repo/a.py"]
+    assert asked == ShownRange(2, 1, tuple(source(60)), fresh=True, listed=(Lines(1, 60),))
+    found = ResultSighting(2, (SightedLines(1, 60, Verdict.SAME),))
+    ledger.witness(Sighting((FileSighting("/repo/a.py", (found,), 60, "digest"),)))
+    assert "\n- a.py: whole, 60 lines (current)\n" in inform.whole(ledger, range(3), False, "").text
+
+
+def test_such_lines_are_no_reads_that_references_point_at() -> None:
+    """Neither before a part of them is read, nor behind it."""
+    story = Story(sealed=True)
+    story.do("cat b.py", text(60))
+    told = story.do("cat a.py", text(60))
+    assert (told.shown.kind, told.shown.refers_to, told.shown.told) == ("reference", (0,), (Lines(1, 60),))
+    assert not isinstance(story.ask("sed -n '5,40p' a.py"), Reuse)
+    assert story.do("sed -n '5,40p' a.py", text(36, 5)).shown.kind == "full"
+
+
+def test_of_an_output_that_is_too_long_to_be_kept_nothing_is_asked() -> None:
+    """The view makes no claim about these lines."""
+    story = referred(text(MAX_OUTPUT // 30))
+    assert story.ledger.questions() == {}
+    assert "(current" not in story.view().text
+
+
+def test_a_journal_without_such_lines_is_read_as_before() -> None:
+    """The step of an older version says nothing of them."""
+    old, new = Story(), referred(text(60))
+    for step in new.steps:
+        old.ledger.record(replace(step, shown=replace(step.shown, told=())))
+    assert old.ledger.digest == new.ledger.digest
+    assert [one.step for one in old.ledger.observed("", "/repo/a.py")] == [0]

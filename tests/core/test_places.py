@@ -157,10 +157,10 @@ def test_a_newline_that_a_program_adds_does_not_tell_the_end() -> None:
 
 
 def test_a_read_that_confirms_names_its_places() -> None:
-    """The same bytes at another place are no confirmation; at the same place they are, for each result apart."""
+    """The same bytes at another place are told, and cover nothing; at the same place they do, for each result apart."""
     story = story_of(("sed -n '21,30p' a.py", told(LINES[20:30])), ("sed -i '1,10d' a.py", ""), sealed=True)
     assert story.do("sed -n '11,20p' a.py", told(LINES[20:30])).shown.compared == "same"
-    assert "11-20" not in story.view().text
+    assert "- a.py: 11-20 (current, in context); 21-30 (stale, in context)" in story.view().text
     story.do("sed -n '11,12p' a.py", told(LINES[20:22]))
     assert story.ask("sed -n '12,18p' a.py").rule == "new"
     story = story_of(

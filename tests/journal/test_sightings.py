@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from execledger.symbols.edits import edited_symbols
 from tests.core.stories import text
 from tests.support.knowing import Folder, Shape
 from tests.support.looking import LookingSession
+from tests.support.policies import UNPRICED
 
 WORDS = ("(current)", "now at", "changed", "not by you", "gone", "no longer in context", "new lines")
 """What the views of the sessions below say, all together."""
@@ -72,6 +74,28 @@ def test_a_journal_rebuilds_every_view_byte_for_byte(tmp_path: Path, figure: Cal
         said += session.views
     assert all(any(word in view for view in said) for word in WORDS)
     figure(f"{len(said):,} views rebuilt from journals with sightings, byte for byte")
+
+
+@pytest.mark.guarantee("witness-journal")
+def test_a_reference_to_another_command_is_rebuilt(tmp_path: Path) -> None:
+    """A file that holds what another command has printed: the views say that it is current, live and rebuilt."""
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "a.py").write_text(text(100))
+    (root / "b.py").write_text(text(100, 501))
+    session = LookingSession(root, tmp_path, UNPRICED)
+    for command in ("cat a.py", "tee >(cat > a.py) < b.py", "cat a.py", "sed -i 1d a.py", "ls"):
+        session.run(command)
+    views = rebuilt_views(session.end())
+    assert [rebuilt for _, rebuilt in views] == [seen for seen, _ in views] == session.views[: len(views)]
+    said = [re.findall(r"^- a.py: (.*\))$", view, re.MULTILINE) for view in session.views]
+    assert said == [
+        [],
+        ["whole, 100 lines (current)"],
+        ["whole, 100 lines (changed)"],
+        ["whole, 100 lines (current)"],
+        ["1 (changed); 2-100 (now at 1-99)"],
+    ]
 
 
 @pytest.mark.guarantee("witness-apart")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from execledger.core import references
 from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, UNCHANGED_TREE, followed_error
-from execledger.core.lines import split_lines
+from execledger.core.lines import Returned, split_lines
 from execledger.core.observations import Held, covered_lines, cut
 from execledger.core.omissions import Omission, visible_runs, worthwhile
 from execledger.core.policy import Preset
@@ -60,7 +60,7 @@ def judge(
         if worth is None or worth.pays:
             return replace(found, worth=worth)
         shown = replace(shown, worth=worth)
-    shown = replace(shown, refers_to=(), lines=(), end=None)
+    shown = shown.in_full()
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
     published = ledger.policy.preset is Preset.PAPER
     if isinstance(decision, Nudge) and (published or _borne_out(ledger, decision, mark)):
@@ -138,7 +138,9 @@ def _evidence(
     for step in equal:
         if _newest(ledger, action, record, observation, mark, visible, step):
             runs = _runs(ledger, held, frozenset((step,)))
-            return Shown("full", "", (step,), "same", (step,), mark, lines=covered_lines(runs or [], (step,)), end=end)
+            told = _placed(lines) if lines is not None and not runs else ()
+            covered = covered_lines(runs or [], (step,))
+            return Shown("full", "", (step,), "same", (step,), mark, lines=covered, end=end, told=told)
     runs = _runs(ledger, held)
     if runs is None:
         # An equal result that a newer one supersedes is not referred to, but the comparison is still "same".
@@ -146,6 +148,11 @@ def _evidence(
         return Shown("full", compared=compared, compared_to=tuple(equal[:1]), result=mark)
     steps = _steps(runs)
     return Shown("full", "", steps, "covered", steps, mark, lines=covered_lines(runs, steps), end=end)
+
+
+def _placed(lines: Returned) -> tuple[Lines, ...]:
+    """Return the lines of the file that a result shows; none if the number of one of them is unknown."""
+    return lines.ranges if lines.certain and all(one.first > 0 and one.last for one in lines.ranges) else ()
 
 
 def _newest(

@@ -159,12 +159,11 @@ def seen_content(case: Case) -> Decision | None:
     if not view.path.startswith("/") or ledger.modifications.doubtful(view.path, ledger.home):
         return None
     local = ledger.modifications.local(view.path)
+    seen = [one for one in ledger.observed(case.action.thread, view.path) if not one.told]
     if case.published:
-        seen = ledger.observed(case.action.thread, view.path)
         valid = [one for one in seen if one.local == local and one.clock >= 0]
         reason = f"change counter of the file: {local}, then and now"
     elif case.sealed:
-        seen = ledger.observed(case.action.thread, view.path)
         # Programs print unusual bytes differently: only a result of the same program proves what it would print.
         valid = [one for one in seen if one.clock == ledger.clock and _form(ledger, one.holder) == view.form]
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"

@@ -30,7 +30,7 @@ from execledger.core.lines import (
     with_marks,
 )
 from execledger.core.modifications import Modifications
-from execledger.core.observations import ObservationRecord, ObservedFile
+from execledger.core.observations import ObservationRecord, ObservedFile, PlacedTexts
 from execledger.core.policy import Policy, Preset
 from execledger.core.price import ContextSizes, worth
 from execledger.core.references import MARK
@@ -53,6 +53,8 @@ from execledger.vocabulary.sightings import FileSighting, Sighting, Verdict
 
 NEVER = -1
 """A value that no change counter ever has, for results that prove nothing about the present state."""
+MAX_OUTPUTS, MAX_OUTPUT = 32, 20_000
+"""Outputs whose text is kept, the newest, and characters of one: references to others say nothing about a file."""
 MAX_UNCLEAR = 64
 """Steps that may show any file, kept per thread; the newest visible one counts."""
 
@@ -141,6 +143,7 @@ class Ledger:
         self.left_running = False
         self._moved = False
         self._same: dict[tuple[str, str], list[int]] = {}
+        self._outputs: deque[tuple[int, str]] = deque(maxlen=MAX_OUTPUTS)
         self._repeats: dict[tuple[str, str | None, str], int] = {}
         self._attempts: dict[tuple[str, str | None, str], int] = {}
         self._symbols = symbols
@@ -294,14 +297,15 @@ class Ledger:
 
     def _shown_ranges(self, thread: str, path: str, seen: ObservedFile) -> Iterator[ShownRange]:
         lines = self._seen.get((thread, path))
-        for part in seen.parts if lines is not None else ():
+        for part in seen.parts:
             record, placed = part.record, tuple(run for run in part.ranges if run.first > 0)
+            told = dict(record.texts)
             for run in record.ranges:
                 shown = lines.excerpt(record.holder, run) if lines and run.first > 0 and run.last else None
+                texts = told.get(run.first, ()) if record.told else shown.texts if shown is not None else ()
                 listed = subtract((run,), subtract((run,), placed))
-                if shown is not None and listed:
-                    fresh = record.clock == self.clock
-                    yield ShownRange(record.step, run.first, shown.texts, fresh, listed)
+                if texts and listed:
+                    yield ShownRange(record.step, run.first, texts, record.clock == self.clock, listed)
 
     @property
     def possible_writes(self) -> PossibleWrites:
@@ -478,6 +482,8 @@ class Ledger:
             if result.print is not None and result.sound and result.whole:
                 steps = self._same.setdefault((thread, result.print.digest), [])
                 steps[:] = [*steps[-3:], at]
+                if len(step.observation.output) <= MAX_OUTPUT:
+                    self._outputs.append((at, step.observation.output))
             if result.print is not None:
                 self._attempts[(thread, record.cwd, record.normalized)] = at
             if result.sound:
@@ -570,9 +576,29 @@ class Ledger:
             ended = any(lines.last == shown.end for lines in ranges)
             if ranges:
                 self._add_observation(step, view.path, at, ranges, shown.end if ended else None, holder)
+        if shown.told and shown.refers_to:
+            holder = shown.refers_to[0]
+            texts = self._printed(view, holder, shown.told)
+            self._add_observation(step, view.path, at, shown.told, shown.end, holder, told=True, texts=texts)
+
+    def _printed(self, view: View, step: int, ranges: tuple[Lines, ...]) -> PlacedTexts:
+        """Return these lines of a file by the output of ``step``, which printed their text; nothing if it is gone."""
+        output = next((text for at, text in self._outputs if at == step), "")
+        found = returned(view, Observation(output))
+        placed = tuple(found.placed()) if found is not None else ()
+        return placed if ranges == tuple(Lines(first, first + len(texts) - 1) for first, texts in placed) else ()
 
     def _add_observation(
-        self, step: Step, path: str, at: int, ranges: tuple[Lines, ...], end: int | None, holder: int
+        self,
+        step: Step,
+        path: str,
+        at: int,
+        ranges: tuple[Lines, ...],
+        end: int | None,
+        holder: int,
+        *,
+        told: bool = False,
+        texts: PlacedTexts = (),
     ) -> None:
         counters: tuple[int, int] | None = self.modifications.counters(path)
         if step.inherits is not None:
@@ -585,7 +611,7 @@ class Ledger:
         seen = files.pop(path, None) or ObservedFile(self.name_of(path))
         files[path] = seen
         local, edits = counters
-        seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), holder, edits))
+        seen.add(ObservationRecord(at, ranges, end, local, *self._counters(step), holder, edits, told, texts))
 
     def _advance(self, at: int, step: Step, record: CommandRecord) -> None:
         """Advance counters and clock, and update the seal and the known scripts, by what the step may have changed."""

@@ -28,6 +28,8 @@ MAX_RUNS = 8
 
 Held: TypeAlias = list[tuple[Lines, int]]
 """Runs of lines, and the step whose result shows them, newest first."""
+PlacedTexts: TypeAlias = tuple[tuple[int, tuple[str, ...]], ...]
+"""Runs of lines: the number of the first one, and the lines."""
 
 
 class ObservationRecord(Struct, frozen=True):
@@ -49,6 +51,10 @@ class ObservationRecord(Struct, frozen=True):
     """The step whose result shows the text: this one, or the one that its reference points at."""
     edits: int = 0
     """How many writes to exactly this file had succeeded."""
+    told: bool = False
+    """The result that shows the text is not a read of these lines: they are listed, and nothing is covered by them."""
+    texts: PlacedTexts = ()
+    """If so, the number of the first line of each run, and the lines; nothing if they are not kept."""
 
 
 class NewestPart(Struct, frozen=True):

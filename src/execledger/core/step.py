@@ -130,7 +130,7 @@ def _completed(
     if ledger.policy.shadow:
         assert observation is not None, "in shadow mode every action runs"
         instead = None if shown.kind == "full" else shown.kind
-        shown = replace(shown, kind="full", text="", refers_to=(), lines=(), end=None, cuts=(), instead=instead)
+        shown = replace(shown.in_full(), instead=instead)
     if shown.kind == "reference":
         observation = Observation(shown.text, exit_status=_exit_status(ledger, decision, observation, shown))
     elif shown.kind == "partial" and observation is not None:

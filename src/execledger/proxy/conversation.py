@@ -389,9 +389,7 @@ class Conversation:
         if isinstance(kept, ResultEdit) and kept.fits(full.observation):
             # The same session was continued elsewhere, and its model was already shown this result.
             return self._edited(full.action, full.observation, kept), kept
-        return replace(
-            full, shown=replace(shown, kind="full", text="", refers_to=(), lines=(), end=None, cuts=())
-        ), None
+        return replace(full, shown=shown.in_full()), None
 
     def _concurrent(self, answered: AnsweredCall, proposed: _Proposed | None) -> bool:
         """Whether an unknown command that may write may have run beside it or after it."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.records import Lines
 
 
 class CoveredLines(Struct, frozen=True, array_like=True):
@@ -117,6 +119,13 @@ class Shown(Struct, frozen=True):
     """The price of a reference in place of the output; None if none was possible, or the policy has no price."""
     cuts: tuple[int, ...] = ()
     """Of a partial reference: for each run of ``lines``, the index of its first line among the lines of the output."""
+    told: tuple[Lines, ...] = ()
+    """The lines of the file that a reference replaces where the result that it points at printed the same text, and is
+    no read of these lines: views list them, and no later reference points at them."""
+
+    def in_full(self) -> Shown:
+        """Return the same comparison for an output that is shown as it came."""
+        return replace(self, kind="full", text="", refers_to=(), lines=(), end=None, cuts=(), told=())
 
     @property
     def refers(self) -> bool:

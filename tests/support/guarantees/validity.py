@@ -213,9 +213,8 @@ class Trial:
         if self._witness is None:
             self._believe(command)
         else:
-            # A reference shows no lines of its own; it may refer to another command that printed the same.
-            shows = reads and step.shown.kind != "reference"
-            self._look_and_believe(self._witness, command if shows else "", result.output)
+            # A reference tells what the file holds as well, also one to another command that printed the same.
+            self._look_and_believe(self._witness, command if reads else "", result.output)
         return step
 
     def change(self, result: Observation) -> None:
