@@ -26,7 +26,7 @@ from tests.clients import test_mini_launch
 from tests.clients.conftest import crossed
 from tests.clients.stage import INVENTORY, NOT_RUN, RAN, cat, reference, results, shell, view
 from tests.clients.test_mini_launch import Bell, Ended
-from tests.support.agents.codex import CodexHome, codex_command, start_codex
+from tests.support.agents.codex import CURRENT, MODEL, OLD, CodexHome, codex, codex_command, start_codex
 from tests.support.agents.terminal import END, ENTER, Terminal
 from tests.support.servers.responses import Gate, Request, ResponsesServer, answer, custom, refuse, say, turns
 
@@ -267,6 +267,31 @@ def test_an_old_version_is_told_by_its_environment(home: CodexHome) -> None:
     # The program that stands in for it asks no model.
     assert ended.err.startswith("Ledger saw no request of codex: ")
     assert re.fullmatch(r"http://127\.0\.0\.1:\d{2,}/v1", address)
+
+
+VERSIONS = ("0.100.0", OLD, "0.140.0", "0.152.0", CURRENT)
+"""Versions that differ in which options they heed."""
+EFFORT = ("-c", 'model_reasoning_effort="high"')
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(*EFFORT, *TASK), (TASK[0], *EFFORT, *TASK[1:]), (*EFFORT, TASK[0], *EFFORT, *TASK[1:]), (*TASK, *EFFORT)],
+    ids=["before", "after", "both", "last"],
+)
+@pytest.mark.parametrize(
+    "version",
+    [pytest.param(one, marks=[] if one in (OLD, CURRENT) else [pytest.mark.long]) for one in VERSIONS],
+)
+def test_options_before_and_after_the_subcommand(version: str, words: tuple[str, ...], home: CodexHome) -> None:
+    """Wherever the user's own options are, they count, and every request goes through Ledger."""
+    with ResponsesServer(turns(*TWICE)) as server:
+        configure(home, server.url)
+        command = [str(codex(version)), "-m", MODEL, *words]
+        ended = run(LAUNCHER, command, home)
+    assert (ended.status, server.faults) == (0, []), ended.err
+    assert [bool(view(one)) for one in server.requests] == [True] * 3
+    assert {one.body["reasoning"]["effort"] for one in server.requests} == {"high"}
 
 
 # What Ledger does, by its options

@@ -297,12 +297,16 @@ def test_no_file_is_written(home: Home) -> None:
     ("words", "expected"),
     [
         (["exec", "Go."], ["-c", f'k.base="{OURS}"', "exec", "Go."]),
-        (["exec", "-c", f"k.base={A}", "Go."], ["-c", f'k.base="{OURS}"', "exec", "Go."]),
-        (["exec", f"-ck.base={A}", f"--config=k.base={A}"], ["-c", f'k.base="{OURS}"', "exec"]),
+        (["exec", "-c", f"k.base={A}", "Go."], ["exec", "-c", f'k.base="{OURS}"', "Go."]),
+        (["exec", f"-ck.base={A}", f"--config=k.base={A}"], ["exec", "-c", f'k.base="{OURS}"']),
         (["--config", f" k.base = {A}", "exec"], ["-c", f'k.base="{OURS}"', "exec"]),
-        (["exec", "-c", "k={}", "Go."], ["-c", "k={}", "-c", f'k.base="{OURS}"', "exec", "Go."]),
-        (["-ck.bases=1", "exec"], ["-c", f'k.base="{OURS}"', "-ck.bases=1", "exec"]),
-        (["exec", "-c", "k.other=1"], ["-c", f'k.base="{OURS}"', "exec", "-c", "k.other=1"]),
+        (["exec", "-c", "k={}", "Go."], ["exec", "-c", "k={}", "-c", f'k.base="{OURS}"', "Go."]),
+        (["-ck.bases=1", "exec"], ["-ck.bases=1", "-c", f'k.base="{OURS}"', "exec"]),
+        (["exec", "-c", "k.other=1"], ["exec", "-c", "k.other=1", "-c", f'k.base="{OURS}"']),
+        (
+            ["-c", "o=1", "exec", "-c", "o=2", "resume", "--config=o=3", "Go."],
+            ["-c", "o=1", "exec", "-c", "o=2", "resume", "--config=o=3", "-c", f'k.base="{OURS}"', "Go."],
+        ),
         (["exec", "--", "-c", "k.base=1"], ["-c", f'k.base="{OURS}"', "exec", "--", "-c", "k.base=1"]),
         (["exec", "-c"], ["-c", f'k.base="{OURS}"', "exec", "-c"]),
         (["-C", "k.base=1", "exec"], ["-c", f'k.base="{OURS}"', "-C", "k.base=1", "exec"]),
@@ -310,8 +314,30 @@ def test_no_file_is_written(home: Home) -> None:
     ids=lambda words: " ".join(words),
 )
 def test_our_settings_win(words: list[str], expected: list[str]) -> None:
-    """The user's own for the same key goes, a table that holds the key comes before ours, and all else stays."""
+    """They follow the user's last setting; the user's own for the same key goes, and all else stays in its order."""
     assert overridden(words, {"k.base": OURS}) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "version", "provider"),
+    [
+        (["-c", "model_provider=a", "exec", "-c", "x=1"], (0, 163, 0), "b"),
+        (["-c", "model_provider=a", "exec", "-c", "x=1"], (0, 164, 0), "a"),
+        (["-c", "model_provider=a", "exec"], (0, 100, 0), "a"),
+        (["-c", "model_provider=a", "resume", "-c", "x=1"], (0, 100, 0), "a"),
+        (["exec", "-c", "model_provider=a"], (0, 100, 0), "a"),
+        (["-p", "q", "exec"], (0, 100, 0), "b"),
+        (["exec", "-p", "q"], (0, 100, 0), "a"),
+        (["-p", "q", "exec"], (0, 125, 0), "a"),
+    ],
+    ids=str,
+)
+def test_settings_that_a_version_ignores_do_not_count(
+    words: list[str], version: tuple[int, ...], provider: str, home: Home
+) -> None:
+    """The address that is changed must be that of the provider which this version will ask."""
+    home.write(f'model_provider = "b"\n{PROVIDERS}[profiles.q]\nmodel_provider = "a"\n')
+    assert home.route(*words, version=version).provider == provider
 
 
 def test_texts_are_spelled_as_toml() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -41,6 +41,10 @@ WITH_VALUE = frozenset(
     "-p --profile -s --sandbox -a --ask-for-approval -C --cd --add-dir".split()
 )
 """Options that stand before the subcommand and take the next word."""
+WITH_MERGED_SETTINGS, WITH_MERGED_PROFILE = (0, 164), (0, 123)
+"""The versions from which ``codex exec`` heeds ``-c``, and a profile, before the subcommand although others follow."""
+WITHOUT_TERMINAL = frozenset({"exec", "e", "review"})
+"""The subcommands that work without the terminal."""
 WITH_KEY_VARIABLE = frozenset({"exec", "e", "review"})
 """The subcommands that take a key from the environment; the terminal does not."""
 
@@ -89,7 +93,7 @@ def route(
         hint = "leave --oss out, and name the server: execledger run --upstream URL -- codex -m MODEL ..."
         raise LedgerError("codex --oss: found a local server, which Codex talks to past any proxy", hint=hint)
     home = Path(environment.get("CODEX_HOME") or Path(environment.get("HOME") or "~").expanduser() / ".codex")
-    config = _configuration(arguments, home)
+    config = _configuration(_heeded(arguments, version), home)
     name = str(config.get("model_provider") or OPENAI)
     if upstream:
         # The built-in provider would ask a foreign server for what only its own can do.
@@ -102,25 +106,53 @@ def route(
 
 def subcommand(arguments: list[str]) -> str:
     """The first word that is no option: what Codex is to do, or a prompt; "" if there is none."""
-    rest = iter(arguments)
+    return next(iter(arguments[_before_subcommand(arguments) :]), "")
+
+
+def _before_subcommand(arguments: list[str]) -> int:
+    """How many words precede the first one that is no option; all of them if there is none."""
+    at = 0
+    while at < len(arguments) and arguments[at] != "--":
+        if not arguments[at].startswith("-"):
+            return at
+        at += 2 if arguments[at] in WITH_VALUE else 1
+    return len(arguments)
+
+
+def _heeded(arguments: list[str], version: Callable[[], Version]) -> list[str]:
+    """The arguments without those settings before ``exec`` that this version ignores."""
+    at = _before_subcommand(arguments)
+    before, after = arguments[:at], arguments[at:]
+    if subcommand(arguments) not in WITHOUT_TERMINAL:
+        return arguments
+    ignored: list[str] = []
+    if _values(after, "-c", "--config") and _values(before, "-c", "--config") and version() < WITH_MERGED_SETTINGS:
+        ignored += ("-c", "--config")
+    if _values(before, "-p", "--profile") and version() < WITH_MERGED_PROFILE:
+        ignored += ("-p", "--profile")
+    return [*_without(before, ignored), *after]
+
+
+def _without(words: list[str], options: Sequence[str]) -> list[str]:
+    """The words without these options and their values."""
+    kept: list[str] = []
+    rest = iter(words)
     for word in rest:
-        if word == "--":
-            break
-        if word in WITH_VALUE:
-            next(rest, None)
-        elif not word.startswith("-"):
-            return word
-    return ""
+        pair = [word, *([next(rest, "")] if word in WITH_VALUE else [])]
+        if not any(_values(pair, *options[at : at + 2]) for at in range(0, len(options), 2)):
+            kept += pair
+    return kept
 
 
 def overridden(arguments: list[str], settings: Mapping[str, object]) -> list[str]:
-    """Codex's arguments with these settings before them.
+    """Codex's arguments with these settings behind the last setting of the user, or before everything without one.
 
-    Later settings win, so the user's own for the same keys are left out, and those for tables that hold such a key are
-    put before ours.
+    Older versions heed only the settings of the innermost subcommand that has any: ours must be among those. Later
+    settings win, so the user's own for the same keys are left out, and those for tables that hold such a key stay
+    before ours.
     """
     kept: list[str] = []
-    tables: list[str] = []
+    at = 0
     rest = iter(arguments)
     for word in rest:
         if word == "--":
@@ -129,13 +161,11 @@ def overridden(arguments: list[str], settings: Mapping[str, object]) -> list[str
         value = next(rest, None) if word in ("-c", "--config") else None
         words = [word] if value is None else [word, value]
         said = _values(words, "-c", "--config")
-        key = said[0].partition("=")[0].strip() if said else ""
-        if not key or not any(f"{name}.".startswith(f"{key}.") for name in settings):
+        if not said or said[0].partition("=")[0].strip() not in settings:
             kept += words
-        elif key not in settings:
-            tables += words
+        at = len(kept) if said else at
     ours = [word for key, value in settings.items() for word in ("-c", f"{key}={_toml(value)}")]
-    return [*tables, *ours, *kept]
+    return [*kept[:at], *ours, *kept[at:]]
 
 
 def _toml(value: object) -> str:
