@@ -23,6 +23,11 @@ def is_off() -> bool:
     return word not in ("", *ON)
 
 
+def is_on() -> bool:
+    """Whether the environment switches Ledger on, whatever the files of settings say."""
+    return _word() in ON
+
+
 def unknown_word() -> str:
     """The value of the variable if it means neither on nor off; "" otherwise."""
     word = _word()

@@ -557,7 +557,8 @@ def test_a_standing_proxy_serves_many(number: signal.Signals, current: Path, old
         told = healthz(url)
         proxy.process.send_signal(number)
         ended = proxy.end()
-    assert {**told, "version": ""} == {"status": "ok", "version": "", "sessions": 2, "requests": 6, "faults": 0}
+    counted = {"sessions": 2, "requests": 6, "faults": 0, "paused": False, "routes": ["/v1"]}
+    assert {**told, "version": ""} == {"status": "ok", "version": "", **counted}
     assert (ended.status, ended.out, proxy.left(), server.faults) == (0, "", False, [])
     assert (
         ended.err.splitlines()[0] == "Ledger: 2 runs, 4 commands, 0 reused before running, 2 after, 0 nudged; 0 faults"

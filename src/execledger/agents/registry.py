@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -75,6 +75,26 @@ class Launch(Struct, frozen=True, kw_only=True):
     """The agent's own options that the user gave, by name."""
 
 
+class StandingSettings(Protocol):
+    """Edits an agent's settings of the user, which its terminal and its editors' extensions read."""
+
+    def file(self, environment: Mapping[str, str]) -> Path:
+        """The file of settings."""
+        ...
+
+    def upstream(self, environment: Mapping[str, str]) -> str:
+        """The address that the agent would use without Ledger."""
+        ...
+
+    def with_address(self, text: bytes | None, url: str, upstream: str, path: Path) -> bytes:
+        """The text of the file with the proxy's address in it; raises ``LedgerError`` if that can't be undone."""
+        ...
+
+    def without_address(self, text: bytes, path: Path) -> bytes | str | None:
+        """The text without it, None to delete the file, or why nothing is to be changed."""
+        ...
+
+
 class Agent(Struct, frozen=True, kw_only=True):
     """One agent. A part is named as ``.module:name``, relative to the agent's package; "" if the agent lacks it."""
 
@@ -112,6 +132,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The wire dialects that it speaks, by the names of their modules in ``proxy/dialects``."""
     signs: Signs = Signs()
     """What identifies its requests at a proxy that several agents use."""
+    standing: str = ""
+    """The module that is its ``StandingSettings``: the user's settings with the address of a standing proxy."""
     formats: str = ""
     """The formats of its recorded runs, a tuple of ``Format``."""
     kept: str = ""

@@ -17,6 +17,8 @@ VERBS = {
     "doctor": ("execledger.cli.doctor", "Check the installation, find installed agents, and say what to fix."),
     "eval": ("execledger.cli.eval", "Run the paper's experiment, grade it, and report on any recorded runs."),
     "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
+    "off": ("execledger.cli.off", "Switch Ledger off in running sessions, or undo `execledger on AGENT --install`."),
+    "on": ("execledger.cli.on", "Switch Ledger on in running sessions, or for every start of an agent."),
     "proxy": ("execledger.cli.proxy", "Serve a model-API proxy for any number of agents."),
     "purge": ("execledger.cli.purge", "Delete stored journals: by age, by run, or all of them."),
     "replay": ("execledger.cli.replay", "Replay recorded runs and measure every decision against what was recorded."),

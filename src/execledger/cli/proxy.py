@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -10,10 +11,11 @@ from collections.abc import Sequence
 import click
 
 from execledger.agents.registry import proxied, proxy_adapter, proxy_clients
-from execledger.cli.switches import Switches, proxy_rules, switches
+from execledger.cli.settings_files import with_files
+from execledger.cli.switches import Switches, proxy_rules, switches, tell
 from execledger.errors import LedgerError
 from execledger.journal.folder import edits_file
-from execledger.off import is_off
+from execledger.off import is_off, is_on
 from execledger.runs.account import sentences
 
 
@@ -39,6 +41,8 @@ def command(
     upstreams: tuple[str, ...], port: int, sealed: bool, pass_through: bool, agent: str | None, switches: Switches
 ) -> None:
     """Stand between any number of agents and their models, until stopped."""
+    # The projects of its agents are not known here.
+    switches, enabled = with_files(switches, None, os.environ, tell)
     rules = proxy_rules(switches, sealed)
     upstream, routes = divided(upstreams)
     from execledger.proxy.serve import Proxy, ProxySettings
@@ -53,7 +57,7 @@ def command(
         rules=rules,
         edits=edits_file(),
         port=port,
-        pass_through=pass_through or is_off(),
+        pass_through=pass_through or is_off() or not (enabled or is_on()),
     )
     with Proxy(settings) as proxy:
         for prefix in (*([""] if upstream else ()), *routes):

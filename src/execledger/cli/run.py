@@ -11,10 +11,11 @@ import click
 
 from execledger.agents.programs import find_program
 from execledger.agents.registry import Agent, Launch, Option, agent_of, agents
-from execledger.cli.switches import Switches, switches
+from execledger.cli.settings_files import with_files
+from execledger.cli.switches import Switches, switches, tell
 from execledger.errors import LedgerError
 from execledger.extras import install_command, missing, needing
-from execledger.off import is_off
+from execledger.off import is_off, is_on
 
 
 def _argument(option: Option) -> str:
@@ -42,10 +43,13 @@ def _agents_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @switches
 @_agents_options
+@click.option("--no-settings", is_flag=True, help="Read no file of settings: not yours, and not the project's.")
 @click.option("--view", is_flag=True, help="Show the run in the browser while it goes on.")
 @click.option("--no-browser", is_flag=True, help="With --view: only say where the run is shown.")
 @click.argument("agent", nargs=-1, type=click.UNPROCESSED, metavar="-- AGENT [ARGUMENTS]...")
-def command(switches: Switches, view: bool, no_browser: bool, agent: tuple[str, ...], **options: Any) -> int:
+def command(
+    switches: Switches, no_settings: bool, view: bool, no_browser: bool, agent: tuple[str, ...], **options: Any
+) -> int:
     """Start AGENT (mini, mini-extra swebench, codex exec, ...) with Ledger around it.
 
     Its options, its files and its exit status stay its own.
@@ -61,7 +65,11 @@ def command(switches: Switches, view: bool, no_browser: bool, agent: tuple[str, 
     if chosen is None or chosen.use != "run":
         raise unknown_agent(name, chosen)
     program = find_program(name, chosen.how_to_install())
-    if is_off():
+    enabled = not is_off()
+    if enabled and not no_settings:
+        switches, by_files = with_files(switches, Path.cwd(), os.environ, tell)
+        enabled = by_files or is_on()
+    if not enabled:
         os.execv(program, [program, *arguments])
     launch = Launch(
         policy=switches.policy(),

@@ -100,6 +100,11 @@ def switches(command: Callable[..., Any]) -> Callable[..., Any]:
     return given
 
 
+def tell(sentence: str) -> None:
+    """Show a message to the user."""
+    click.echo(sentence, err=True)
+
+
 def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
     """What a proxy does with conversations, under these switches."""
     with needing("proxy"):
@@ -112,5 +117,5 @@ def proxy_rules(chosen: Switches, sealed: bool) -> Rules:
         # Whether the agents of a standing proxy work on this machine is for its user to say.
         local_files=chosen.witness == WitnessSetting.AUTO,
         journals=chosen.journals(),
-        tell=lambda sentence: click.echo(sentence, err=True),
+        tell=tell,
     )

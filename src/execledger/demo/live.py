@@ -80,7 +80,7 @@ def run_arm(name: str, folder: Path) -> DemoArm:
     script = [*([command] for command in COMMANDS), [SUBMIT]]
     trajectory = home / "mini.traj.json"
     with ModelServer(script) as server:
-        prefix = () if options is None else (sys.executable, "-m", "execledger", "run", *options, "--")
+        prefix = () if options is None else (sys.executable, "-m", "execledger", "run", "--no-settings", *options, "--")
         command = [*prefix, *_mini(server, trajectory)]
         status, output = run_client(command, repository, environment(home))
     assert status == 0 and not server.faults, f"{name}: {output[-2000:]} {server.faults}"

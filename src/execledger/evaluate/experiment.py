@@ -247,7 +247,7 @@ class Job(Struct, frozen=True, kw_only=True):
         switches = SWITCHES[self.arm]
         if switches is None:
             return ()
-        run = (sys.executable, "-P", "-m", "execledger", "run")
+        run = (sys.executable, "-P", "-m", "execledger", "run", "--no-settings")
         return (*run, "--preset", self.plan.preset, *switches, "--journal", str(self.place.journals))
 
 

@@ -68,10 +68,12 @@ class Passage:
         *,
         dialects: Sequence[Dialect] = DIALECTS,
         pass_through: bool = False,
+        paused: Callable[[], bool] = lambda: False,
         tell: Callable[[str], None] = lambda _: None,
         runner: WorkRunner | None = None,
     ) -> None:
-        """With ``pass_through`` everything is forwarded unchanged; ``tell`` shows a message to the user.
+        """With ``pass_through`` everything is forwarded unchanged, and while it is ``paused`` with the stored edits
+        alone; ``tell`` shows a message to the user.
 
         The dialect of a request is chosen from ``dialects`` by its path; ``runner`` runs the work, by default inline.
         """
@@ -81,8 +83,14 @@ class Passage:
         """The number of internal faults that ended here."""
         self._dialects = dialects
         self._pass_through = pass_through
+        self._paused = paused
         self._tell = tell
         self._runner = runner or InlineRunner()
+
+    @property
+    def paused(self) -> bool:
+        """Whether the user has switched Ledger off for running sessions."""
+        return self._paused()
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
         """The same as ``sent``, without an event loop: for a passage whose work is run inline."""
@@ -169,8 +177,8 @@ class Passage:
         if received is None:
             return None
         asked = received.asked
-        if received.informed:
-            # Another Ledger between the client and this proxy has already informed the model.
+        if received.informed or self.paused:
+            # Another Ledger between the client and this proxy has already informed the model, or the user said off.
             await self._overlook(asked.session)
             return await self._restored(dialect, path, headers, body)
         turn = asked.turn and received.request.offers_tools and path.endswith(dialect.turn_paths)

@@ -114,6 +114,8 @@ class Relay:
                 "sessions": len(self._passage.book),
                 "requests": self.requests,
                 "faults": self._passage.faults,
+                "paused": self._passage.paused,
+                "routes": sorted(self._routes),
             }
         )
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 from yarl import URL
 
 from execledger.errors import LedgerError
+from execledger.journal.pause import Pause
 from execledger.local_server.server import LocalServer
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.clients import Clients
@@ -112,7 +113,7 @@ class Proxy(LocalServer):
         book = Book(settings.rules, settings.adapter, store, partial(self._later, worker))
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
-        passage = Passage(book, pass_through=through, tell=tell, runner=worker)
+        passage = Passage(book, pass_through=through, paused=Pause(), tell=tell, runner=worker)
         self._relay = Relay(_routes(settings), passage)
         app = self._relay.application()
         app.cleanup_ctx.append(partial(_closing, store))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.claude.launch import ADDRESS, _check_provider, _given_settings, _variables
+from execledger.agents.claude.launch import ADDRESS, _given_settings, check_provider, effective_variables
 from execledger.errors import LedgerError
 
 
@@ -31,14 +31,14 @@ def test_the_strongest_source_names_the_upstream(tmp_path: Path, monkeypatch: py
     """Options, then the user's file, then the environment; a file with a byte order mark is read."""
     monkeypatch.chdir(tmp_path)
     environment = {"HOME": str(tmp_path / "home"), ADDRESS: "http://variable"}
-    assert dict(_variables({}, environment))[ADDRESS] == "http://variable"
+    assert dict(effective_variables({}, environment))[ADDRESS] == "http://variable"
     file = tmp_path / "home" / ".claude" / "settings.json"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"\xef\xbb\xbf" + json.dumps({"env": {ADDRESS: "http://file"}}).encode())
-    assert dict(_variables({}, environment))[ADDRESS] == "http://file"
-    assert dict(_variables({"env": {ADDRESS: "http://option"}}, environment))[ADDRESS] == "http://option"
+    assert dict(effective_variables({}, environment))[ADDRESS] == "http://file"
+    assert dict(effective_variables({"env": {ADDRESS: "http://option"}}, environment))[ADDRESS] == "http://option"
     file.write_bytes(b"\xff")
-    assert dict(_variables({}, environment))[ADDRESS] == "http://variable"
+    assert dict(effective_variables({}, environment))[ADDRESS] == "http://variable"
 
 
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
@@ -48,13 +48,24 @@ def test_a_project_does_not_choose_who_gets_the_key(name: str, tmp_path: Path, m
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / name).write_text(json.dumps({"env": {ADDRESS: "http://elsewhere"}}))
     with pytest.raises(LedgerError, match="your key, to http://elsewhere"):
-        dict(_variables({}, {"HOME": str(tmp_path)}))
-    assert dict(_variables({"env": {ADDRESS: "http://mine"}}, {"HOME": str(tmp_path)}))[ADDRESS] == "http://mine"
+        dict(effective_variables({}, {"HOME": str(tmp_path / "home")}))
+    assert (
+        dict(effective_variables({"env": {ADDRESS: "http://mine"}}, {"HOME": str(tmp_path / "home")}))[ADDRESS]
+        == "http://mine"
+    )
 
 
 def test_other_providers_are_refused() -> None:
     """Their requests are signed for an address of their own; a variable that is off refuses nothing."""
-    _check_provider({"CLAUDE_CODE_USE_BEDROCK": "0"})
+    check_provider({"CLAUDE_CODE_USE_BEDROCK": "0"})
     for name in ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"):
         with pytest.raises(LedgerError, match="can't be redirected"):
-            _check_provider({name: "1"})
+            check_provider({name: "1"})
+
+
+def test_the_users_own_file_is_not_a_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the home directory both have the same name."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"env": {ADDRESS: "http://mine"}}))
+    monkeypatch.chdir(tmp_path)
+    assert dict(effective_variables({}, {"HOME": str(tmp_path)}))[ADDRESS] == "http://mine"

@@ -19,6 +19,7 @@ AGENT = Agent(
     dialects=("messages",),
     # Not the user agent: Qwen Code sends one of the same form.
     signs=Signs(headers={"x-claude-code-session-id": "."}),
+    standing=".standing",
     formats=".recorded:FORMATS",
     kept=".recorded:KEPT",
     places=(

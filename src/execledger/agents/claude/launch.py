@@ -57,8 +57,8 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     rest, given = _given_settings(arguments)
     chosen = launch.options.get("--upstream", "")
     asked = {**given, "env": {**_environment_of(given), ADDRESS: chosen}} if chosen else given
-    variables = dict(_variables(asked, os.environ))
-    _check_provider(variables)
+    variables = dict(effective_variables(asked, os.environ))
+    check_provider(variables)
     upstream = variables.get(ADDRESS) or OFFICIAL
 
     def command(url: str, stack: ExitStack) -> AgentCommand:
@@ -101,11 +101,17 @@ def _read_option(value: str) -> dict[str, Any]:
         raise LedgerError(f"{_OPTION} {value[:200]!r}: {error}", hint=hint) from None
 
 
-def _variables(given: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The variables that Claude Code would use, the weakest source first."""
+def effective_variables(
+    given: Mapping[str, Any], environment: Mapping[str, str], *, in_project: bool = True
+) -> Iterator[tuple[str, str]]:
+    """The variables that Claude Code would use, the weakest source first; those of a project if it is started there."""
     yield from environment.items()
-    yield from _environment_of(_read_file(_user_settings(environment))).items()
-    for path in PROJECT_SETTINGS:
+    own = user_settings(environment)
+    yield from _environment_of(_read_file(own)).items()
+    for path in PROJECT_SETTINGS if in_project else ():
+        if os.path.realpath(path) == os.path.realpath(own):
+            # Started in the home directory, where the user's own file has the name of a project's.
+            continue
         found = _environment_of(_read_file(Path(path)))
         if ADDRESS in found and ADDRESS not in _environment_of(given):
             raise LedgerError(
@@ -123,7 +129,7 @@ def _variables(given: Mapping[str, Any], environment: Mapping[str, str]) -> Iter
     yield from managed.items()
 
 
-def _user_settings(environment: Mapping[str, str]) -> Path:
+def user_settings(environment: Mapping[str, str]) -> Path:
     """The user's own settings file."""
     home = Path(environment.get("HOME") or Path.home())
     return Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
@@ -148,7 +154,7 @@ def _environment_of(settings: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
 
-def _check_provider(variables: Mapping[str, str]) -> None:
+def check_provider(variables: Mapping[str, str]) -> None:
     """Refuse providers that the proxy can't stand in for."""
     for name, provider in CLOUDS.items():
         if variables.get(name, "").lower() not in ("", "0", "false", "no", "off"):

@@ -22,6 +22,7 @@ AGENT = Agent(
     adapter=".tools",
     dialects=("responses",),
     signs=Signs(headers={"user-agent": "(?i)codex", "originator": "(?i)codex", "x-codex-turn-metadata": "."}),
+    standing=".standing",
     formats=".recorded:FORMATS",
     places=tuple(RunPlace(".codex", folder, (("CODEX_HOME", ""),)) for folder in ("sessions", "archived_sessions")),
     journal_names=".recorded:journal_names",

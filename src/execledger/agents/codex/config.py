@@ -92,7 +92,7 @@ def route(
     if "--oss" in arguments:
         hint = "leave --oss out, and name the server: execledger run --upstream URL -- codex -m MODEL ..."
         raise LedgerError("codex --oss: found a local server, which Codex talks to past any proxy", hint=hint)
-    home = Path(environment.get("CODEX_HOME") or Path(environment.get("HOME") or "~").expanduser() / ".codex")
+    home = home_folder(environment)
     config = _configuration(_heeded(arguments, version), home)
     name = str(config.get("model_provider") or OPENAI)
     if upstream:
@@ -102,6 +102,11 @@ def route(
     if name == OPENAI:
         return _built_in(config, environment, version(), subcommand(arguments), home)
     return Route(_address(name, config, home / "config.toml"), name)
+
+
+def home_folder(environment: Mapping[str, str]) -> Path:
+    """The folder with the user's configuration and login."""
+    return Path(environment.get("CODEX_HOME") or Path(environment.get("HOME") or "~").expanduser() / ".codex")
 
 
 def subcommand(arguments: list[str]) -> str:

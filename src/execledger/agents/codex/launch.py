@@ -28,7 +28,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     if not ASIDE.isdisjoint((subcommand(arguments), *arguments[:1])):
         os.execv(program, [program, *arguments])
     options = launch.options
-    chosen = route(arguments, os.environ, lambda: _version(program), options.get("--upstream", ""))
+    chosen = route(arguments, os.environ, lambda: installed_version(program), options.get("--upstream", ""))
 
     def started(url: str, stack: ExitStack) -> AgentCommand:
         settings = chosen.settings(url)
@@ -40,7 +40,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     return run_behind_proxy(program, launch, tools, chosen.upstream, started)
 
 
-def _version(program: str) -> Version:
+def installed_version(program: str) -> Version:
     """Which Codex this is; one that does not say is taken for the newest."""
     asked = subprocess.run(
         [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
