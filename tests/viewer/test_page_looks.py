@@ -130,3 +130,48 @@ def test_a_look_that_found_nothing_new_is_closed(tab: Tab, looked: tuple[str, Pa
     tab.press("k")
     tab.at(0)
     assert tab.find(".looks").count() == 0
+
+
+def test_the_map_has_the_verdicts(tab: Tab, looked: tuple[str, Page]) -> None:
+    """Behind an edit the map goes by what ran, and from the next look on by what that found."""
+    address, _ = looked
+    tab.open(address, "/4")
+    tab.at(4)
+    maps = [_by_name(tab.map())]
+    for step in (5, 6):
+        tab.press("j")
+        tab.at(step)
+        maps.append(_by_name(tab.map()))
+    assert maps == snapshot(
+        [
+            {
+                "parser.py": ["1-20 stale, by 0"],
+                "lexer.py": ["5-9 possibly stale, by 1"],
+                "<b>odd.py": ["1-20 possibly stale, by 2"],
+                "data.txt": ["1-6 possibly stale, by 3"],
+            },
+            {
+                "parser.py": ["1-1 current, by 0", "2-2 changed, by 0", "3-9 current, by 0", "10-20 moved, by 0"],
+                "lexer.py": ["5-9 current, by 1"],
+                "<b>odd.py": ["1-20 current, by 2"],
+                "data.txt": ["1-6 possibly stale, by 3"],
+            },
+            {
+                "parser.py": ["1-1 current, by 0", "2-2 changed, by 0", "3-9 current, by 0", "10-20 moved, by 0"],
+                "lexer.py": ["5-9 changed, by 1"],
+                "<b>odd.py": ["1-20 gone, by 2"],
+                "data.txt": ["1-6 possibly stale, by 3"],
+            },
+        ]
+    )
+    assert tab.texts(".map-panel .legend li") == snapshot(
+        ["current", "moved", "changed", "gone", "possibly stale", "stale", "no claim", "never seen"]
+    )
+
+
+def _by_name(found: dict[str, list[list[object]]]) -> dict[str, list[str]]:
+    """The ranges of each file in words."""
+    return {
+        path.rpartition("/")[2]: [f"{first}-{last} {state}, by {step}" for first, last, state, step in ranges]
+        for path, ranges in found.items()
+    }

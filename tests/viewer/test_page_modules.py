@@ -60,7 +60,7 @@ def random_track(chance: random.Random) -> dict[str, Any]:
     step = 0
     for _ in range(chance.randrange(1, 120)):
         step += chance.choice((0, 1, 1, 3))
-        match chance.choice(("seen", "seen", "changed", "suspect", "untold")):
+        match chance.choice(("seen", "seen", "changed", "suspect", "untold", "looked", "looked", "unlooked")):
             case "seen":
                 firsts = sorted(chance.sample(range(1, 50), chance.randrange(1, 4)))
                 limits = [*firsts[1:], 60]
@@ -68,9 +68,21 @@ def random_track(chance: random.Random) -> dict[str, Any]:
                 events.append([step, "seen", spans])
             case "changed":
                 events.append([step, "changed", []])
+            case "looked":
+                shown = sorted({one[0] for one in events if one[1] == "seen"})
+                events.append([step, "looked", [one for by in shown for one in random_look(chance, by)]])
             case kind:
                 events.append([step, kind])
     return {"path": "/a", "name": "a", "lines": 60, "events": events}
+
+
+def random_look(chance: random.Random, shown: int) -> Iterator[list[Any]]:
+    """What a look found of the lines that a step showed, in pieces; of some of them nothing."""
+    first = chance.randrange(1, 40)
+    while first < 60:
+        last = chance.randrange(first, 60)
+        yield [first, last, chance.choice(("current", "moved", "changed", "gone")), shown]
+        first = last + chance.randrange(1, 20)
 
 
 def known(events: list[list[Any]], at: int) -> list[list[Any]]:
@@ -78,9 +90,12 @@ def known(events: list[list[Any]], at: int) -> list[list[Any]]:
     spans = []
     for line in range(1, 61):
         state: list[Any] = []
+        found: list[list[Any]] = []
         for step, kind, *rest in events:
             if step > at:
                 break
+            if kind in ("looked", "unlooked", "changed", "suspect"):
+                found = rest[0] if kind == "looked" else []
             if kind == "seen" and any(first <= line <= last for first, last in rest[0]):
                 state = ["current", step]
             elif state and kind == "changed":
@@ -90,7 +105,8 @@ def known(events: list[list[Any]], at: int) -> list[list[Any]]:
             elif state and kind == "untold" and state[0] == "current":
                 state = ["no claim", state[1]]
         if state:
-            spans.append([line, line, *state])
+            looked = [one[2] for one in found if one[0] <= line <= one[1] and one[3] == state[1]]
+            spans.append([line, line, *(looked or state[:1]), state[1]])
     return joined(spans)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,10 +14,14 @@ from execledger.core.ledger import Ledger
 from execledger.core.observations import ObservationRecord, absolute
 from execledger.core.policy import Policy, Preset
 from execledger.journal.events import StepRecorded
+from execledger.journal.reader import Trouble, read_events
 from execledger.runs.replay import replay
+from execledger.viewer.model import StepAnswer
 from execledger.viewer.reading import Reading, ReplayReading
 from execledger.viewer.tracks import FileTrack
 from execledger.vocabulary.decisions import Step
+from tests.support.knowing import Folder, Kind, Shape
+from tests.support.looking import LookingSession
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, simulated, told
 
 LineMap = dict[str, dict[int, tuple[str, int]]]
@@ -44,18 +49,22 @@ def by_events(files: list[FileTrack], at: int) -> LineMap:
     lines: LineMap = {}
     for track in files:
         known: dict[int, tuple[str, int]] = {}
+        looked: dict[tuple[int, int], str] = {}
         happened: list[Any] = [event for event in track.events if event[0] <= at]
         for step, kind, *rest in happened:
+            if kind in ("looked", "unlooked", "changed", "suspect"):
+                spans = rest[0] if kind == "looked" else ()
+                looked = {(line, by): word for first, last, word, by in spans for line in range(first, last + 1)}
             if kind == "seen":
                 for first, last in rest[0]:
                     known |= dict.fromkeys(range(first, last + 1), ("current", step))
             elif kind == "changed":
                 known = {line: ("stale", seen) for line, (_, seen) in known.items()}
-            elif kind != "apart":
+            elif kind in TURNS:
                 turns = TURNS[kind]
                 known = {line: (turns.get(state, state), seen) for line, (state, seen) in known.items()}
         if known:
-            lines[track.path] = known
+            lines[track.path] = {line: (looked.get((line, by), word), by) for line, (word, by) in known.items()}
     return lines
 
 
@@ -112,6 +121,46 @@ def test_the_map_of_a_replay_is_the_ledgers_own() -> None:
     ledger = Ledger(run.task)
     for call in replay(run, ledger=ledger):
         assert by_line(reading.map_at(call.index)) == by_ledger(ledger) == by_events(reading.answer().files, call.index)
+
+
+WORDS = {"same": "current", "moved": "moved", "changed": "changed", "gone": "gone"}
+
+
+def by_looks(ledger: Ledger, detail: StepAnswer, before: int) -> LineMap:
+    """What the ledger says behind a step, and what was found before it, unless the step may have written."""
+    lines = by_ledger(ledger)
+    for file in detail.looks.files if ledger.clock == before else ():
+        for result in file.results:
+            for piece in result.lines:
+                for line in range(piece.first, piece.last + 1):
+                    if lines[file.path].get(line, ("", -1))[1] == result.step and piece.verdict.value in WORDS:
+                        lines[file.path][line] = (WORDS[piece.verdict.value], result.step)
+    return lines
+
+
+def test_the_map_has_what_looks_found(tmp_path: Path) -> None:
+    """Before each step, for each line that is on the map by the result that was looked up; until a step may write."""
+    root = tmp_path / "work"
+    root.mkdir()
+    session, folder, chance = LookingSession(root, tmp_path), Folder(root, Random(5)), Random(5)
+    for _ in range(60):
+        kind: Kind = chance.choice(("read", "read", "edit", "test", "search", "other"))
+        session.run(folder.run(Shape(kind, chance.randrange(5), 3, 20)).command)
+        if chance.random() < 0.2:
+            folder.interfere()
+    data = session.end().read_bytes()
+    reading, steps = (
+        read_journal(data),
+        [one for one in read_events("", data, Trouble()) if isinstance(one, StepRecorded)],
+    )
+    ledger, words, files = Ledger("Mend the parser."), set(), reading.answer().files
+    for at, event in enumerate(steps):
+        before = ledger.clock
+        ledger.record(event.step)
+        expected = by_looks(ledger, reading.step(at), before)
+        assert by_line(reading.map_at(at)) == expected == by_events(files, at), f"step {at}"
+        words |= {word for known in expected.values() for word, _ in known.values()}
+    assert words >= {"current", "moved", "changed", "possibly stale"}
 
 
 def read_file(first: int, last: int, thread: str = "", **fields: Any) -> Step:

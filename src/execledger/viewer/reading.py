@@ -220,6 +220,7 @@ class JournalReading(Reading):
         ledger = self.model.tracks.ledger
         if isinstance(event, StepRecorded):
             self._looks.append(self._history.before(ledger, event.step.action.thread, event.turn, event.sealed))
+            self.model.tracks.look(self._looks[-1])
             ledger.record(event.step)
             self.model.add(event.step, event.turn, event.since, self._looks[-1])
             self._lines.append((place, self._view_of(event)))

@@ -13,13 +13,22 @@ from execledger.core.ledger import Ledger
 from execledger.core.observations import ObservationRecord, absolute
 from execledger.core.policy import Policy, Preset
 from execledger.core.wording import shown_name
+from execledger.runs.looks import NO_LOOKS, LookedFile, Looks
 from execledger.shell.ranges import subtract, union
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Step
 from execledger.vocabulary.records import CommandRecord, Lines, Scope
+from execledger.vocabulary.sightings import Verdict
 
-Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]] | tuple[int, str, tuple[str, ...]]
+Span: TypeAlias = tuple[int, int, str, int]
+"""A range of lines on the map: first and last line, their status, and the step that showed them."""
+Event: TypeAlias = (
+    tuple[int, str]
+    | tuple[int, str, tuple[tuple[int, int], ...]]
+    | tuple[int, str, tuple[str, ...]]
+    | tuple[int, str, tuple[Span, ...]]
+)
 """What happened to a file:
 
 - ``(step, "seen", ranges)``: lines were shown;
@@ -27,10 +36,13 @@ Event: TypeAlias = tuple[int, str] | tuple[int, str, tuple[tuple[int, int], ...]
 - ``(step, "changed", symbols)``: it was written;
 - ``(step, "suspect")``: something ran that may have written to it;
 - ``(step, "untold")``: something may write at any moment, or in ``paper`` something of unknown effects ran: nothing is
-  claimed of the lines but that they were seen.
+  claimed of the lines but that they were seen;
+- ``(step, "looked", spans)``: before the model call of this step, a look found these lines so. That holds until the
+  file is written, or something has run that may have written to it;
+- ``(step, "unlooked")``: what earlier looks found does not count any more.
 """
-Span: TypeAlias = tuple[int, int, str, int]
-"""A range of lines on the map: first and last line, their status, and the step that showed them."""
+FOUND = {Verdict.SAME: "current", Verdict.MOVED: "moved", Verdict.CHANGED: "changed", Verdict.GONE: "gone"}
+"""The status of lines by what a look found; other lines keep the status that they have without one."""
 
 
 class FileTrack(Struct, frozen=True):
@@ -70,6 +82,13 @@ class Track(Struct):
     """The observation records, oldest first, of every thread."""
     counters: list[tuple[int, tuple[int, int]]] = field(default_factory=list)
     """Its change counters at first and after every step that advanced one, with the step."""
+    looks: list[tuple[int, tuple[Span, ...]]] = field(default_factory=list)
+    """What looks have found, with the step before whose model call they were taken; nothing where that has ended."""
+
+    def found(self, at: int) -> tuple[Span, ...]:
+        """What is known of its lines from looks after step ``at``."""
+        place = bisect_right(self.looks, at, key=lambda look: look[0]) - 1
+        return self.looks[place][1] if place >= 0 else ()
 
     def counter(self, at: int) -> tuple[int, int]:
         """Its change counters after step ``at``."""
@@ -115,18 +134,38 @@ class Tracks:
         self._doubts: list[int] = []
         self._disturbed: int | None = None
         self._current: dict[str, Track] = {}
+        self._looked: dict[str, Track] = {}
+        self._looks = NO_LOOKS
         self._symbols: dict[str, tuple[str, ...]] = {}
 
     def map_at(self, at: int) -> dict[str, list[Span]]:
         """The status of every line that was seen up to step ``at``, in the words of the state view.
 
-        Lines are current as far as the agent's own commands go, whether or not others could write.
+        What a look found before the model call of step ``at`` counts, unless that step may have written. Other lines
+        are current as far as the agent's own commands go, whether or not others could write.
         """
         moment = Ledger(policy=self.ledger.policy)
         moment.clock, moment.doubted = self._clocks[at], self._doubts[at]
         moment.modifications.everywhere = self._everywheres[at]
         calm = self._disturbed is None or at < self._disturbed
         return {track.path: spans for track in self.files.values() if (spans := _spans(moment, track, at, calm))}
+
+    def look(self, looks: Looks) -> None:
+        """Take in what was known from looks at the model call of the step that is recorded next."""
+        if looks is self._looks:
+            # An earlier call of the same turn: what has run since is not looked at yet.
+            return
+        self._looks, at = looks, len(self.ledger)
+        found = {file.path: _found(file) for file in looks.files}
+        for path in [path for path in self._looked if not found.get(path)]:
+            self.files[path].events.append((at, "unlooked"))
+            self._unlooked(at, path)
+        for path, spans in found.items():
+            known = self._looked.get(path)
+            if spans and path in self.files and (known is None or known.looks[-1][1] != spans):
+                track = self._looked[path] = self.files[path]
+                track.looks.append((at, spans))
+                track.events.append((at, "looked", spans))
 
     def free(self) -> None:
         """Free what only the fold needs, such as the texts of all results: the run is complete."""
@@ -211,17 +250,26 @@ class Tracks:
             before, now = track.counter(at), changes.counters(track.path)
             if now != before:
                 track.counters.append((at, now))
-                current = self._current.pop(track.path, None)
+                looked = self._unlooked(at, track.path)
+                current = self._current.pop(track.path, None) or looked
                 if now[1] != before[1]:
                     track.events.append((at, "changed", self._symbols.get(track.path, ())))
                 elif current is not None:
                     track.events.append((at, "suspect"))
 
     def _suspect(self, at: int) -> None:
-        """Mark all current files: something ran that may have written to any of them."""
-        for track in self._current.values():
+        """Mark all current and all looked-up files: something ran that may have written to any of them."""
+        for track in {**self._current, **self._looked}.values():
             track.events.append((at, "suspect"))
+            self._unlooked(at, track.path)
         self._current.clear()
+
+    def _unlooked(self, at: int, path: str) -> Track | None:
+        """End what looks have found of a file; the file, if they had found something."""
+        track = self._looked.pop(path, None)
+        if track is not None:
+            track.looks.append((at, ()))
+        return track
 
     def _track(self, path: str, counters: tuple[int, int]) -> Track:
         """The track of a file; a new one begins with the change counters ``counters``."""
@@ -242,7 +290,28 @@ def _spans(moment: Ledger, track: Track, at: int, calm: bool) -> list[Span]:
             hidden = union(hidden, left)
             state = status(moment, glimpse.record, counters, sealed=calm).value
             spans += [(run.first, run.last or run.first, state, glimpse.record.step) for run in left]
-    return sorted(spans)
+    found = track.found(at)
+    return sorted(part for span in spans for part in _looked_up(span, found))
+
+
+def _looked_up(span: Span, found: tuple[Span, ...]) -> Iterator[Span]:
+    """A range of lines in parts, each with the status by which a look found it, if one did."""
+    first, last, state, step = span
+    for begin, end, verdict, shown in found:
+        begin, end = max(first, begin), min(last, end)
+        if shown == step and begin <= end:
+            if first < begin:
+                yield first, begin - 1, state, step
+            yield begin, end, verdict, step
+            first = end + 1
+    if first <= last:
+        yield first, last, state, step
+
+
+def _found(file: LookedFile) -> tuple[Span, ...]:
+    """What a look has found for certain of the lines of a file."""
+    lines = ((one, result.step) for result in file.results for one in result.lines)
+    return tuple((one.first, one.last, FOUND[one.verdict], step) for one, step in lines if one.verdict in FOUND)
 
 
 def _newest_first(track: Track, at: int) -> Iterator[SeenLines]:

@@ -6,19 +6,44 @@
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
 import { count, lines, listed, plural } from "./format.js";
-import { counted, CURRENT, eventsUpTo, Knowledge, NEVER, STALE, SUSPECT, UNTOLD } from "./knowledge.js";
+import {
+  CHANGED,
+  counted,
+  CURRENT,
+  eventsUpTo,
+  GONE,
+  Knowledge,
+  MOVED,
+  NEVER,
+  STALE,
+  SUSPECT,
+  UNTOLD,
+} from "./knowledge.js";
 import { runAddress } from "./router.js";
 import { VirtualRows } from "./virtual.js";
 
 /** The states in the order of the legend, with the class that colours them. */
-const STATES = { [CURRENT]: "current", [SUSPECT]: "suspect", [STALE]: "stale", [UNTOLD]: "untold", [NEVER]: "never" };
+const STATES = {
+  [CURRENT]: "current",
+  [MOVED]: "moved",
+  [CHANGED]: "changed",
+  [GONE]: "gone",
+  [SUSPECT]: "suspect",
+  [STALE]: "stale",
+  [UNTOLD]: "untold",
+  [NEVER]: "never",
+};
 const ABOUT = {
-  [CURRENT]: "seen, and nothing that may write has run since",
+  [CURRENT]: "seen, and looked up and found before the step, or nothing that may write has run since",
+  [MOVED]: "looked up before the step: the same lines were at another place of the file",
+  [CHANGED]: "looked up before the step: the file had other lines",
+  [GONE]: "looked up before the step: the file did not exist any more",
   [SUSPECT]: "seen, and something that may have written to it has run since",
   [STALE]: "seen, and written since",
   [UNTOLD]: "seen, and nothing has run since that may have written to it; but something left running still may",
   [NEVER]: "not shown to the agent",
 };
+const PASSIVE = ["suspect", "untold", "looked", "unlooked"]; // What happens to a file without a step that touches it.
 const SYMBOLS = 3; // Names that have room in a row.
 
 /** The panel of the file map. */
@@ -61,7 +86,7 @@ export class FileMap {
       file.lines = Math.max(file.lines, track.lines);
       for (const event of track.events) {
         file.events.push(event);
-        if (event[1] !== "suspect" && !this.touched.has(event[0])) this.touched.set(event[0], place);
+        if (!PASSIVE.includes(event[1]) && !this.touched.has(event[0])) this.touched.set(event[0], place);
       }
     }
     this.rows.setLength(this.files.length);

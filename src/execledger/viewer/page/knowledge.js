@@ -2,7 +2,9 @@
  * What the agent knows of a file at any step: which of its lines it has seen, and whether that still holds.
  *
  * A file's track is a list of events in order: `[step, "seen", [[first, last], …]]`, `[step, "changed", symbols]`,
- * `[step, "suspect"]`, `[step, "untold"]`, and `[step, "apart", …]` for lines whose numbers nobody knows.
+ * `[step, "suspect"]`, `[step, "untold"]`, `[step, "looked", spans]` for what a look found before the step,
+ * `[step, "unlooked"]` where that does not count any more, and `[step, "apart", …]` for lines whose numbers nobody
+ * knows.
  * The knowledge after some of them is a list of spans `[first, last, state, step]`, ascending and without overlap;
  * what lies between them was never seen. `step` is the step that showed the lines.
  */
@@ -12,18 +14,49 @@ export const CURRENT = "current";
 export const SUSPECT = "possibly stale";
 export const STALE = "stale";
 export const UNTOLD = "no claim";
+export const MOVED = "moved";
+export const CHANGED = "changed";
+export const GONE = "gone";
 export const NEVER = "never seen";
 
 const STRIDE = 32; // Events between two spans lists that are kept, so that any step is near one.
-const LOOK_BACK = 64; // Events that are searched for names of symbols.
+const LOOK_BACK = 256; // Events that are searched for names of symbols.
 
-/** The knowledge after one more event. */
-function afterEvent(spans, [step, kind, detail]) {
+/** Before any event: no line was seen, and no look was taken. */
+const NOTHING = { spans: [], found: [] };
+
+/** The knowledge after one more event: spans by what ran, and what a look found, until something may have written. */
+function afterEvent({ spans, found }, event) {
+  const kind = event[1];
+  if (kind === "looked") return { spans, found: event[2] };
+  if (kind === "unlooked") return { spans, found: [] };
+  return { spans: afterStep(spans, event), found: kind === "changed" || kind === "suspect" ? [] : found };
+}
+
+/** The spans after an event that is no look. */
+function afterStep(spans, [step, kind, detail]) {
   if (kind === "seen")
     return detail.reduce((known, [first, last]) => withSpan(known, [first, last, CURRENT, step]), spans);
   if (kind === "changed") return spans.map(([first, last, , shown]) => [first, last, STALE, shown]);
   if (kind === "suspect") return turned(spans, [CURRENT, UNTOLD], SUSPECT);
   return kind === "untold" ? turned(spans, [CURRENT], UNTOLD) : spans;
+}
+
+/** `spans` with the state by which a look found them, where it did. */
+function lookedUp(spans, found) {
+  if (found.length === 0) return spans;
+  return spans.flatMap(([first, last, state, step]) => {
+    const parts = [];
+    let next = first;
+    for (const [from, to, verdict, shown] of found) {
+      const [begin, end] = [Math.max(first, from), Math.min(last, to)];
+      if (shown !== step || begin > end) continue;
+      if (next < begin) parts.push([next, begin - 1, state, step]);
+      parts.push([begin, end, verdict, step]);
+      next = end + 1;
+    }
+    return next <= last ? [...parts, [next, last, state, step]] : parts;
+  });
 }
 
 /** `spans` with those in some states in another one. */
@@ -55,7 +88,7 @@ export function eventsUpTo(events, step) {
 export class Knowledge {
   constructor(track) {
     this.track = track;
-    this.kept = [[]]; // The spans after 0, STRIDE, 2 × STRIDE… events; events are only ever appended.
+    this.kept = [NOTHING]; // The knowledge after 0, STRIDE, 2 × STRIDE… events; events are only ever appended.
   }
 
   /** The spans after `step`. */
@@ -67,7 +100,8 @@ export class Knowledge {
       this.kept.push(events.slice(from, from + STRIDE).reduce(afterEvent, this.kept.at(-1)));
     }
     const nearest = Math.floor(upTo / STRIDE);
-    return events.slice(nearest * STRIDE, upTo).reduce(afterEvent, this.kept[nearest]);
+    const { spans, found } = events.slice(nearest * STRIDE, upTo).reduce(afterEvent, this.kept[nearest]);
+    return lookedUp(spans, found);
   }
 
   /** The step that touched the file first. */
@@ -75,7 +109,7 @@ export class Knowledge {
     return this.track.events[0][0];
   }
 
-  /** What happened to the file at this very step: a set of "seen", "changed" and "suspect". */
+  /** What happened to the file at this very step: a set of the kinds of events. */
   happened(step) {
     const { events } = this.track;
     return new Set(events.slice(eventsUpTo(events, step - 1), eventsUpTo(events, step)).map((event) => event[1]));
@@ -116,7 +150,8 @@ export class Knowledge {
 
 /** How many lines are in each state. */
 export function counted(spans, total) {
-  const counts = { [CURRENT]: 0, [SUSPECT]: 0, [STALE]: 0, [UNTOLD]: 0, [NEVER]: total };
+  const counts = Object.fromEntries([CURRENT, MOVED, CHANGED, GONE, SUSPECT, STALE, UNTOLD].map((state) => [state, 0]));
+  counts[NEVER] = total;
   for (const [first, last, state] of spans) {
     counts[state] += last - first + 1;
     counts[NEVER] -= last - first + 1;
