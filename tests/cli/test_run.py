@@ -76,9 +76,11 @@ def test_a_python_that_will_not_do_is_named(tmp_path: Path, answer: str | None, 
 
 def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
     """With those that are."""
-    known = "Ledger can run: mini-swe-agent (mini, mini-extra), Codex (codex), Claude Code (claude); "
+    known = "Ledger can run: mini-swe-agent (mini, mini-extra), Codex (codex), Claude Code (claude), "
     for words, said in (
         (["vim", "file"], "vim: no agent that Ledger can run\nhint: "),
+        (["amp", "-x"], "amp: Amp reaches its models only through its own server, whose address can't be replaced\n"),
+        (["aider"], "aider: Aider uses no tools: "),
         (["openhands"], "openhands: OpenHands can't be run with Ledger yet\nhint: its recorded runs can be read: "),
         ([], "run: found no agent to start\nhint: "),
     ):

@@ -59,10 +59,12 @@ def run_behind_proxy(
     upstream: str,
     started: Callable[[str, ExitStack], AgentCommand],
     prefix: str = PREFIX,
+    routes: Mapping[str, str] | None = None,
 ) -> int:
     """Run an agent to its end; its exit status.
 
-    ``started`` is given the proxy's address, and a stack for what is to be cleaned up at the end.
+    ``started`` is given the proxy's address, and a stack for what is to be cleaned up at the end. ``routes`` has
+    further upstreams, by the path prefixes that they replace.
     """
     # The screen belongs to the agent while it runs.
     told: list[str] = []
@@ -78,6 +80,7 @@ def run_behind_proxy(
         adapter=adapter,
         upstream=upstream,
         prefix=prefix,
+        routes=routes or {},
         rules=rules,
         edits=edits_file(),
         pass_through="--pass-through" in options,

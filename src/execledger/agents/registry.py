@@ -29,10 +29,18 @@ PACKAGES: tuple[str, ...] = (
     "execledger.agents.mini",
     "execledger.agents.codex",
     "execledger.agents.claude",
+    "execledger.agents.opencode",
+    "execledger.agents.copilot",
     "execledger.agents.openhands",
     "execledger.agents.swe_agent",
 )
 """The packages of all agents, in the order in which they are listed."""
+
+REFUSED: Mapping[str, tuple[str, str]] = {
+    "aider": ("Aider uses no tools: it sends whole files in its prompt", "nothing in its sessions could be omitted"),
+    "amp": ("Amp reaches its models only through its own server, whose address can't be replaced", "use another agent"),
+}
+"""Programs of agents that Ledger can't be put around, with the reason and a hint."""
 
 Version: TypeAlias = tuple[int, ...]
 """The numbers of a version."""

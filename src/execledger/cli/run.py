@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from execledger.agents.programs import find_program
-from execledger.agents.registry import Agent, Launch, Option, agent_of, agents
+from execledger.agents.registry import REFUSED, Agent, Launch, Option, agent_of, agents
 from execledger.cli.settings_files import with_files
 from execledger.cli.switches import Switches, switches, tell
 from execledger.errors import LedgerError
@@ -126,6 +126,8 @@ def known_agents() -> str:
 
 def unknown_agent(name: str, read: Agent | None) -> LedgerError:
     """The error for a program that Ledger can't run; ``read`` is its agent, if its recorded runs can be read."""
+    if refused := REFUSED.get(Path(name).name):
+        return LedgerError(f"{name}: {refused[0]}", hint=f"{refused[1]}; {known_agents()}")
     if read is None:
         return LedgerError(f"{name or repr(name)}: no agent that Ledger can run", hint=known_agents())
     hint = f"its recorded runs can be read: execledger replay PATH...; {known_agents()}"

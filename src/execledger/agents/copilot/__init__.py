@@ -1,0 +1,22 @@
+"""Copilot CLI with a model of the user's own: its tools, and its launcher."""
+
+from execledger.agents.registry import PROXY_OPTIONS, Agent
+from execledger.session.adapter import Signs
+
+AGENT = Agent(
+    folder=__name__,
+    name="Copilot CLI",
+    programs=("copilot",),
+    use="run",
+    extra="proxy",
+    install="npm install -g @github/copilot",
+    oldest=(1, 0, 0),
+    tested=("1.0.102",),
+    options=PROXY_OPTIONS,
+    launcher=".launch:start",
+    adapter=".tools:ADAPTER",
+    dialects=("chat", "responses", "messages"),
+    signs=Signs(headers={"x-initiator": r"\A(?:user|agent)\Z"}),
+    actions=".tools:action_of",
+)
+"""Copilot CLI in the registry."""

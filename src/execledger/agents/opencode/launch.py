@@ -1,0 +1,225 @@
+"""Starts opencode with Ledger's proxy between it and its models; called by ``execledger run``.
+
+opencode may ask several providers in one session. Each that it can ask gets a route of its own at the proxy, by
+``OPENCODE_CONFIG_CONTENT``, which is merged over the user's files; of that variable's own content nothing is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
+from execledger.agents.opencode.tools import ADAPTER
+from execledger.agents.registry import Launch
+from execledger.errors import LedgerError
+from execledger.proxy.json_split import NOT_JSON
+
+CONTENT = "OPENCODE_CONFIG_CONTENT"
+"""The variable with configuration that is merged over all files."""
+OFFICIAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "anthropic": ("https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",)),
+    "openai": ("https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    "opencode": ("https://opencode.ai/zen/v1", ("OPENCODE_API_KEY",)),
+}
+"""Providers whose addresses opencode has built in, with the variables of their keys."""
+REFUSED: Mapping[str, str] = {
+    "amazon-bedrock": "requests to Amazon Bedrock are signed for its own address",
+    "google-vertex": "requests to Google Vertex AI are signed for its own address",
+    "google-vertex-anthropic": "requests to Google Vertex AI are signed for its own address",
+    "github-copilot": "GitHub's own models are only reached at GitHub's address",
+}
+"""Providers that can't be redirected, with the reason."""
+ASIDE = frozenset(
+    "completion mcp debug providers auth upgrade uninstall models stats export import session plugin plug db "
+    "-v --version -h --help".split()
+)
+"""Subcommands and options that ask no model: these start as they are."""
+MANAGED = Path("/etc/opencode")
+"""Where an administrator's configuration is; nothing overrides it."""
+NAMES = ("opencode.json", "opencode.jsonc")
+"""The names of configuration files."""
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+_VARIABLE = re.compile(r"\{env:([^}]*)\}")
+
+
+class ConfigSource(NamedTuple):
+    """One configuration."""
+
+    name: str
+    """Where it is."""
+    config: dict[str, Any]
+    """What it says."""
+    owner: str
+    """Whose it is: ``user``, ``project`` or ``administrator``."""
+
+
+def start(program: str, arguments: list[str], launch: Launch) -> int:
+    """Run opencode to its end; its exit status."""
+    if not ASIDE.isdisjoint(arguments[:1]):
+        os.execv(program, [program, *arguments])
+    sources = [*_sources(os.environ, Path.cwd())]
+    addresses = addresses_of(sources, os.environ, _model(arguments, sources), launch.options.get("--upstream", ""))
+
+    def command(url: str, _: ExitStack) -> AgentCommand:
+        own = {"provider": {name: {"options": {"baseURL": f"{url}/{name}"}} for name in addresses}}
+        merged = _merged(_decoded(os.environ.get(CONTENT) or "{}"), own)
+        return AgentCommand(arguments, {CONTENT: msgspec.json.encode(merged).decode()})
+
+    routes = {f"/{name}": address for name, address in addresses.items()}
+    return run_behind_proxy(program, launch, ADAPTER, "", command, prefix="", routes=routes)
+
+
+def addresses_of(
+    sources: Sequence[ConfigSource], environment: Mapping[str, str], model: str, upstream: str
+) -> dict[str, str]:
+    """The address of each provider that is led to the proxy, by its name.
+
+    These are the providers with a known address that the user has configured, has a key for, or names by ``model``;
+    ``upstream`` is the address of the latter.
+    """
+    chosen = model.partition("/")[0]
+    if upstream and not chosen:
+        raise LedgerError(
+            "--upstream: found no provider that it belongs to",
+            hint="name the model: execledger run --upstream URL -- opencode --model PROVIDER/MODEL",
+        )
+    if chosen in REFUSED and not upstream:
+        raise LedgerError(f"{model}: {REFUSED[chosen]}", hint="use a provider with an API key: --model PROVIDER/MODEL")
+    logins = _logins(environment)
+    found = {name: address for name, (address, _) in OFFICIAL.items()} | _listed(environment)
+    keys = {name: variables for name, (_, variables) in OFFICIAL.items()}
+    configured = _configured(sources, chosen if upstream else "")
+    wanted = {"opencode", chosen, *configured, *logins}
+    wanted |= {name for name, variables in keys.items() if any(map(environment.get, variables))}
+    found |= {name: _expanded(address, environment) for name, address in configured.items() if address}
+    found |= {chosen: upstream} if upstream else {}
+    if logins.get("openai") == "oauth" and not environment.get("OPENAI_API_KEY"):
+        # With a login of ChatGPT, opencode asks an address that no setting replaces.
+        found.pop("openai", None)
+        if chosen == "openai":
+            raise LedgerError(
+                f"{model}: with a login of ChatGPT, opencode asks an address that can't be replaced",
+                hint="set OPENAI_API_KEY, or use that login with Codex: execledger run -- codex",
+            )
+    if chosen and chosen not in found:
+        hint = f"execledger run --upstream URL -- opencode ..., or provider.{chosen}.options.baseURL in your own files"
+        raise LedgerError(f"{model}: the address of the provider {chosen} is not known", hint=hint)
+    return {name: address for name, address in found.items() if name in wanted and name not in REFUSED}
+
+
+def _configured(sources: Sequence[ConfigSource], given: str) -> dict[str, str]:
+    """The configured providers with their addresses, "" without one; that of ``given`` is the user's choice."""
+    found: dict[str, str] = {}
+    for source in sources:
+        providers = source.config.get("provider")
+        for name, provider in providers.items() if isinstance(providers, dict) else ():
+            options = provider.get("options") if isinstance(provider, dict) else None
+            address = str(options.get("baseURL") or "") if isinstance(options, dict) else ""
+            found[name] = address or found.get(name, "")
+            if not address or name == given:
+                continue
+            if source.owner == "administrator":
+                raise LedgerError(
+                    f"{source.name}, an administrator's file, sends opencode to {address}, and nothing overrides it",
+                    hint="have baseURL removed there, or run `execledger proxy` at that address",
+                )
+            if source.owner == "project":
+                raise LedgerError(
+                    f"{source.name} of this project sends opencode, and with it your key, to {address}",
+                    hint=f"if you want that: execledger run --upstream {address} -- opencode --model {name}/MODEL",
+                )
+    return found
+
+
+def _sources(environment: Mapping[str, str], cwd: Path) -> Iterator[ConfigSource]:
+    """The configurations that opencode reads, the weakest first."""
+    home = Path(environment.get("HOME") or Path.home())
+    own = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+    for path in (*(own / name for name in ("config.json", *NAMES)), *_named(environment, "OPENCODE_CONFIG")):
+        yield ConfigSource(str(path), _read(path), "user")
+    if not environment.get("OPENCODE_DISABLE_PROJECT_CONFIG"):
+        for folder in reversed([cwd, *cwd.parents]):
+            for path in (*(folder / name for name in NAMES), *(folder / ".opencode" / name for name in NAMES)):
+                yield ConfigSource(str(path), _read(path), "user" if folder == home else "project")
+    for folder in _named(environment, "OPENCODE_CONFIG_DIR"):
+        for name in NAMES:
+            yield ConfigSource(str(folder / name), _read(folder / name), "user")
+    if content := environment.get(CONTENT):
+        yield ConfigSource(CONTENT, _decoded(content), "user")
+    for name in NAMES:
+        yield ConfigSource(str(MANAGED / name), _read(MANAGED / name), "administrator")
+
+
+def _named(environment: Mapping[str, str], variable: str) -> Iterator[Path]:
+    """The path in a variable, if it is set."""
+    if value := environment.get(variable):
+        yield Path(value)
+
+
+def _model(arguments: Sequence[str], sources: Sequence[ConfigSource]) -> str:
+    """The model that is asked for, as ``PROVIDER/MODEL``; "" if opencode chooses."""
+    for at, word in enumerate(arguments):
+        if word in ("-m", "--model"):
+            return arguments[at + 1] if at + 1 < len(arguments) else ""
+        if word.startswith("--model="):
+            return word.partition("=")[2]
+    models = [source.config.get("model") for source in sources]
+    return next((model for model in reversed(models) if isinstance(model, str) and model), "")
+
+
+def _logins(environment: Mapping[str, str]) -> dict[str, str]:
+    """The providers that the user has logged in to, each with the kind of login; secrets are not kept."""
+    home = Path(environment.get("HOME") or Path.home())
+    folder = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
+    entries = _read(folder / "auth.json").items()
+    return {name: str(entry.get("type") or "") for name, entry in entries if isinstance(entry, dict)}
+
+
+def _listed(environment: Mapping[str, str]) -> dict[str, str]:
+    """The addresses in opencode's list of providers, as it last fetched it."""
+    home = Path(environment.get("HOME") or Path.home())
+    folder = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "opencode"
+    listed = _read(folder / "models.json").items()
+    found = {name: entry.get("api") for name, entry in listed if isinstance(entry, dict)}
+    # Some addresses have placeholders, for a region or an account.
+    return {name: api for name, api in found.items() if isinstance(api, str) and api and "$" not in api}
+
+
+def _expanded(address: str, environment: Mapping[str, str]) -> str:
+    """An address with the values of the variables that it names."""
+    return _VARIABLE.sub(lambda found: environment.get(found[1], ""), address)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A file of configuration; one that is missing or can't be read is empty."""
+    try:
+        return _decoded(path.read_text("utf-8", "replace"))
+    except (OSError, *NOT_JSON):
+        return {}
+
+
+def _decoded(text: str) -> dict[str, Any]:
+    """The object in a JSON text, which may have comments and commas before closing brackets."""
+    plain = _COMMENT.sub(lambda found: found[1] or " ", text.removeprefix("\ufeff"))
+    plain = _COMMA.sub(lambda found: found[1] or "", plain)
+    try:
+        return msgspec.json.decode(plain, type=dict[str, Any])
+    except NOT_JSON:
+        return {}
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two configurations, objects merged; ``above`` has precedence."""
+    merged = dict(below)
+    for name, value in above.items():
+        before = merged.get(name)
+        merged[name] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return merged

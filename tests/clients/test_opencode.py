@@ -1,0 +1,193 @@
+"""The real opencode with Ledger around it, in each of its three dialects; it starts slowly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execledger.agents.opencode import AGENT
+from execledger.agents.opencode.tools import ADAPTER
+from tests.support.agents.native import ClientRun, native, run_client
+from tests.support.agents.sessions import (
+    OMITTED,
+    VIEW,
+    AgentHome,
+    breakpoints,
+    calls,
+    check_prefixes,
+    leaves,
+    ledger,
+    or_skip,
+    references,
+    results,
+    shadowed,
+    steps,
+)
+from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
+
+pytestmark = pytest.mark.long
+MODELS = {"chat": "mine/m1", "messages": "anthropic/claude-sonnet-4-5", "responses": "openai/gpt-5.2"}
+"""A model for each dialect: the provider decides."""
+
+
+@pytest.fixture
+def opencode() -> Path:
+    """The tested version."""
+    return or_skip(lambda: native("opencode-ai", AGENT.tested[-1], "opencode", "bin/opencode"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> AgentHome:
+    """Folders of a new user."""
+    return AgentHome(tmp_path)
+
+
+def run(
+    opencode: Path, home: AgentHome, url: str, *arguments: str, dialect: str = "chat", prefix: list[str] | None = None
+) -> ClientRun:
+    """Run ``opencode run`` to its end; the user's own configuration leads to ``url``."""
+    options: dict[str, Any] = {"options": {"baseURL": f"{url}/v1", "apiKey": "dummy"}}
+    mine = {"npm": "@ai-sdk/openai-compatible", "models": {"m1": {"limit": {"context": 200_000, "output": 8000}}}}
+    config = {
+        "provider": {"anthropic": options, "openai": options, "mine": {**mine, **options}},
+        "permission": "allow",
+        "share": "disabled",
+        "autoupdate": False,
+    }
+    variables = {
+        "OPENCODE_CONFIG_CONTENT": json.dumps(config),
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    }
+    words = ["run", "--model", MODELS[dialect], "--format", "json", *arguments, "Mend it."]
+    return run_client([*(prefix or []), str(opencode), *words], home, variables)
+
+
+def story(home: AgentHome, dialect: str = "chat") -> list[Turn]:
+    """Read, the same read, a part of it, parallel calls, another directory, an edit, a failing and a passing test."""
+    path = str(home.big)
+    patch = "*** Begin Patch\n*** Update File: big.py\n@@\n-{0} = 7  {1}\n+{0} = 8  {1}\n*** End Patch"
+    edit: Turn = [("edit", {"filePath": path, "oldString": "value_7 = 7 ", "newString": "value_7 = 8 "})]
+    if dialect == "responses":
+        # With models of OpenAI, opencode has no other tool for edits.
+        words = patch.format("value_7", "# a line of some length, as files have them")
+        edit = [("apply_patch", {"patchText": words})]
+    return [
+        [("read", {"filePath": path})],
+        [("read", {"filePath": path})],
+        [("bash", {"command": "ls"}), ("read", {"filePath": path, "offset": 20, "limit": 60})],
+        [("bash", {"command": "cat big.py"})],
+        [("bash", {"command": "cat big.py"})],
+        [("bash", {"command": "mkdir -p deep && cd deep && pwd"})],
+        edit,
+        [("read", {"filePath": path, "offset": 1, "limit": 12})],
+        [("bash", {"command": "python3 -c 'raise SystemExit(3)'"})],
+        [("bash", {"command": "python3 -c 'print(1)'"})],
+    ]
+
+
+def name(dialect: str, turn: int) -> str:
+    """The id of the first call of a turn."""
+    return f"{'toolu' if dialect == 'messages' else 'call'}_{turn:03}_0"
+
+
+@pytest.mark.parametrize("dialect", [*MODELS])
+def test_a_session_with_everything_in_it(dialect: str, opencode: Path, home: AgentHome) -> None:
+    """Repeated reads become references inside of the client's frame, and its edits still work."""
+    with ScriptedServer(played(story(home, dialect))) as server:
+        done = run(opencode, home, server.url, dialect=dialect, prefix=ledger(home.journals))
+    assert done.status == 0, done.errors
+    assert "fault" not in done.errors and "saw no request" not in done.errors
+    requests = server.turns
+    assert len(requests) == len(story(home)) + 1
+    check_prefixes(requests)
+    shown = results(requests[-1])
+    assert name(dialect, 1) in references(requests[-1])
+    assert shown[name(dialect, 1)].startswith("<path>") and shown[name(dialect, 1)].endswith("</content>")
+    assert "value_7 = 8" in home.big.read_text() and "8: value_7 = 8" in shown[name(dialect, 7)]
+    if dialect == "messages":
+        # On the last block of each of the last two messages, the state view excepted.
+        last = len(leaves(requests[-1])) - 1
+        assert breakpoints(requests[-1])[-2:] == [last - 1, last]
+    titles = [request for request in server.requests if request.dialect and not request.is_turn]
+    assert titles and not any(VIEW.encode() in request.raw for request in titles)
+    made = steps(home.journals)
+    assert len(made) == 11
+    assert {step["action"]["cwd"] for step in made} == {str(home.repository)}
+    assert not any("exit_status" in step["observation"] and step["observation"]["exit_status"] for step in made)
+
+
+@pytest.mark.parametrize("dialect", [*MODELS])
+def test_shadow_changes_no_byte(dialect: str, opencode: Path, home: AgentHome) -> None:
+    """What the client sent is what the server received, titles included."""
+    with (
+        ScriptedServer(played(story(home, dialect))) as server,
+        shadowed(ADAPTER, server.url, home.journals) as tap,
+    ):
+        done = run(opencode, home, tap.url, dialect=dialect)
+    assert done.status == 0, done.errors
+    assert sorted(tap.bodies) == sorted(request.raw for request in server.requests if request.method == "POST")
+    assert len(steps(home.journals)) == 11
+
+
+def test_a_resumed_session_is_shown_what_it_was_shown(opencode: Path, home: AgentHome) -> None:
+    """References made before are there again, byte for byte."""
+    turns = story(home)[:5]
+    with ScriptedServer(played([*turns, "Done.", [("bash", {"command": "ls"})], "Done."])) as server:
+        assert run(opencode, home, server.url, prefix=ledger(home.journals)).status == 0
+        done = run(opencode, home, server.url, "--continue", prefix=ledger(home.journals))
+    assert done.status == 0, done.errors
+    last, before = server.turns[-1], leaves(server.turns[len(turns)])
+    assert references(last) and len(leaves(last)) > len(before)
+    assert leaves(last)[: len(before)] == before
+
+
+def test_a_suppressed_command_is_shown_as_the_model_made_it(opencode: Path, home: AgentHome) -> None:
+    """Sealed, a repeated command is replaced by a shim; the model sees its own call, answered by a reference."""
+    given = {"command": "cat big.py"}
+    with ScriptedServer(played([[("bash", given)], [("bash", given)]])) as server:
+        done = run(opencode, home, server.url, prefix=ledger(home.journals, "--sealed"))
+    assert done.status == 0, done.errors
+    assert calls(server.turns[-1]) == [("bash", given)] * 2
+    assert results(server.turns[-1])[name("chat", 1)].startswith("[Ledger: not run, ")
+
+
+def test_subagents_are_conversations_of_their_own(opencode: Path, home: AgentHome) -> None:
+    """A sub-agent is shown its own results in full, and one session has all steps."""
+    read: Turn = [("read", {"filePath": str(home.big)})]
+
+    def script(request: Request) -> Turn:
+        if "x-parent-session-id" in request.headers:
+            return read if request.turns == 0 else "Read."
+        given = {"description": "read it", "prompt": "Read big.py.", "subagent_type": "general"}
+        main: list[Turn] = [read, [("task", given)], read]
+        return main[request.turns] if request.turns < len(main) else "Done."
+
+    with ScriptedServer(script) as server:
+        done = run(opencode, home, server.url, prefix=ledger(home.journals))
+    assert done.status == 0, done.errors
+    beside = [request for request in server.turns if "x-parent-session-id" in request.headers]
+    assert beside and not any(references(request) for request in beside)
+    check_prefixes([request for request in server.turns if request not in beside])
+    assert len(list(home.journals.glob("*.jsonl"))) == 1
+
+
+def test_compaction_forgets_what_the_model_no_longer_sees(opencode: Path, home: AgentHome) -> None:
+    """The request for a summary offers no tools and has no view; nothing is referred to that it removed."""
+    read: Turn = [("read", {"filePath": str(home.big)})]
+
+    def script(request: Request) -> Turn:
+        made = len(server.turns)
+        return read if made in (1, 3) else [("bash", {"command": "ls"})] if made == 2 else "Done."
+
+    with ScriptedServer(script, lambda request: 195_000 if len(server.turns) == 2 else 1000) as server:
+        done = run(opencode, home, server.url, prefix=ledger(home.journals))
+    assert done.status == 0, done.errors
+    beside = [request for request in server.requests if request.dialect and not request.is_turn]
+    assert any(b"Tool result" in request.raw for request in beside)
+    assert not any(VIEW.encode() in request.raw for request in beside)
+    after = server.turns[2:]
+    assert after and not any(OMITTED in text for request in after for text in results(request).values())
