@@ -23,6 +23,7 @@ from tests.support.agents.sessions import (
     shadowed,
     steps,
 )
+from tests.support.agents.terminal import END, ENTER, Terminal
 from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
 
 
@@ -202,3 +203,89 @@ def test_a_run_without_a_request_is_told(current: Path, place: ClaudeHome) -> No
     run = run_claude(current, "--help", url="http://127.0.0.1:9", home=place, prefix=ledger(place.journals))
     assert run.status == 0
     assert "Ledger saw no request of claude" in run.errors
+
+
+PROMPT = "Read big.py for me."
+
+
+def settled(place: ClaudeHome, **more: object) -> None:
+    """A user who has used the terminal before: it asks nothing at its start."""
+    accepted = {str(place.repository): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}
+    approved = {"approved": ["dummy"], "rejected": []}
+    state = {"hasCompletedOnboarding": True, "customApiKeyResponses": approved, "projects": accepted, **more}
+    (place.user / ".claude.json").write_text(json.dumps(state))
+
+
+def test_the_terminal_is_the_clients(current: Path, place: ClaudeHome) -> None:
+    """A prompt, a call, an answer, and the end, as without Ledger; the request for a title has no view."""
+    settled(place)
+    turns: list[Turn] = [[("Read", {"file_path": str(place.big)})], [("Read", {"file_path": str(place.big)})], "Twice."]
+    with ScriptedServer(lambda request: played(turns)(request) if request.is_turn else "A title") as server:
+        environment = {**place.environment(server.url), "TERM": "xterm-256color"}
+        del environment["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
+        words = [*ledger(place.journals), str(current)]
+        with Terminal(words, place.repository, environment) as terminal:
+            terminal.wait_for("/effort")
+            terminal.paste(PROMPT)
+            terminal.press_until(ENTER, "Twice.")
+            terminal.press_until(END, "Ledger: 2 commands, ")
+            status = terminal.wait()
+    assert status == 0
+    sides = [request for request in server.requests if request.dialect and not request.is_turn]
+    assert sides and not any(VIEW.encode() in request.raw for request in sides)
+    check_requests(server.turns)
+    assert len(server.turns) == 3 and results(server.turns[-1])["toolu_001_0"].startswith(OMITTED)
+
+
+def stored_login(place: ClaudeHome) -> str:
+    """Store a subscription login; its token, which is none."""
+    token = "sk-ant-oat01-" + "stored" * 8
+    login = {"accessToken": token, "refreshToken": "sk-ant-ort01-x", "expiresAt": 4102444800000}
+    more = {"scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}
+    folder = place.user / ".claude"
+    folder.mkdir()
+    (folder / ".credentials.json").write_text(json.dumps({"claudeAiOauth": {**login, **more}}))
+    return token
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["variable", "file"])
+def test_a_subscription_login_reaches_the_upstream(current: Path, place: ClaudeHome, stored: bool) -> None:
+    """The header is the client's own with and without Ledger, in every request, and no file of ours holds the token."""
+    token = stored_login(place) if stored else "sk-ant-oat01-" + "given" * 8
+    extra = {"ANTHROPIC_API_KEY": "", **({} if stored else {"CLAUDE_CODE_OAUTH_TOKEN": token})}
+    sent = []
+    for prefix in ([], ledger(place.journals)):
+        with ScriptedServer(played([[("Bash", {"command": "ls"})]])) as server:
+            run = run_claude(current, "Mend it.", url=server.url, home=place, prefix=prefix, extra=extra)
+        assert run.status == 0, run.errors
+        headers = [request.headers for request in server.turns]
+        assert len(headers) == 2 and {one["authorization"] for one in headers} == {f"Bearer {token}"}
+        assert not any("x-api-key" in one for one in headers)
+        sent.append([one["anthropic-beta"] for one in headers])
+    assert sent[0] == sent[1] and "oauth-2025-04-20" in sent[1][0]
+    folders = (place.journals, place.user / ".local" / "state" / "execledger")
+    ours = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert ours and not any(token.encode() in path.read_bytes() for path in ours)
+
+
+def test_directories_that_two_calls_of_a_turn_change_are_not_guessed(binary: Path, place: ClaudeHome) -> None:
+    """The client reports where it is, or Ledger does not know; relative names behind it are never taken for others."""
+    (place.repository / "one").mkdir()
+    (place.repository / "two").mkdir()
+    for name in ("one", "two"):
+        (place.repository / name / "big.py").write_text(place.big.read_text().replace("value", name))
+    turns: list[Turn] = [
+        [("Bash", {"command": "cat one/big.py"})],
+        [("Bash", {"command": "cd one"}), ("Bash", {"command": "cd ../two || cd two"})],
+        [("Bash", {"command": "cat big.py"})],
+        [("Bash", {"command": "pwd"})],
+    ]
+    with ScriptedServer(played(turns)) as server:
+        run = run_claude(binary, "Mend it.", url=server.url, home=place, prefix=ledger(place.journals))
+    assert run.status == 0, run.errors
+    shown = results(server.turns[-1])
+    where = Path(shown["toolu_003_0"].split()[0])
+    *_, read, asked = steps(place.journals)
+    assert {read["action"]["cwd"], asked["action"]["cwd"]} <= {None, str(where)}
+    omitted = shown["toolu_002_0"].startswith(OMITTED)
+    assert not omitted or where == place.repository / "one"
