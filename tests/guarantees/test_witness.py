@@ -113,3 +113,14 @@ def test_the_reader_of_views_knows_who_may_have_written(ran: dict[str, str | boo
     reader.ran(**ran)  # type: ignore[arg-type]
     view = "Seen, most recent first:\n- a.py: 1 (changed, not by you)"
     assert [bool(fault) for _, fault in reader.check(view, lambda _: ["x"])] == [wrong]
+
+
+@pytest.mark.parametrize(("now", "wrong"), [(["a"], False), (["b"], True)])
+def test_the_reader_of_views_knows_of_looks_without_a_view(now: list[str], wrong: bool) -> None:
+    """A look behind a later read of the same file has found the lines again, or has not."""
+    reader = ViewReader()
+    reader.showed("a.py", {1: "a"}, looked=True)
+    reader.ran(unknown=True)
+    reader.looked("a.py", now)
+    view = "Seen, most recent first:\n- a.py: 1 (changed, not by you)"
+    assert [bool(fault) for _, fault in reader.check(view, lambda _: ["x"])] == [wrong]

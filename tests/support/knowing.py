@@ -279,6 +279,9 @@ class _Playing:
         self.known.steps += 1
         if cheap:
             self._look(since=self.known.steps - 1)
+        if cheap and run.shows:
+            # The look is at all that was shown of the file, also by earlier results.
+            self._reader.looked(run.name, self._folder.lines(run.name))
         self._jobs = self._jobs + LATE if run.unknown else self._jobs
         self._others_write()
 

@@ -78,6 +78,12 @@ class ViewReader:
         for place in lines:
             self._found[name, place] = self._now if looked else -1
 
+    def looked(self, name: str, now: list[str] | None) -> None:
+        """A file was looked at that holds these lines: those that are as they were shown were found."""
+        for place, text in self.shown.get(name, {}).items():
+            if _line(now or [], place) == text:
+                self._found[name, place] = self._now
+
     def ran(self, writes: str = "", *, unknown: bool = False, left_running: bool = False) -> None:
         """The agent ran a command: the file that it may write, and whether it may write others, now or later."""
         self._now += 1

@@ -12,7 +12,7 @@ import random
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,11 +21,12 @@ from msgspec.structs import replace
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import Proposal, propose, settle
+from execledger.core.witness import PossibleWrites, ShownRange
 from execledger.core.witness_limits import LookLimits
 from execledger.session.chronicle import Chronicle
 from execledger.session.probe import ProbeWitness
 from execledger.session.session import Session as LiveSession
-from execledger.session.witness import LocalWitness, Witness
+from execledger.session.witness import LocalWitness, LookResult, Witness
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Step
 from tests.support.policies import UNPRICED
@@ -127,6 +128,22 @@ THREADS = ("", "", "", "helper", "scout")
 """Who acts: the main conversation more often than those that it started."""
 
 
+class NotingWitness(LocalWitness):
+    """A local witness that notes at which files it looked last."""
+
+    asked: tuple[str, ...] = ()
+
+    def look(
+        self,
+        questions: Mapping[str, Sequence[ShownRange]],
+        writes: PossibleWrites | None = None,
+        folders: Sequence[str] = (),
+    ) -> LookResult:
+        """The sightings of files."""
+        self.asked = tuple(questions)
+        return super().look(questions, writes, folders)
+
+
 class Siege:
     """One session; ``turn`` does the next turn of one of its threads."""
 
@@ -182,8 +199,12 @@ class Siege:
             now = lines_of(Path(path)) or [] if path else []
             found = cheap and all(now[place - 1 : place] == [text] for place, text in lines.items())
             self._readers[thread].showed(path.removeprefix(f"{self.folder}/"), lines, looked=found)
-        if self._witness is not None and cheap:
+        if isinstance(self._witness, NotingWitness):
+            self._witness.asked = ()
             self._live.look(self._witness, thread, first)
+            # The look is at all that was shown of these files, also by earlier results.
+            for path in self._witness.asked:
+                self._readers[thread].looked(path.removeprefix(f"{self.folder}/"), lines_of(Path(path)))
 
     def _view(self, thread: str, visible: Container[int]) -> None:
         """The view of the next model call, with a look before it if there is a witness."""
@@ -281,7 +302,7 @@ def _without_races(command: str) -> str:
 def _witness(looks: Looks) -> Witness | None:
     """A witness of this kind, that may take its time."""
     if looks == "local":
-        return LocalWitness(limits=LookLimits(seconds=60))
+        return NotingWitness(limits=LookLimits(seconds=60))
     return ProbeWitness(_probe) if looks == "probe" else None
 
 
