@@ -6,9 +6,10 @@ import pytest
 from inline_snapshot import snapshot
 from msgspec.structs import replace
 
+from execledger.core.ledger import Ledger
 from execledger.core.lines import lines_shown
 from execledger.core.omissions import CONTEXT
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import BYTES_PER_TOKEN, CALL_TOKENS, Policy, Preset
 from execledger.vocabulary.actions import Observation, Read
 from execledger.vocabulary.decisions import CoveredLines, Shown, Step
 from execledger.vocabulary.records import Lines
@@ -87,6 +88,26 @@ def test_after_a_partial_reference_the_omitted_lines_are_shown_in_full() -> None
     assert story.do("sed -n '50,130p' a.py", text(81, 50)).shown.kind == "partial"
 
 
+def test_a_look_at_some_of_the_omitted_lines_leaves_the_others_due() -> None:
+    """Each of them is shown in full once, whatever was looked at before."""
+    story = paged()
+    assert omitted(story.do("sed -n '20,100p' a.py", text(81, 20))) == ((20, 57, 0),)
+    assert story.do("sed -n '20,35p' a.py", text(16, 20)).decision.rule == "second-look"
+    assert story.do("sed -n '20,35p' a.py", text(16, 20)).shown.kind == "reference"
+    rest = story.do("sed -n '36,90p' a.py", text(55, 36))
+    assert (rest.decision.rule, rest.shown.kind) == ("second-look", "full")
+    assert story.do("sed -n '36,91p' a.py", text(56, 36)).shown.refers
+
+
+@pytest.mark.parametrize("command", ["cat a.py", "tail -n 70 a.py", "sed -n '20,100p' a.py", "sed -n '1,60p' a.py"])
+def test_a_look_at_all_of_the_omitted_lines_leaves_nothing_due(command: str) -> None:
+    """Also one whose lines depend on the length of the file, and the same command again."""
+    story = paged()
+    story.do("sed -n '20,100p' a.py", text(81, 20))
+    story.do(command, text(100))
+    assert story.ask("sed -n '30,50p' a.py").rule != "second-look"
+
+
 @pytest.mark.parametrize(
     ("command", "output"),
     [
@@ -145,6 +166,36 @@ def test_in_shadow_mode_it_is_only_noted() -> None:
     step = paged(replace(UNPRICED, shadow=True)).do("sed -n '40,80p' a.py", text(41, 40))
     assert (step.shown.kind, step.shown.instead, step.shown.cuts) == ("full", "partial", ())
     assert step.observation.output == text(41, 40)
+
+
+def test_in_shadow_mode_only_the_lines_that_would_have_been_omitted_are_looked_at_again() -> None:
+    """A read of the others is no second look, neither for the next decision nor for the rate."""
+    for shadow in (False, True):
+        story = paged(replace(UNPRICED, shadow=shadow))
+        story.do("sed -n '40,80p' a.py", text(41, 40))
+        assert story.ask("sed -n '65,80p' a.py").rule == "new"
+        story.do("sed -n '65,80p' a.py", text(16, 65))
+        assert story.ledger.second_looks.looked == 0
+        assert story.ask("sed -n '45,50p' a.py").rule == "second-look"
+
+
+def test_the_context_has_the_bytes_that_are_shown() -> None:
+    """Also in a ledger that is rebuilt from the steps; a version that noted no saving counted the whole output."""
+    story = paged()
+    before = story.ledger.context_tokens("", range(1))
+    step = story.do("sed -n '40,80p' a.py", text(41, 40))
+    grown = story.ledger.context_tokens("", range(2)) - before
+    assert grown == CALL_TOKENS + len(step.observation.output) / BYTES_PER_TOKEN
+    for noted, size in ((step, len(step.observation.output)), (earlier(step), len(text(41, 40)))):
+        again = Ledger("", UNPRICED)
+        again.record(story.steps[0])
+        again.record(noted)
+        assert again.context_tokens("", range(2)) - before == CALL_TOKENS + size / BYTES_PER_TOKEN
+
+
+def earlier(step: Step) -> Step:
+    """A partial reference as a version noted it that did not say what it saved."""
+    return replace(step, shown=replace(step.shown, saved=0))
 
 
 @pytest.mark.parametrize("at", [1, 55, 79])

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from execledger.core.lines import MAX_INDEXED
 from execledger.core.step import take
-from execledger.vocabulary.actions import Action, Edit, Observation
+from execledger.vocabulary.actions import Action, Edit, Observation, Search
 from execledger.vocabulary.decisions import Step
 from tests.core.stories import Story, numbered, source, text
 from tests.support.policies import UNPRICED
@@ -121,6 +121,41 @@ def test_a_newer_result_that_agrees_ends_nothing(command: str, output: str) -> N
     """What it shows is what was shown, or no line of the file."""
     story = story_of(CAT, (command, output))
     assert story.do("sed -n '10,30p' a.py", told(LINES[9:30])).shown.compared_to[0] == 0
+
+
+SHOW = "show block 1 of a.py"
+"""The call of a tool that shows lines of a file, without their numbers, in a form of its own."""
+
+
+def ending(lines: list[str], end: str) -> str:
+    """These lines of a file whose lines end with CR LF: as they are, or as a tool shows them that drops the CR."""
+    return "".join(f"{line}{end}" for line in lines)
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.parametrize(("end", "other"), [("\n", "\r\n"), ("\r\n", "\n")], ids=["without CR", "with CR"])
+@pytest.mark.parametrize(
+    ("read", "again", "first", "last"),
+    [
+        (SHOW, "cat a.py", 1, 40),
+        ("cat a.py", "head -n 40 a.py", 1, 40),
+        ("cat a.py", "sed -n '5,25p' a.py", 5, 25),
+    ],
+)
+def test_a_newer_result_with_other_line_ends_ends_the_claim(
+    read: str, again: str, first: int, last: int, end: str, other: str, sealed: bool
+) -> None:
+    """The file has not changed, but to a reader a line with a carriage return is another line."""
+    output = ending(LINES[first - 1 : last], end)
+
+    def refers_to(between: str, ends: str) -> tuple[int, ...]:
+        story = Story(policy=WHOLE, sealed=sealed)
+        for command, printed in ((read, ending(LINES, end)), (between, ending(LINES[:32], ends)), (again, output)):
+            step = story.do(command, printed, call=Search() if command.startswith("show") else None)
+        return step.shown.refers_to if step.shown.refers else ()
+
+    assert refers_to("show head of a.py", other) == ()
+    assert refers_to("show head of a.py", end) == refers_to("show head of b.py", other) == (0,)
 
 
 def test_an_echo_of_an_edit_ends_the_claim() -> None:

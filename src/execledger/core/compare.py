@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from execledger.core import references
 from execledger.core.fingerprint import alike, fingerprint
 from execledger.core.govern import NEW_ERROR, SECOND_LOOK, SUBMISSION, UNCHANGED_TREE, followed_error
-from execledger.core.lines import Returned, split_lines
+from execledger.core.lines import Returned, has_returns, split_lines
 from execledger.core.observations import Held, covered_lines, cut
 from execledger.core.omissions import Omission, visible_runs, worthwhile
 from execledger.core.policy import Preset
@@ -56,9 +56,10 @@ def judge(
     held = _held(ledger, action, record, observation, visible)
     shown = _evidence(ledger, action, record, observation, mark, visible, held)
     if _may_elide(ledger, action, record, decision) and (found := _elided(ledger, record, observation, shown, held)):
-        worth = ledger.worth(action.thread, visible, mark.size - _size(found.applied(observation.output)))
+        elided = mark.size - _size(found.applied(observation.output))
+        worth = ledger.worth(action.thread, visible, elided)
         if worth is None or worth.pays:
-            return replace(found, worth=worth)
+            return replace(found, worth=worth, saved=elided if found.kind == "partial" else 0)
         shown = replace(shown, worth=worth)
     shown = shown.in_full()
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
@@ -168,13 +169,13 @@ def _newest(
     repeated = ledger.repeated(action, record)
     if repeated is not None and repeated > step and repeated in visible and _digest(ledger, repeated) != mark.digest:
         return False
-    path = record.view.path if record.view is not None else ""
+    path, returns = record.view.path if record.view is not None else "", has_returns(observation.output)
     seen = ledger.shown_lines(action.thread, path) if path else None
     lines = ledger.returned(record.view, observation) if record.view is not None and seen is not None else None
     if seen is not None and lines is not None and lines.certain:
-        recent = step >= ledger.since(action.thread, path, visible)
+        recent = step >= ledger.since(action.thread, path, visible, returns=returns)
         return recent and not any(seen.contradicted(one, visible, step) for one in excerpts(lines))
-    if step < ledger.since_any(action.thread, path, visible):
+    if step < ledger.since_any(action.thread, path, visible, returns=returns):
         return False
     if path:
         return seen is None or not seen.shown_since(step, visible)
@@ -201,7 +202,7 @@ def _held(
     lines = ledger.returned(record.view, observation) if seen is not None else None
     if seen is None or lines is None or not lines.certain:
         return []
-    since = ledger.since(action.thread, record.view.path, visible)
+    since = ledger.since(action.thread, record.view.path, visible, returns=has_returns(observation.output))
     return [(one, seen.held(one, visible, since, ledger.policy.min_run)) for one in excerpts(lines)]
 
 

@@ -184,12 +184,13 @@ def seen_content(case: Case) -> Decision | None:
 def _believable(case: Case, view: View, runs: Held) -> bool:
     """Whether each run is at its place in the result referred to, and no newer visible result shows it differently."""
     seen = case.ledger.shown_lines(case.action.thread, view.path)
-    since = case.ledger.since(case.action.thread, view.path, case.visible)
     for lines, step in runs:
         shown = seen.excerpt(step, lines) if seen is not None else None
         if seen is None or shown is None:
             return False
         asked = replace(shown, numbered=bool(view.numbering))
+        returns = any(text.endswith("\r") for text in shown.texts)
+        since = case.ledger.since(case.action.thread, view.path, case.visible, returns=returns)
         if (lines, step) not in seen.held(asked, case.visible, since, 1):
             return False
     return True

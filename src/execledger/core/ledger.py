@@ -23,6 +23,7 @@ from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.lines import (
     Returned,
     all_lines_placed,
+    has_returns,
     lines_shown,
     may_show_unnamed_files,
     placed_lines,
@@ -247,18 +248,20 @@ class Ledger:
         """Return the lines of ``path`` that were shown on ``thread``; None if there are none."""
         return self._seen.get((thread, path))
 
-    def since(self, thread: str, path: str, visible: Container[int]) -> int:
+    def since(self, thread: str, path: str, visible: Container[int], *, returns: bool) -> int:
         """Return the oldest step that may be referred to for lines of ``path`` with known numbers; -1 if any may.
 
-        A newer visible result may show other lines there: of a reader whose files only the shell knows, or anything
-        printed between two changes of the file.
+        A newer visible result may show other lines there: of a reader whose files only the shell knows, anything
+        printed between two changes of the file, or with line ends that these do not have (``returns``: CR LF).
         """
         unclear = next((step for step in reversed(self._unclear.get(thread, ())) if step in visible), -1)
-        return max(unclear, self._recency.since(thread, path, visible))
+        otherwise = self._recency.rendered_otherwise(thread, path, visible, returns=returns)
+        return max(unclear, otherwise, self._recency.since(thread, path, visible))
 
-    def since_any(self, thread: str, path: str, visible: Container[int]) -> int:
+    def since_any(self, thread: str, path: str, visible: Container[int], *, returns: bool) -> int:
         """The same for a result without known line numbers: of ``path``, or of no single file if that is empty."""
-        return self._recency.since_any(thread, path, visible)
+        otherwise = self._recency.rendered_otherwise(thread, path, visible, returns=returns) if path else -1
+        return max(otherwise, self._recency.since_any(thread, path, visible))
 
     def placed_by_file(
         self, action: Action, record: CommandRecord, output: str
@@ -563,6 +566,7 @@ class Ledger:
         recency.result(at, action.thread)
         if placed or _prints_only_messages(action, record) or all_lines_placed(action, printed):
             return
+        recency.render(at, action.thread, action.command, returns=has_returns(observation.output))
         for key in (ANY,) if may_show_unnamed_files(action, record) else recency.named(f"{action.command}\n{printed}"):
             recency.look(at, action.thread, key)
 
@@ -664,14 +668,14 @@ class Ledger:
         looks.record(thread, at, record, about)
         # Sizes of fingerprints, not of texts: a journal, which withholds secrets, rebuilds the same sum.
         shown = result.print if result.kind != "reference" else None
-        self._sizes.add(thread, at, shown.size if shown is not None else 0)
+        self._sizes.add(thread, at, shown.size - step.shown.saved if shown is not None else 0)
 
 
 def _referred(record: CommandRecord, shown: Shown) -> CommandRecord:
     """Return what a reference is about: what the command shows, or of a partial one only the lines that it omits."""
-    if shown.kind != "partial" or record.view is None:
-        return record
     omitted = tuple(Lines(one.first, one.last) for one in shown.lines)
+    if "partial" not in (shown.kind, shown.instead) or record.view is None or not omitted:
+        return record
     return replace(record, view=replace(record.view, ranges=omitted))
 
 

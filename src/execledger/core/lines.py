@@ -299,6 +299,11 @@ def is_search(action: Action) -> bool:
     return isinstance(action.call, Search) or bool(SEARCHES.search(action.command))
 
 
+def has_returns(output: str) -> bool:
+    """Whether lines of an output end with a carriage return."""
+    return "\r\n" in output or output.endswith("\r")
+
+
 def may_show_unnamed_files(action: Action, record: CommandRecord) -> bool:
     """Whether it may show lines of files that neither its words nor its output name."""
     looks = record.category in (Category.SEARCH, Category.INSPECT) and SHOWS_LINES.search(action.command)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.modifications import Modifications
 from execledger.core.policy import LOOK_WINDOW, MIN_REFERENCES, RATE_WEIGHT, Policy
@@ -37,6 +38,8 @@ class SecondLooks:
     def __init__(self, policy: Policy) -> None:
         """Start without references."""
         self._due: dict[tuple[str, str], dict[int, CommandRecord]] = {}
+        self._in_part: set[int] = set()
+        """The steps of partial references, whose content is the lines that they omit."""
         self._policy = policy
         self._recent: dict[str, list[_Reference]] = {}
         self.settled = 0
@@ -84,14 +87,24 @@ class SecondLooks:
         return max((step for step, _ in self._about(thread, record)), default=None)
 
     def record(self, thread: str, step: int, record: CommandRecord, about: CommandRecord | None) -> None:
-        """Record a step: after a reference, a second look at what it is ``about`` is due; any other step uses it up."""
+        """Record a step: after a reference, a second look at what it is ``about`` is due; any other step uses it up.
+
+        After a partial reference, a look at some of the omitted lines leaves that at the others due.
+        """
         if about is not None:
-            for name in _keys(about):
-                self._due.setdefault((thread, name), {})[step] = about
+            self._owe(thread, step, about)
+            if about.view != record.view:
+                self._in_part.add(step)
             return
         for earlier, owed in list(self._about(thread, record)):
             for name in _keys(owed):
                 self._due[thread, name].pop(earlier, None)
+            if earlier in self._in_part and (left := _left(owed, record)) is not None:
+                self._owe(thread, earlier, left)
+
+    def _owe(self, thread: str, step: int, about: CommandRecord) -> None:
+        for name in _keys(about):
+            self._due.setdefault((thread, name), {})[step] = about
 
     def _about(self, thread: str, record: CommandRecord) -> Iterator[tuple[int, CommandRecord]]:
         for name in _keys(record):
@@ -108,6 +121,17 @@ def _keys(record: CommandRecord) -> set[str]:
 def _changes(modifications: Modifications, record: CommandRecord) -> int:
     """Return how often what ``record`` requests was changed: the file of a read, or anything."""
     return modifications.everywhere if record.view is None else modifications.local(record.view.path)
+
+
+def _left(owed: CommandRecord, record: CommandRecord) -> CommandRecord | None:
+    """Return the rest of ``owed``, lines of a file, that ``record`` does not show; None if it may show all of them."""
+    if owed.view is None or record.view is None or owed.normalized == record.normalized:
+        return None
+    seen = sorted(record.view.ranges, key=lambda lines: lines.first)
+    if owed.view.path != record.view.path or record.view.floating or any(lines.first < 0 for lines in seen):
+        return None
+    left = ranges.subtract(owed.view.ranges, tuple(seen))
+    return replace(owed, view=replace(owed.view, ranges=left)) if left else None
 
 
 def _same_content(record: CommandRecord, referred: CommandRecord) -> bool:

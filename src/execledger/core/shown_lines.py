@@ -261,6 +261,7 @@ class Recency:
         self._every_change: list[int] = []
         self._looks: dict[tuple[str, str], list[int]] = {}
         self._results: dict[str, list[int]] = {}
+        self._renderings: dict[tuple[str, bool], list[tuple[int, str]]] = {}
 
     def follow(self, path: str) -> None:
         """Let ``named`` find ``path``, of which a result has shown lines."""
@@ -279,6 +280,22 @@ class Recency:
     def look(self, step: int, thread: str, key: str) -> None:
         """Record that the result of ``step`` may show lines of the files of ``key``, or of ``ANY`` file."""
         self._looks.setdefault((thread, key), []).append(step)
+
+    def render(self, step: int, thread: str, command: str, *, returns: bool) -> None:
+        """Record that the result of ``step`` may show lines without their numbers; ``returns``: they end with CR LF."""
+        self._renderings.setdefault((thread, returns), []).append((step, command))
+
+    def rendered_otherwise(self, thread: str, path: str, visible: Container[int], *, returns: bool) -> int:
+        """Return the newest visible step that may show lines of ``path`` with other line ends; -1 if there is none.
+
+        Some tools print the lines of a file without their carriage returns. To a reader these are other lines, also if
+        the file has not changed.
+        """
+        key = key_of(path)
+        for step, command in reversed(self._renderings.get((thread, not returns), [])[-MAX_LOOKS:]):
+            if step in visible and (key == ODD or key in WORD.findall(command)):
+                return step
+        return -1
 
     def named(self, text: str) -> list[str]:
         """Return the keys of the files whose lines were shown and that ``text`` may name."""

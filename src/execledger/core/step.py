@@ -130,7 +130,9 @@ def _completed(
     if ledger.policy.shadow:
         assert observation is not None, "in shadow mode every action runs"
         instead = None if shown.kind == "full" else shown.kind
-        shown = replace(shown.in_full(), instead=instead)
+        # Which lines would have been omitted says what a second look would have been.
+        lines = shown.lines if instead == "partial" else ()
+        shown = replace(shown.in_full(), lines=lines, instead=instead)
     if shown.kind == "reference":
         observation = Observation(shown.text, exit_status=_exit_status(ledger, decision, observation, shown))
     elif shown.kind == "partial" and observation is not None:

@@ -112,7 +112,8 @@ class Shown(Struct, frozen=True):
     instead: Literal["reference", "partial", "remark"] | None = None
     """In shadow mode: what would have been shown in place of the plain output; None if nothing else would have."""
     lines: tuple[CoveredLines, ...] = ()
-    """The lines of the file that a reference replaces, and which of ``refers_to`` shows each at that place."""
+    """The lines of the file that a reference replaces, and which of ``refers_to`` shows each at that place; in shadow
+    mode, those that a partial one would have replaced."""
     end: int | None = None
     """The number of the last line of that file, if the result shows it."""
     worth: Worth | None = None
@@ -122,10 +123,12 @@ class Shown(Struct, frozen=True):
     told: tuple[Lines, ...] = ()
     """The lines of the file that a reference replaces where the result that it points at printed the same text, and is
     no read of these lines: views list them, and no later reference points at them."""
+    saved: int = 0
+    """Of a partial reference: the bytes of the output that it saves; 0 in journals of versions that did not note it."""
 
     def in_full(self) -> Shown:
         """Return the same comparison for an output that is shown as it came."""
-        return replace(self, kind="full", text="", refers_to=(), lines=(), end=None, cuts=(), told=())
+        return replace(self, kind="full", text="", refers_to=(), lines=(), end=None, cuts=(), told=(), saved=0)
 
     @property
     def refers(self) -> bool:
