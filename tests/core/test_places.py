@@ -139,6 +139,7 @@ def ending(lines: list[str], end: str) -> str:
     [
         (SHOW, "cat a.py", 1, 40),
         ("cat a.py", "head -n 40 a.py", 1, 40),
+        ("cat a.py", "cat a.py", 1, 40),
         ("cat a.py", "sed -n '5,25p' a.py", 5, 25),
     ],
 )
@@ -156,6 +157,7 @@ def test_a_newer_result_with_other_line_ends_ends_the_claim(
 
     assert refers_to("show head of a.py", other) == ()
     assert refers_to("show head of a.py", end) == refers_to("show head of b.py", other) == (0,)
+    assert refers_to("sed -n '1,32p' a.py", other) == ()
 
 
 def test_an_echo_of_an_edit_ends_the_claim() -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from execledger.core import references
 from execledger.core.classify import provable
 from execledger.core.fingerprint import alike
+from execledger.core.lines import has_returns
 from execledger.core.observations import Held, cover, cover_by_one, covered_lines
 from execledger.core.policy import Preset
 from execledger.core.safeguards import names_file
@@ -189,7 +190,7 @@ def _believable(case: Case, view: View, runs: Held) -> bool:
         if seen is None or shown is None:
             return False
         asked = replace(shown, numbered=bool(view.numbering))
-        returns = any(text.endswith("\r") for text in shown.texts)
+        returns = has_returns("\n".join(shown.texts))
         since = case.ledger.since(case.action.thread, view.path, case.visible, returns=returns)
         if (lines, step) not in seen.held(asked, case.visible, since, 1):
             return False
@@ -227,6 +228,10 @@ def repeat(case: Case) -> Decision | None:
     else:
         # A truncated result does not contain all that the command prints.
         unchanged = case.sealed and result.clock == ledger.clock and result.whole and provable(case.action, record)
+        view, thread = record.view, case.action.thread
+        if unchanged and view is not None and ledger.rendered_otherwise(thread, step, view.path, case.visible):
+            # Another tool may print the same lines without their carriage returns.
+            return None
         reason = f"sealed; commands that may write, then and now: {ledger.clock}"
     return _worth_it(case, Reuse("repeat", (f"same command at step {step}", reason), (step,))) if unchanged else None
 

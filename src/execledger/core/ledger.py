@@ -81,6 +81,8 @@ class StepRecord(Struct, frozen=True):
     """It ended by itself, and it is known what was left out of its output: it may be referred to."""
     whole: bool
     """All of its output was shown."""
+    returns: bool
+    """Lines of its output end with CR LF."""
     everywhere: int
     """The global change counter before it ran."""
     clock: int
@@ -257,6 +259,13 @@ class Ledger:
         unclear = next((step for step in reversed(self._unclear.get(thread, ())) if step in visible), -1)
         otherwise = self._recency.rendered_otherwise(thread, path, visible, returns=returns)
         return max(unclear, otherwise, self._recency.since(thread, path, visible))
+
+    def rendered_otherwise(self, thread: str, step: int, path: str, visible: Container[int]) -> bool:
+        """Whether a newer visible result than ``step`` shows lines of ``path``, which has not changed, differently."""
+        returns, seen = self.results[step].returns, self.shown_lines(thread, path)
+        if step < self._recency.rendered_otherwise(thread, path, visible, returns=returns):
+            return True
+        return seen is not None and seen.differs_since(step, visible)
 
     def since_any(self, thread: str, path: str, visible: Container[int], *, returns: bool) -> int:
         """The same for a result without known line numbers: of ``path``, or of no single file if that is empty."""
@@ -466,6 +475,7 @@ class Ledger:
             print=mark if ran else None,
             sound=ran and not observation.timed_out and (not observation.truncated or observation.cut is not None),
             whole=not (shown.refers or observation.truncated),
+            returns=has_returns(observation.output),
             everywhere=everywhere,
             clock=clock,
         )
@@ -566,7 +576,7 @@ class Ledger:
         recency.result(at, action.thread)
         if placed or _prints_only_messages(action, record) or all_lines_placed(action, printed):
             return
-        recency.render(at, action.thread, action.command, returns=has_returns(observation.output))
+        recency.render(at, action.thread, action.command, returns=result.returns)
         for key in (ANY,) if may_show_unnamed_files(action, record) else recency.named(f"{action.command}\n{printed}"):
             recency.look(at, action.thread, key)
 

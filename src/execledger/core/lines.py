@@ -300,8 +300,8 @@ def is_search(action: Action) -> bool:
 
 
 def has_returns(output: str) -> bool:
-    """Whether lines of an output end with a carriage return."""
-    return "\r\n" in output or output.endswith("\r")
+    """Whether lines of an output end with CR LF; a last line without a newline has its CR from any tool."""
+    return "\r\n" in output
 
 
 def may_show_unnamed_files(action: Action, record: CommandRecord) -> bool:

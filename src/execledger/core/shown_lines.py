@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator
+from itertools import product
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -144,6 +145,20 @@ class ShownLines:
             theirs = one.texts[low - one.first : high - one.first + 1] if low <= high else ()
             beyond = one.end is not None and one.end < asked.last
             if one.first == 0 or mine != theirs or beyond or _ends_elsewhere(asked, one):
+                return True
+        return False
+
+    def differs_since(self, step: int, visible: Container[int]) -> bool:
+        """Whether a visible result newer than ``step`` shows some line differently than that does."""
+        mine = [one for one in self._excerpts if one.step == step and one.first]
+        newer = [one for one in self._excerpts if one.step > step and one.first and one.step in visible]
+        for one, other in product(mine, newer):
+            low, high = max(one.first, other.first), min(one.last, other.last) + 1
+            if (
+                low < high
+                and one.texts[low - one.first : high - one.first]
+                != (other.texts[low - other.first : high - other.first])
+            ):
                 return True
         return False
 
