@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from execledger.proxy import json_split
 from execledger.proxy.dialects.responses import Responses
-from execledger.proxy.json_split import split_in_windows
+from execledger.proxy.json_split import object_fields, split_in_windows
 from execledger.proxy.worker import run_to_end
 
 ODD = ['},{"type":', '{"input":[', "\\", '"', "],", "é\n", "}}}", '\\"},{', "", "x" * 300, "\ud800", "} , {"]
@@ -88,3 +90,23 @@ def test_a_long_request_is_joined_as_it_was_split() -> None:
     body = json.dumps({"model": "m", "input": items, "stream": True}, separators=(",", ":")).encode()
     request = run_to_end(Responses().split("/responses", body))
     assert request is not None and request.joined(request.leaves) == body
+
+
+NAMES = st.text('ab\u00e9\\"', max_size=2)
+SPACE = st.sampled_from(("", "", " ", "\n "))
+
+
+@given(st.lists(st.tuples(NAMES, st.sampled_from((1, 12, "a", {}, [1, {"a": 1, "b": 2}]))), max_size=5), st.data())
+def test_an_object_that_repeats_a_name_is_not_read(pairs: list[tuple[str, Any]], data: st.DataObject) -> None:
+    """However it is written: decoders differ in which field counts, so it is forwarded as it came."""
+
+    def spaced(text: str) -> str:
+        return f"{data.draw(SPACE)}{text}{data.draw(SPACE)}"
+
+    fields = (f"{spaced(json.dumps(name))}:{spaced(json.dumps(value))}" for name, value in pairs)
+    body = f"{{{','.join(fields) or data.draw(SPACE)}}}".encode()
+    found = object_fields(body)
+    if len(dict(pairs)) < len(pairs):
+        assert found is None
+    else:
+        assert found is not None and {name: json.loads(bytes(raw)) for name, raw in found.items()} == dict(pairs)

@@ -138,6 +138,40 @@ def test_a_fault_costs_one_decision_and_many_end_it(
     assert talk.grows() and misleading(talk.sent[-1]) == []
 
 
+@pytest.mark.guarantee("fail-open")
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("broken", ["_stream.end", "_events.rest"])
+def test_a_second_fault_in_an_answer_costs_no_byte_of_the_rest(
+    monkeypatch: pytest.MonkeyPatch, broken: str, times: int
+) -> None:
+    """While an answer is edited, and while what is left of it is put together: the client reads what is not lost."""
+    talk = Talk(new_passage())
+    talk.request()
+    assert talk.last is not None
+    answer = talk.passage.answer(talk.last, 200, {"content-type": "text/event-stream"})
+    assert answer is not None
+    part, name = broken.split(".")
+    failed = list[str]()
+    whole = getattr(getattr(answer, part), name)
+
+    def fail(*_: object) -> bytes:
+        raise RuntimeError("planted")
+
+    def fail_some_times() -> bytes:
+        failed.append(name)
+        if len(failed) <= times:
+            raise RuntimeError("planted again")
+        rest: bytes = whole()
+        return rest
+
+    monkeypatch.setattr(answer._stream, "feed", fail)
+    monkeypatch.setattr(getattr(answer, part), name, fail_some_times)
+    events = event_frames([], identity="x", model="m", usage=TYPICAL)
+    assert b"".join(answer.feed(event) for event in events) + answer.end() == b"".join(events)
+    (counts,) = (run.counts for run in talk.passage.book.summaries)
+    assert counts.faults == 2
+
+
 def test_a_call_at_which_ledger_failed_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is answered without running behind it in its turn, nor beside it on other threads."""
     passage = new_passage(sealed=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from execledger.core.fingerprint import digest
 from execledger.core.references import NOT_ANSWERED
 from execledger.proxy.dialect import Dialect, Leaf, marks_of
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
+from execledger.proxy.json_split import RepeatedNames
 from execledger.proxy.worker import LIGHTER, Work, run_to_end
 from execledger.session.adapter import Adapter, ToolCall
 from execledger.vocabulary.actions import Aside
@@ -209,7 +211,8 @@ class History:
         edit = self._store.call(shim_mark) if shim_mark else None
         if edit is not None and edit.made(leaf.call_id, leaf.call):
             known.call, known.edit = edit.original, edit
-            known.edited = self._dialect.with_call(raw, edit.original)
+            with suppress(RepeatedNames):
+                known.edited = self._dialect.with_call(raw, edit.original)
         known.starts, known.cwd = known.cwd, self._adapter.cwd_after(leaf.call, None, known.cwd)
 
     def _take_result(
@@ -249,7 +252,8 @@ class History:
             known.step, edit = recorded.step, edit or recorded.edit
         if edit is not None:
             shown = self._shown(edit, asked.call, leaf)
-            known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
+            with suppress(RepeatedNames):
+                known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
 
     def _asked(self, call_id: str) -> _Known | None:
         """The call that a result answers: of several with one id in one turn, the first that has no result."""

@@ -33,6 +33,8 @@ _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ELEMENTS = msgspec.json.Decoder(list[Raw])
 _TEXT = msgspec.json.Decoder(str)
 _ENCODE = msgspec.json.Encoder().encode
+_NAME = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]|\\.)*+")\s*+:\s*+', re.DOTALL)
+"""The name of a field, with the sign before it and the colon behind it."""
 _BETWEEN = re.compile(rb"\}\s*+,\s*+\{")
 NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What the decoder raises for a text that it can't decode."""
@@ -42,7 +44,38 @@ Pieces: TypeAlias = tuple[dict[str, Raw], list[bytes]]
 
 
 def object_fields(text: bytes) -> dict[str, Raw] | None:
-    """The fields of a JSON object, each with its own bytes; None if the text is not one."""
+    """The fields of a JSON object, each with its own bytes; None if the text is not one, or repeats a name.
+
+    Decoders differ in which of two fields with one name counts: such an object is never written anew.
+    """
+    fields = _fields_of(text)
+    return None if fields is None or _repeats_names(text, fields) else fields
+
+
+def _repeats_names(text: bytes, fields: Mapping[str, Raw]) -> bool:
+    """Whether the object ``text`` has more fields than ``fields``, in which every name occurs once."""
+    if len(text) == 1 + sum(len(name) + len(value) + 4 for name, value in fields.items()):
+        # Quotes, colons, commas and braces are all that is besides names and values: there is no other field.
+        return False
+    data, at, found = bytes(text), 0, 0
+    while (name := _NAME.match(data, at)) is not None:
+        value = _named(fields, name[1])
+        if value is None or not data.startswith(value, name.end()):
+            return True
+        found, at = found + 1, name.end() + len(value)
+    return bool(fields) and (found > len(fields) or data[at:].strip() != b"}")
+
+
+def _named(fields: Mapping[str, Raw], name: bytes) -> Raw | None:
+    """The field with this name, a JSON string; None if it can't be decoded."""
+    try:
+        return fields.get(_TEXT.decode(name))
+    except NOT_JSON:
+        return None
+
+
+def _fields_of(text: bytes) -> dict[str, Raw] | None:
+    """The fields of a JSON object; of those with the same name, the last."""
     try:
         return _FIELDS.decode(text)
     except NOT_JSON:
@@ -64,13 +97,23 @@ def valid_text(raw: bytes) -> bytes:
     return data
 
 
+class RepeatedNames(ValueError):
+    """An object that was to be edited has two fields of the same name."""
+
+
 def editable_fields(raw: bytes) -> dict[str, Raw]:
-    """The fields of an object that is to be edited; lone surrogates are kept in values and replaced in names."""
+    """The fields of an object that is to be edited; lone surrogates are kept in values and replaced in names.
+
+    Raises ``RepeatedNames`` for an object that would lose a field.
+    """
     text = valid_text(raw)
-    fields = object_fields(text)
+    fields = _fields_of(text)
     if fields is None:
-        fields = object_fields(replace_surrogates(text))
+        text = replace_surrogates(text)
+        fields = _fields_of(text)
     assert fields is not None, "only an object that was read is edited"
+    if _repeats_names(text, fields):
+        raise RepeatedNames("a name is repeated")
     return fields
 
 
@@ -185,7 +228,9 @@ def split_in_windows(body: bytes, name: str) -> Work[Pieces | None]:
     if rest is None or name in rest:
         return None
     last = list_elements(bytes(rest.pop(_REST)))
-    return None if last is None else (fields | rest, elements + [bytes(raw) for raw in last])
+    if last is None or not fields.keys().isdisjoint(rest):
+        return None
+    return fields | rest, elements + [bytes(raw) for raw in last]
 
 
 def _begun(body: bytes, name: str) -> tuple[dict[str, Raw], int] | None:

@@ -109,7 +109,18 @@ class ResponseEditor:
         with suppress(Exception):
             self._faulted(error)
         # Everything that was held or not yet processed, in its original order.
-        held, rest = self._stream.end(), self._events.rest()
+        held, rest = b"", b""
+        try:
+            held = self._stream.end()
+            rest = self._events.rest()
+        except Exception as another:
+            # A second attempt: the held bytes belong to the client.
+            with suppress(Exception):
+                held = held or self._stream.end()
+            with suppress(Exception):
+                rest = self._events.rest()
+            with suppress(Exception):
+                self._faulted(another)
         left = (rest, progress.plain) if progress.left is None else (*progress.left[::-1], rest)
         return b"".join((*progress.sent, held, *left))
 

@@ -19,7 +19,7 @@ from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens
 from execledger.session.adapter import ToolCall
-from tests.proxy.talk import TEXT
+from tests.proxy.talk import TEXT, shell
 
 Json = dict[str, Any]
 
@@ -115,7 +115,8 @@ class Blocks:
 REGISTERED: tuple[Dialect, ...] = (*DIALECTS, Blocks())
 HEADERS = {"session-id": "s", "thread-id": "t", "user-agent": "codex_exec/1.0"}
 PLACE = "<environment_context>\n  <cwd>/repo</cwd>\n</environment_context>"
-RESULT = f"Chunk ID: 000001\nWall time: 0.0 seconds\nProcess exited with code 0\nOutput:\n{TEXT}"
+HEADER = "Chunk ID: 000001\nWall time: 0.0 seconds\nProcess exited with code 0\nOutput:\n"
+RESULT = f"{HEADER}{TEXT}"
 
 
 class Client:
@@ -135,7 +136,9 @@ class Client:
         assert editor is not None
         call = {"call": f"c{number}", "given": json.dumps({"cmd": command})}
         received: Json = json.loads(data_of(editor.feed(b"data: " + json.dumps(call).encode() + b"\n\n")))
-        result = {"result": received["call"], "text": RESULT}
+        ran = json.loads(received["given"])["cmd"]
+        printed = HEADER + shell(ran) if ran.startswith("echo ") else RESULT
+        result = {"result": received["call"], "text": printed}
         self.messages += [{"role": "model", "blocks": [received]}, {"role": "user", "blocks": [result]}]
         forwarded: Json = json.loads(sent.body)
         return forwarded, received

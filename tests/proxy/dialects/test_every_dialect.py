@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from execledger.proxy.dialect import SplitRequest, StreamEditor
 from execledger.proxy.dialects import DIALECTS
+from execledger.proxy.json_split import RepeatedNames
 from execledger.proxy.sse import Events
 from execledger.proxy.whole_answer import WholeAnswer
 from execledger.proxy.worker import run_to_end
@@ -102,6 +103,38 @@ def test_an_edited_result_changes_nothing_else(sample: Sample) -> None:
         restored = list(back.leaves)
         restored[at] = sample.dialect.with_parts(restored[at], own.parts)
         assert json.loads(back.joined(restored)) == json.loads(request.body)
+
+
+def test_a_request_that_repeats_a_name_is_forwarded_as_it_came(sample: Sample) -> None:
+    """At the top it is not read at all; in a result or a call, that one is not edited."""
+    body = json.dumps(sample.request(3), separators=(",", ":")).encode()
+    twice = body.replace(b'"model":"m"', b'"model":"m","model":"m"', 1)
+    assert twice == body or run_to_end(sample.dialect.split(sample.path, twice)) is None
+    for kind in ("result", "call"):
+        request = split(sample, sample.request(3))
+        raw = bytes(next(one for one in request.leaves if sample.dialect.leaf(one).kind == kind))
+        start = raw.index(b"{")
+        odd = raw[: start + 1] + b'"odd":1,"odd":2,' + raw[start + 1 :]
+        with pytest.raises(RepeatedNames):
+            if kind == "result":
+                sample.dialect.with_parts(odd, ("short",))
+            else:
+                sample.dialect.with_call(odd, ToolCall("Bash", SHIM))
+
+
+def test_a_breakpoint_stays_on_its_part_of_an_edited_result() -> None:
+    """On any part; where a result has fewer parts than before, on the last one."""
+    sample = SAMPLES["chat"]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    parts = [{"type": "text", "text": "one", **mark}, {"type": "text", "text": "two"}]
+    request = sample.request(1)
+    request["messages"][-1]["content"] = parts
+    found = split(sample, request)
+    for shown, marked in ((("three", "four"), [True, False]), (("three",), [True])):
+        leaves = [*found.leaves[:-1], sample.dialect.with_parts(found.leaves[-1], shown)]
+        sent = json.loads(found.joined(leaves))["messages"][-1]["content"]
+        assert [part["text"] for part in sent] == [*shown]
+        assert ["cache_control" in part for part in sent] == marked
 
 
 def test_an_edited_call_changes_nothing_else(sample: Sample) -> None:

@@ -281,14 +281,17 @@ def _normal_content(content: bytes) -> bytes:
 
 
 def _with_breakpoint(content: bytes, before: bytes) -> bytes:
-    """Edited content with the breakpoint that the content before it has on its last part."""
-    parts = list_elements(before) if before.startswith(b"[") else None
-    last = object_fields(bytes(parts[-1])) if parts else None
-    if last is None or BREAKPOINT not in last:
+    """Edited content with the breakpoints of the content before it: on the same parts, or beyond them on the last."""
+    parts = (list_elements(before) or []) if before.startswith(b"[") else []
+    marks = [(object_fields(bytes(part)) or {}).get(BREAKPOINT) for part in parts]
+    if not any(mark is not None for mark in marks):
         return content
     edited = [bytes(part) for part in list_elements(content) or []] if content.startswith(b"[") else []
     edited = edited or [b'{"type":"text","text":%b}' % content]
-    edited[-1] = object_of({**editable_fields(edited[-1]), BREAKPOINT: last[BREAKPOINT]})
+    for at, mark in enumerate(marks):
+        if mark is not None:
+            part = min(at, len(edited) - 1)
+            edited[part] = object_of({**editable_fields(edited[part]), BREAKPOINT: mark})
     return list_of(edited)
 
 
