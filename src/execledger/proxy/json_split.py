@@ -54,8 +54,9 @@ def object_fields(text: bytes) -> dict[str, Raw] | None:
 
 def _repeats_names(text: bytes, fields: Mapping[str, Raw]) -> bool:
     """Whether the object ``text`` has more fields than ``fields``, in which every name occurs once."""
-    if len(text) == 1 + sum(len(name) + len(value) + 4 for name, value in fields.items()):
-        # Quotes, colons, commas and braces are all that is besides names and values: there is no other field.
+    others = len(text) - sum(map(len, fields)) - sum(map(len, fields.values()))
+    if others == 4 * len(fields) + 1 or (others == 6 * len(fields) and b'": ' in text[: len(next(iter(fields))) + 5]):
+        # Besides names and values there are quotes, colons, commas and braces, or one space more at colons and commas.
         return False
     data, at, found = bytes(text), 0, 0
     while (name := _NAME.match(data, at)) is not None:
