@@ -31,6 +31,7 @@ PACKAGES: tuple[str, ...] = (
     "execledger.agents.claude",
     "execledger.agents.opencode",
     "execledger.agents.copilot",
+    "execledger.agents.pi",
     "execledger.agents.openhands",
     "execledger.agents.swe_agent",
 )

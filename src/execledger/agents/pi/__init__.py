@@ -1,0 +1,20 @@
+"""pi: its tools, and its launcher. An example of how little a further agent takes."""
+
+from execledger.agents.registry import PROXY_OPTIONS, Agent
+
+AGENT = Agent(
+    folder=__name__,
+    name="pi",
+    programs=("pi",),
+    use="run",
+    extra="proxy",
+    install="npm install -g @mariozechner/pi-coding-agent",
+    oldest=(0, 73, 0),
+    tested=("0.73.1",),
+    options=PROXY_OPTIONS,
+    launcher=".launch:start",
+    adapter=".tools:ADAPTER",
+    dialects=("chat", "messages", "responses"),
+    actions=".tools:action_of",
+)
+"""pi in the registry."""
