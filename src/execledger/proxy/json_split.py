@@ -54,11 +54,13 @@ def object_fields(text: bytes) -> dict[str, Raw] | None:
 
 def _repeats_names(text: bytes, fields: Mapping[str, Raw]) -> bool:
     """Whether the object ``text`` has more fields than ``fields``, in which every name occurs once."""
-    others = len(text) - sum(map(len, fields)) - sum(map(len, fields.values()))
-    if others == 4 * len(fields) + 1 or (others == 6 * len(fields) and b'": ' in text[: len(next(iter(fields))) + 5]):
+    data = bytes(text)
+    others = len(data) - sum(map(len, fields)) - sum(map(len, fields.values()))
+    spaced = others == 6 * len(fields) and b'": ' in data[: len(next(iter(fields), "")) + 5]
+    if spaced or others == 4 * len(fields) + 1:
         # Besides names and values there are quotes, colons, commas and braces, or one space more at colons and commas.
         return False
-    data, at, found = bytes(text), 0, 0
+    at, found = 0, 0
     while (name := _NAME.match(data, at)) is not None:
         value = _named(fields, name[1])
         if value is None or not data.startswith(value, name.end()):
