@@ -81,7 +81,7 @@ def test_no_remark_is_wrong(
 ) -> None:
     """Over random sessions with hostile scripts and writers, a remark is said only if every byte is as it was."""
     said, sessions, steps = 0, *((2, 25) if witness is probe else (6, 40))
-    sessions *= 30 if full else 1
+    sessions *= 10 if full else 1
     for seed in range(sessions):
         session = start(tmp_path / str(seed), witness)
         session.wander(Random(seed), steps, hostile=seed % 2 == 1)
