@@ -40,7 +40,10 @@ ANSWER = {
     "tool_calls": [CALL],
     "observation": {"results": [{"source_call_id": "c", "content": "a"}]},
 }
-EXPECTED = "expected a run of mini-swe-agent, Codex, Claude Code, OpenHands, SWE-agent or Vorflux, or one in ATIF"
+EXPECTED = (
+    "expected a run of mini-swe-agent, Codex, Claude Code, opencode, Copilot CLI, pi, OpenHands, Qwen Code, Gemini CLI,"
+    " SWE-agent or Vorflux, or one in ATIF"
+)
 
 SAMPLES: list[Any] = [
     trajectory("mini-swe-agent-1", [reply("ls"), said(tagged("a\n"))]),
@@ -63,11 +66,9 @@ LINES: list[tuple[str, list[Fields]]] = [
 ]
 FOREIGN: list[Any] = [
     lines({"type": "user", "sessionId": "s", "message": {"role": "user", "parts": [{"text": "x"}]}}, {"type": "x"}),
-    lines({"type": "session.start", "data": {"sessionId": "s"}}, {"type": "assistant.message", "data": {}}),
     lines({"type": "session", "id": "s", "cwd": "/repo"}, {"type": "message", "id": "m"}),
     lines({"role": "user", "message": {"content": []}}, {"role": "assistant", "message": {"content": []}}),
     lines({"type": "system", "content": "x"}, {"type": "user", "content": []}),
-    encoded({"messages": [], "sessionId": "s", "projectHash": "x"}),
     encoded({"steps": [], "schema_version": "other"}),
     encoded({"trajectory": [], "name": "x"}),
     encoded({"history": []}),

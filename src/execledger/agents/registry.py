@@ -33,6 +33,8 @@ PACKAGES: tuple[str, ...] = (
     "execledger.agents.copilot",
     "execledger.agents.pi",
     "execledger.agents.openhands",
+    "execledger.agents.qwen",
+    "execledger.agents.gemini",
     "execledger.agents.swe_agent",
 )
 """The packages of all agents, in the order in which they are listed."""

@@ -37,8 +37,8 @@ class Frame(Struct, frozen=True, kw_only=True):
     """What a client writes before and behind the output of a tool.
 
     The patterns may have these groups: ``status``, an exit code; ``failed``, another failure; ``place``, the shell's
-    directory; ``first``, ``last`` and ``total``, the lines shown of a file and the number of its lines; ``cut``, a
-    notice that something was left out.
+    directory; ``first``, ``last`` and ``total``, the lines shown of a file and the number of its lines; ``next``, the
+    first line behind the shown ones; ``cut``, a notice that something was left out.
     """
 
     echo: str = ""
@@ -312,6 +312,8 @@ def _of_read(read: Read, framed: Framed, output: str, left_out: bool) -> Observa
     shown = {name: int(framed.told[name]) for name in ("first", "last", "total") if name in framed.told}
     if shown.get("first", read.first) != read.first:
         return Observation(output, notice=notice, truncated=True)
+    if "next" in framed.told:
+        shown.setdefault("last", int(framed.told["next"]) - 1)
     last, total = shown.get("last"), shown.get("total")
     ends = last is None or (total is not None and last >= total)
     if not ends and not read.numbering:

@@ -1,5 +1,6 @@
-"""Copilot CLI with a model of the user's own: its tools, and its launcher."""
+"""Copilot CLI with a model of the user's own: its tools, its launcher, and its recorded sessions."""
 
+from execledger.agents.places import RunPlace
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -17,6 +18,8 @@ AGENT = Agent(
     adapter=".tools:ADAPTER",
     dialects=("chat", "responses", "messages"),
     signs=Signs(headers={"x-initiator": r"\A(?:user|agent)\Z"}),
+    formats=".recorded:FORMATS",
+    places=(RunPlace(".copilot", "session-state/*/events.jsonl", (("COPILOT_HOME", ""),)),),
     actions=".tools:action_of",
 )
 """Copilot CLI in the registry."""

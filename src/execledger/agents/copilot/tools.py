@@ -47,7 +47,8 @@ TOOLS = Tools(
 action_of = partial(TOOLS.action_of)
 """The meaning of its calls in the interchange format."""
 _REFUSAL = re.compile(
-    r"Path [^\n]* does not exist|File too large to read at once|(?:Error|Failed|Invalid|Unable|Permission denied)\b"
+    r"Path (?:[^\n]* )?does not exist|File too large to read at once"
+    r"|(?:Error|Failed|Invalid|Unable|Permission denied)\b"
     r"|The user (?:rejected|declined)|Binary file|Cannot |Could not "
 )
 """How the result of ``view`` begins that shows no file; a file that begins so proves nothing either."""

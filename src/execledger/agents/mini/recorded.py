@@ -307,8 +307,10 @@ def journal_names(file: Path, data: bytes) -> Iterator[Path]:
 
 
 FORMATS = (
+    # Other agents keep ``info`` and ``messages`` too, with more that tells them apart.
     Format(
         kind="object",
+        fallback=True,
         recognises=lambda file: is_mini(file.fields),
         read=lambda file: read_trajectory(file.name, file.fields),
     ),

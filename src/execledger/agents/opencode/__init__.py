@@ -1,5 +1,6 @@
-"""opencode: its tools, and its launcher."""
+"""opencode: its tools, its launcher, and its recorded sessions."""
 
+from execledger.agents.places import RunPlace
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -17,6 +18,9 @@ AGENT = Agent(
     adapter=".tools:ADAPTER",
     dialects=("chat", "messages", "responses"),
     signs=Signs(headers={"user-agent": r"\Aopencode/"}),
+    formats=".recorded:FORMATS",
+    kept=".kept:KEPT",
+    places=(RunPlace(".local/share/opencode", "opencode*.db", (("XDG_DATA_HOME", "opencode"),)),),
     actions=".tools:action_of",
 )
 """opencode in the registry."""

@@ -1,5 +1,6 @@
-"""pi: its tools, and its launcher. An example of how little a further agent takes."""
+"""pi: its tools, its launcher, and its recorded sessions. An example of how little a further agent takes."""
 
+from execledger.agents.places import RunPlace
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 
 AGENT = Agent(
@@ -15,6 +16,8 @@ AGENT = Agent(
     launcher=".launch:start",
     adapter=".tools:ADAPTER",
     dialects=("chat", "messages", "responses"),
+    formats=".recorded:FORMATS",
+    places=(RunPlace(".pi/agent", "sessions", (("PI_CODING_AGENT_DIR", ""),)),),
     actions=".tools:action_of",
 )
 """pi in the registry."""
