@@ -81,7 +81,8 @@ def apart(paths: list[str], every: int) -> Report:
 def table(name: str, found: Counterfactual) -> str:
     """One source in Markdown."""
     counted = f"{found.runs - found.estimated} of {found.runs} runs with the provider's token counts"
-    lines = [f"**{name}**: {counted}, {found.priced} with a price, {found.blind_edits} edits behind a stale read", ""]
+    counted += f", {sum(found.priced.values())} with a price"
+    lines = [f"**{name}**: {counted}, {found.blind_edits} edits behind a stale read", ""]
     lines += ["| | calls | uncached | cached | written | dollars |", "| --- | --: | --: | --: | --: | --: |"]
     for what, calls, amount in cost_rows(found):
         tokens = amount.tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -134,6 +135,7 @@ def test_runs_add_up() -> None:
     both.add(one)
     both.add(other)
     assert (both.runs, both.priced, both.estimated) == (2, {"model": 2}, 2)
+    assert msgspec.json.decode(msgspec.json.encode(both), type=Counterfactual) == both, "other processes can send it"
     assert both.own.tokens == one.own.tokens + other.own.tokens
     assert both.net.tokens == one.net.tokens + other.net.tokens
     assert both.classes[Kind.REPEAT] == one.classes[Kind.REPEAT]

@@ -15,6 +15,7 @@ from execledger.vocabulary.actions import Action, Call, Observation
 from execledger.vocabulary.decisions import Step
 from tests.proxy.talk import Talk, message, new_passage
 from tests.support.guarantees.validity import populate
+from tests.support.partial_references import Reader
 from tests.support.policies import UNPRICED
 from tests.support.recorder import run_command
 
@@ -29,8 +30,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """What a test runs under, by name."""
 WHOLE = {"partial": False}
-"""The stories here tell outputs that are shown in full from references in their place; partial references have their
-own tests, in which a reader resolves each of them."""
+"""The stories of real agents tell outputs that are shown in full from references in their place. In those of the core's
+loop, lines may be omitted as well: there a reader follows each reference, and has to arrive at the true output."""
 
 
 def make(folder: Path, *, repository: bool = False) -> None:
@@ -55,11 +56,12 @@ class Shop:
         """An empty ledger; the folder is made if it is not there."""
         make(folder, repository=repository)
         self.folder = folder
-        self.ledger = Ledger(
-            "<issue>Mend the shop.</issue>", replace(UNPRICED, preset=Preset(preset), **WHOLE | policy)
-        )
+        self.ledger = Ledger("<issue>Mend the shop.</issue>", replace(UNPRICED, preset=Preset(preset), **policy))
         self.sealed = sealed
         self.ran: list[str] = []
+        self.read: list[str] = []
+        """What a reader made of each result: of omitted lines, what was shown of them before."""
+        self._readers: dict[str, Reader] = {}
 
     def do(
         self,
@@ -73,12 +75,20 @@ class Shop:
     ) -> Step:
         """Take one step; ``result`` stands for what the shell would have said."""
 
+        truths: list[Observation] = []
+
         def run(action: Action) -> Observation:
             self.ran.append(action.command)
-            return result or self.truth(action.command)
+            truths.append(result or self.truth(action.command))
+            return truths[0]
 
         place = str(self.folder) if cwd == "" else cwd
-        return take(self.ledger, Action(command, place, call, thread), run, visible, self.sealed)
+        step = take(self.ledger, Action(command, place, call, thread), run, visible, self.sealed)
+        read = self._readers.setdefault(thread, Reader()).read(command, step.observation.output, visible)
+        if step.shown.kind != "reference":
+            assert read == truths[0].output, f"{command} is misread"
+        self.read.append(read)
+        return step
 
     def truth(self, command: str) -> Observation:
         """What the shell says now."""

@@ -49,7 +49,7 @@ def test_a_look_is_no_read(tmp_path: Path, preset: str, look: str) -> None:
     shop.do(look)
     assert f"{FILE}: whole" not in shop.view()
     step = shop.do(CAT)
-    assert (step.shown.kind, step.observation.output) == ("full", shop.text())
+    assert step.shown.kind != "reference" and shop.read[-1] == shop.text()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -66,7 +66,7 @@ def test_a_truncated_output_leaves_no_record_of_what_is_missing(tmp_path: Path, 
         other.do(CAT, result=Observation(text[:1000] + text[-700:], exit_status=0, cut=1000, truncated=True))
         assert f"{FILE}: whole" not in other.view()
         step = other.do(f"sed -n '{asked}p' {FILE}")
-        assert (step.shown.kind, isinstance(step.decision, Reuse)) == ("full", False)
+        assert step.shown.kind != "reference" and not isinstance(step.decision, Reuse)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

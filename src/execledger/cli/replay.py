@@ -262,7 +262,8 @@ def _caption(found: Counterfactual, date: str) -> str:
     """Return the caption of the cost table: the origin of its tokens and prices."""
     counted = f"{found.runs - found.estimated:,} of {found.runs:,} runs"
     said = [f"The tokens of {counted} were counted by the provider; all others are bytes / {BYTES_PER_TOKEN}."]
-    said.append(f"Prices of {date}: {', '.join(f'{name} {count:,}' for name, count in found.priced.most_common())}.")
+    models = ", ".join(f"{name} {count:,}" for name, count in Counter(found.priced).most_common())
+    said.append(f"Prices of {date}: {models}.")
     if found.blind_edits:
         said.append(f"{found.blind_edits:,} edits were of a file that had changed since it was read.")
     return " ".join(said)

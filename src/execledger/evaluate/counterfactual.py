@@ -8,7 +8,6 @@ cached. ``caching`` holds that model; all tokens but the runs' own are estimated
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct, field
@@ -69,7 +68,7 @@ class Counterfactual(Struct):
     """Runs."""
     estimated: int = 0
     """Those whose own tokens are estimated, at least in part."""
-    priced: Counter[str] = field(default_factory=Counter)
+    priced: dict[str, int] = field(default_factory=dict)
     """How many of them were given the price of which model."""
     own: Amount = field(default_factory=Amount)
     """What the runs took as they were."""
@@ -110,7 +109,8 @@ class Counterfactual(Struct):
         """Add other runs."""
         self.runs += other.runs
         self.estimated += other.estimated
-        self.priced.update(other.priced)
+        for model, runs in other.priced.items():
+            self.priced[model] = self.priced.get(model, 0) + runs
         self.own.add(other.own)
         for kind, found in other.classes.items():
             self.classes[kind].add(found)
@@ -174,7 +174,7 @@ class CounterfactualRun:
         total.blind_edits = self._redundancies.blind_edits
         self._charge_views()
         name, price = prices.charged(self._run.model)
-        total.priced[name] += 1
+        total.priced[name] = total.priced.get(name, 0) + 1
         amounts = [total.own, total.remarks, total.views, total.kept_out]
         for found in (*total.classes.values(), total.unclassified):
             amounts += [found.there, found.saved]
