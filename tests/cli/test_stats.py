@@ -15,7 +15,7 @@ from execledger.cli.stats import add_up
 from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.journal import Ended, Event
-from execledger.journal.events import Counts
+from execledger.journal.events import BYPASSED, Counts
 from execledger.runs.account import Net
 from execledger.runs.find import Source
 from execledger.runs.prices import shipped
@@ -53,6 +53,15 @@ def test_many_runs_are_added_up(tmp_path: Path) -> None:
     assert (found["runs"], found["unended"], found["model_calls"]) == (3, 0, 2 * 41 + 2)
     assert (found["counts"]["proposed"], found["counts"]["suppressed"]) == (81, 2 * session.reuses)
     assert (found["input_tokens"], found["cost"], found["runs_with_cost"]) == (1234, 0.125, 1)
+
+
+def test_runs_that_went_past_ledger_are_counted(tmp_path: Path) -> None:
+    """A run whose agent sent no request is one of the runs, and has a row of its own."""
+    written(tmp_path, RUN, "a")
+    written(tmp_path, [start(), Ended(reason=BYPASSED, counts=Counts(), model_calls=0)], "b")
+    found = totals(str(tmp_path))
+    assert (found["runs"], found["bypassed"], found["unended"], found["counts"]["proposed"]) == (2, 1, 0, 1)
+    assert "bypassed" in stats(str(tmp_path)).output
 
 
 def test_torn_and_foreign_files_are_named_and_counted(tmp_path: Path) -> None:

@@ -20,18 +20,21 @@ from typing import Any
 from msgspec import Struct
 
 from execledger.agents.registry import Launch
+from execledger.journal.events import BYPASSED, Started, policy_fields
 from execledger.journal.folder import edits_file
 from execledger.proxy.book import Rules
 from execledger.proxy.relay import PREFIX
 from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.runs.account import sentences
 from execledger.session.adapter import Adapter
+from execledger.session.chronicle import Chronicle
+from execledger.version import __version__
 
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that are meant for the agent."""
 OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 """Signals that a terminal sends to every process in the foreground, and so to the agent as well."""
-BYPASSED = (
+SAW_NOTHING = (
     "Ledger saw no request of {program}: it asked no model, or reached it at an address of its own "
     "(`execledger doctor` shows what is set up)."
 )
@@ -97,10 +100,20 @@ def run_behind_proxy(
         with proxy:
             status = child.wait()
     if proxy.requests == 0 and (status == 0 or time.monotonic() - begun > LONG_SECONDS):
-        told.append(BYPASSED.format(program=os.path.basename(program)))
+        told.append(SAW_NOTHING.format(program=os.path.basename(program)))
+        _note_bypass(os.path.basename(program), launch, told.append)
     for line in (*dict.fromkeys(told), *sentences(proxy.summaries)):
         print(line, file=sys.stderr)
     return status if status >= 0 else _end_by(-status)
+
+
+def _note_bypass(agent: str, launch: Launch, tell: Callable[[str], None]) -> None:
+    """Record a run that had no request at the proxy, so that ``stats`` counts it."""
+    name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    chronicle = Chronicle(launch.journals, name, tell)
+    fields = policy_fields(launch.policy)
+    chronicle.note(Started(software=__version__, run=name, agent=agent, policy=fields))
+    chronicle.end(BYPASSED)
 
 
 def _put_an_end_to(child: subprocess.Popen[bytes]) -> None:

@@ -96,6 +96,8 @@ def _table(totals: Totals) -> Table:
 def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
     counts = totals.counts
     yield "runs", f"{totals.runs:,}", _told(unended=totals.unended, torn=totals.torn, incomplete=totals.incomplete)
+    if totals.bypassed:
+        yield "bypassed", f"{totals.bypassed:,}", "runs whose agent sent no request through Ledger"
     yield "files not read", f"{totals.unread:,}", ""
     yield "model calls", f"{totals.model_calls:,}", ""
     yield from (metric.row(counts) for metric in METRICS)

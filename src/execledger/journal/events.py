@@ -181,6 +181,8 @@ class Ended(_Event, frozen=True, kw_only=True, tag="end"):
     """What the run cost, in dollars; None where that is not known."""
 
 
+BYPASSED = "bypassed"
+"""The reason at the end of a run whose agent sent no request through Ledger."""
 Event: TypeAlias = Started | Sighted | ViewRendered | StepRecorded | FaultCaught | Ended
 
 

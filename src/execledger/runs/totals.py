@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from execledger.journal.events import Counts
+from execledger.journal.events import BYPASSED, Counts
 from execledger.journal.reader import Trouble
 from execledger.runs.account import Account
 from execledger.runs.recording import Run
@@ -52,6 +52,8 @@ class Totals(Struct):
     """Those whose end is missing: still running, or killed."""
     shadow_runs: int = 0
     """Those in shadow mode."""
+    bypassed: int = 0
+    """Those whose agent sent no request through Ledger."""
     model_calls: int = 0
     """Calls of the model."""
     counts: Counts = field(default_factory=Counts)
@@ -87,6 +89,7 @@ class Totals(Struct):
         """Take in one run."""
         self.runs += 1
         self.shadow_runs += run.shadow
+        self.bypassed += run.ended == BYPASSED
         self.model_calls += run.model_calls
         self.counts.add(run.counts)
         add_looks(self.second_looks, run)
