@@ -114,10 +114,15 @@ class WatchedLedger(Ledger):
             and (within is None or calls - self.results[seen.records[-1].step].ordinal <= within)
         )
 
-    def named(self, thread: str) -> bool:
-        """Whether the last command names a file that a focused view could list."""
-        command = self.results[-1].command if self.results else ""
-        return any(path.rpartition("/")[2] in command for path in self.in_parts(thread, cadence.MAX_FILES))
+    def named(self, thread: str, count: int = cadence.MAX_FILES, results: int = cadence.MIN_RESULTS) -> tuple[str, ...]:
+        """Those of the files read last that the last command names, unless it alone shows lines of them."""
+        command, calls = self.results[-1].command if self.results else "", self.calls(thread)
+        return tuple(
+            path
+            for path, seen in self.recent(thread, count)
+            if path.rpartition("/")[2] in command
+            and (len(seen.parts) >= results or calls - self.results[seen.records[-1].step].ordinal > 1)
+        )
 
     @property
     def quiet(self) -> bool:
@@ -156,7 +161,18 @@ def _focus(ledger: WatchedLedger, thread: str) -> tuple[str, ...]:
 
 
 def _named(ledger: WatchedLedger, thread: str) -> bool:
-    return ledger.named(thread)
+    return bool(ledger.named(thread))
+
+
+def _at_hand(count: int = 3, within: int | None = 20, results: int = 2, *, quiet: bool = True) -> Files:
+    """Files that the last command names, and those of several results; the product's rule with other numbers."""
+
+    def files(ledger: WatchedLedger, thread: str) -> tuple[str, ...]:
+        chosen = {*ledger.named(thread, count, results), *ledger.in_parts(thread, count, within, results)}
+        listed = tuple(path for path, _ in ledger.recent(thread, count) if path in chosen)
+        return () if quiet and ledger.quiet else listed
+
+    return files
 
 
 def _parts(count: int = 3, within: int | None = None, results: int = 2, *, quiet: bool = True) -> Files:
@@ -183,21 +199,22 @@ FOCUSED = (
         "`focused` without a budget, only if the last command names a file",
         lambda one, thread: _focus(one, thread) if one.named(thread) else (),
     ),
-    *(Rule(f"`focused`, credit {credit}", _focus, credit, _named) for credit in (0, 400, 600, 1000, 1500)),
+    *(Rule(f"`focused`, credit {credit}", _focus, credit, _named) for credit in (0, 400, 600, 800, 1000, 1500)),
     Rule("`focused`, no reserve", _focus, CREDIT),
     Rule(
         "`focused`, only if the last command names a file",
         lambda one, thread: _focus(one, thread) if one.named(thread) else (),
         CREDIT,
     ),
-    Rule("`focused`, also after tests", _parts(within=10, quiet=False), CREDIT, _named),
-    Rule("`focused`, files read at any time", _parts(), CREDIT, _named),
-    Rule("`focused`, within 5 commands", _parts(within=5), CREDIT, _named),
-    Rule("`focused`, within 20 commands", _parts(within=20), CREDIT, _named),
-    Rule("`focused`, one file", _parts(1, 10), CREDIT, _named),
-    Rule("`focused`, two files", _parts(2, 10), CREDIT, _named),
-    Rule("`focused`, four files", _parts(4, 10), CREDIT, _named),
-    Rule("`focused`, also files of one result", _parts(3, 10, 1), CREDIT, _named),
+    Rule("`focused`, also after tests", _at_hand(quiet=False), CREDIT, _named),
+    Rule("`focused`, files read at any time", _at_hand(within=None), CREDIT, _named),
+    Rule("`focused`, within 5 commands", _at_hand(within=5), CREDIT, _named),
+    Rule("`focused`, within 10 commands", _at_hand(within=10), CREDIT, _named),
+    Rule("`focused`, one file", _at_hand(1), CREDIT, _named),
+    Rule("`focused`, two files", _at_hand(2), CREDIT, _named),
+    Rule("`focused`, four files", _at_hand(4), CREDIT, _named),
+    Rule("`focused`, also files of one result", _at_hand(results=1), CREDIT, _named),
+    Rule("`focused`, named files too only if several results show lines", _parts(within=20), CREDIT, _named),
 )
 """Rules whose views are focused; the first is the cadence ``focused``."""
 PASSES = ((Cadence.EVERY, EVERY), (Cadence.FOCUSED, FOCUSED))

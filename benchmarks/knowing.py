@@ -23,7 +23,7 @@ from pathlib import Path
 
 from execledger.agents.formats import read_run
 from execledger.core.classify import classify
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.witness import ShownRange
 from execledger.runs.find import find_runs
 from execledger.runs.recording import Run
@@ -35,11 +35,13 @@ from tests.support.view_reader import DEFINITE, INDEFINITE, NO_CLAIM, NOT_BY_YOU
 NEEDS_CORPUS = True
 MAX_STEPS = 120
 """Steps of a recorded run that are played."""
+WHOLE = Policy(cadence=Cadence.EVERY)
+"""Whole views list more ranges."""
 ARMS = (
-    ("verified, witness", Setting(Policy(), "local")),
-    ("verified", Setting(Policy())),
-    ("sealed, probes", Setting(Policy(), "probe", sealed=True)),
-    ("sealed", Setting(Policy(), sealed=True)),
+    ("verified, witness", Setting(WHOLE, "local")),
+    ("verified", Setting(WHOLE)),
+    ("sealed, probes", Setting(WHOLE, "probe", sealed=True)),
+    ("sealed", Setting(WHOLE, sealed=True)),
     ("paper", Setting(Policy(preset=Preset.PAPER))),
 )
 """What is compared: the words of the preset ``verified`` with a witness and without, and those of ``paper``."""

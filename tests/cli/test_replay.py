@@ -117,7 +117,7 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
             "│   searches and compounds       │     1 │                                                      │",
             "│ output bytes                   │ 4,686 │ each once for every later model call, mostly cached  │",
             "│ saved by references            │ 1,862 │ 39.74% of these                                      │",
-            "│ state views                    │   608 │ bytes, one view per model call, never cached         │",
+            "│ state views                    │   177 │ bytes, never cached                                  │",
         ]
     )
 
@@ -166,7 +166,7 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "saved_bytes": 1862,
             "untold": 0,
             "covered_rereads": 1,
-            "view_bytes": 608,
+            "view_bytes": 177,
             "omissions": 0,
             "partial_rereads": 0,
             "edited_rereads": 0,
@@ -177,11 +177,11 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "search_rereads": 1,
             "net": {
                 "saved": 0.0003285,
-                "spent": 0.0002035,
+                "spent": 5.95e-05,
                 "own": 0.000815875,
                 "models": ["gpt-5 (assumed)"],
                 "date": "2026-11-15",
-                "net": 0.000125,
+                "net": 0.00026900000000000003,
             },
         }
     )
@@ -210,28 +210,28 @@ def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) 
         [
             "└────────────────────────────────┴───────┴──────────────────────────────────────────────────────┘",
             "cost, the agent's behaviour held fixed",
-            "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",
-            "┃ input tokens            ┃ calls ┃  new ┃ cached ┃ dollars ┃   share ┃",
-            "┡━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━╇━━━━━━╇━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩",
-            "│ the runs as they were   │       │  447 │    777 │  0.5247 │ 100.00% │",
-            "│ exact repeat            │     1 │  146 │    292 │  0.1752 │  33.39% │",
-            "│   saved by references   │     1 │  114 │    228 │  0.1368 │  26.07% │",
-            "│ covered read            │     0 │    0 │      0 │  0.0000 │   0.00% │",
-            "│ overlapping read        │     0 │    0 │      0 │  0.0000 │   0.00% │",
-            "│ repeated search         │     1 │  146 │      0 │  0.1460 │  27.83% │",
-            "│   saved by references   │     1 │  126 │      0 │  0.1260 │  24.01% │",
-            "│ repeated test           │     1 │    0 │      0 │  0.0000 │   0.00% │",
-            "│ stale read acted upon   │     0 │    0 │      0 │  0.0000 │   0.00% │",
-            "│ saved by all references │     2 │  240 │    228 │  0.2628 │  50.09% │",
-            "│ remarks                 │       │    0 │      0 │  0.0000 │   0.00% │",
-            "│ state views             │       │ -152 │      0 │ -0.1520 │ -28.97% │",
-            "│ kept out of the cache   │       │  -12 │     12 │ -0.0108 │  -2.06% │",
-            "│ saved in all            │       │   76 │    240 │  0.1000 │  19.06% │",
-            "└─────────────────────────┴───────┴──────┴────────┴─────────┴─────────┘",
+            "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",
+            "┃ input tokens            ┃ calls ┃ new ┃ cached ┃ dollars ┃   share ┃",
+            "┡━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━╇━━━━━╇━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩",
+            "│ the runs as they were   │       │ 447 │    777 │  0.5247 │ 100.00% │",
+            "│ exact repeat            │     1 │ 146 │    292 │  0.1752 │  33.39% │",
+            "│   saved by references   │     1 │ 114 │    228 │  0.1368 │  26.07% │",
+            "│ covered read            │     0 │   0 │      0 │  0.0000 │   0.00% │",
+            "│ overlapping read        │     0 │   0 │      0 │  0.0000 │   0.00% │",
+            "│ repeated search         │     1 │ 146 │      0 │  0.1460 │  27.83% │",
+            "│   saved by references   │     1 │ 126 │      0 │  0.1260 │  24.01% │",
+            "│ repeated test           │     1 │   0 │      0 │  0.0000 │   0.00% │",
+            "│ stale read acted upon   │     0 │   0 │      0 │  0.0000 │   0.00% │",
+            "│ saved by all references │     2 │ 240 │    228 │  0.2628 │  50.09% │",
+            "│ remarks                 │       │   0 │      0 │  0.0000 │   0.00% │",
+            "│ state views             │       │ -44 │      0 │ -0.0440 │  -8.39% │",
+            "│ kept out of the cache   │       │  -4 │      4 │ -0.0036 │  -0.69% │",
+            "│ saved in all            │       │ 192 │    232 │  0.2152 │  41.01% │",
+            "└─────────────────────────┴───────┴─────┴────────┴─────────┴─────────┘",
             "The tokens of 0 of 1 runs were counted by the provider; all others are",
             "bytes / 4. Prices of 2026-01-01, 2026-11-15: some/model 1.",
             """\
-References would have saved $0.2628; state views would have cost $0.1628; net $0.1000, +19.1% of the
+References would have saved $0.2628; state views would have cost $0.0476; net $0.2152, +41.0% of the
 $0.5247 that the runs cost. Prices of 2026-01-01, 2026-11-15 for some/model; tokens of both are
 estimated from bytes.\
 """,
@@ -269,8 +269,8 @@ def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path
             "own": {"tokens": {"uncached": 447, "cached": 777, "written": 0, "output": 16}, "dollars": 0.5247},
             "blind_edits": 0,
             "remarks": {"tokens": {"uncached": 0, "cached": 0, "written": 0, "output": 0}, "dollars": 0.0},
-            "views": {"tokens": {"uncached": 152, "cached": 0, "written": 0, "output": 0}, "dollars": 0.152},
-            "kept_out": {"tokens": {"uncached": 12, "cached": -12, "written": 0, "output": 0}, "dollars": 0.0108},
+            "views": {"tokens": {"uncached": 44, "cached": 0, "written": 0, "output": 0}, "dollars": 0.044},
+            "kept_out": {"tokens": {"uncached": 4, "cached": -4, "written": 0, "output": 0}, "dollars": 0.0036},
         }
     )
 

@@ -47,9 +47,7 @@ category:  inspect, effects none
 decision:  allow, by the rule `new`
 compared:  different
 shown:     full
-<execution_state>
-Task: Please fix the sum.
-</execution_state>
+no state view was shown before it
 """)
 
 
@@ -74,18 +72,14 @@ def test_a_reuse_prints_its_proof(execledger: Execledger, run: str) -> None:
 shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-16 of a.py are as shown by
 `cat a.py`, 1 command ago. Repeat it to see it again.]\
 """,
-                "<execution_state>",
-                "Task: Please fix the sum.",
-                "Seen, most recent first:",
-                "- a.py: whole, 40 lines (current, in context)",
-                "</execution_state>",
+                "no state view was shown before it",
             ],
         )
     )
 
 
 def test_a_reference_after_running_prints_what_bears_it_out(execledger: Execledger, run: str) -> None:
-    """The view is the one before the call: the file had been edited."""
+    """The lines are where they were, although the file had been edited; no view was due."""
     assert [wrapped(line) for line in execledger("why", run, 5).out.splitlines()] == snapshot(
         [
             "call 5 of run.json",
@@ -99,13 +93,7 @@ shown:     reference: [Ledger: output omitted. Lines 20-34 of a.py are as shown 
 commands ago.]\
 """,
             "price:     a reference saves 164, second looks cost 82 new tokens, expected: worth it",
-            "<execution_state>",
-            "Task: Please fix the sum.",
-            "Modified, most recent first:",
-            "- a.py",
-            "Seen, most recent first:",
-            "- a.py: whole, 40 lines (stale, in context)",
-            "</execution_state>",
+            "no state view was shown before it",
         ]
     )
 

@@ -14,9 +14,10 @@ from execledger.core.step import propose
 from execledger.vocabulary.actions import Call, Edit, Observation, Patch, Write
 from execledger.vocabulary.decisions import Allow, Nudge, Reuse, Shown, Step
 from tests.core.stories import Story, text
+from tests.support.policies import WHOLE_VIEWS
 
 PAPER = Policy(preset=Preset.PAPER)
-BOTH = pytest.mark.parametrize("policy", [PAPER, Policy()], ids=["paper", "verified"])
+BOTH = pytest.mark.parametrize("policy", [PAPER, WHOLE_VIEWS], ids=["paper", "verified"])
 TEST = "python -m pytest tests/test_a.py"
 FAILED = "F\n1 failed in 0.12s\n"
 
@@ -133,7 +134,7 @@ def unmoved(story: Story) -> bool:
 
 def test_a_source_file_is_tracked_whatever_its_name() -> None:
     """A search after an edit of a file that only sounds like a scratch file is run, and the file is in focus."""
-    for policy in (PAPER, Policy()):
+    for policy in (PAPER, WHOLE_VIEWS):
         story = Story(policy=policy, sealed=True)
         story.do(SEARCH, HITS)
         story.do("sed -i s/name/other/ django/views/debug.py")

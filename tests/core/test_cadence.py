@@ -40,6 +40,16 @@ def test_nothing_is_sent_before_a_file_was_read_in_parts() -> None:
     assert story.view().text == ""
 
 
+def test_a_file_that_was_read_once_is_listed_when_a_later_command_names_it() -> None:
+    """Its lines are not the last that the model has read."""
+    story = focused()
+    story.do("cat a.py", text(30))
+    story.do("echo x > notes.txt")
+    assert story.view().text == ""
+    story.do("grep -n value_3 a.py", "3:value_3 = compute(number=3)\n")
+    assert "- a.py: whole, 30 lines" in story.view().text
+
+
 def test_a_file_that_was_read_in_parts_is_listed_with_merged_ranges() -> None:
     """One line per file; that its lines are in context goes without saying, and the task is at hand."""
     story = focused()
@@ -68,10 +78,10 @@ Seen recently:
 
 
 def test_files_read_longer_ago_are_listed_again_when_a_command_names_them() -> None:
-    """After ten other commands a file is not at hand any more."""
+    """After twenty other commands a file is not at hand any more."""
     story = focused(policy=Policy(cadence=Cadence.FOCUSED, view_credit=5000))
     read_in_parts(story)
-    story.idle(9)
+    story.idle(19)
     assert "a.py" in story.view().text
     story.idle(1)
     assert story.view().text == ""
@@ -126,6 +136,28 @@ Checks:
 commands ago, before your last edit of a.py
 </execution_state>\
 """)
+
+
+@pytest.mark.parametrize(
+    ("between", "words"),
+    [("git checkout main", ", files may have changed since"), ("grep -n x a.py", "")],
+)
+def test_checks_do_not_hide_what_may_have_been_written_since(between: str, words: str) -> None:
+    """A command that is no edit may still have changed what was tested."""
+    story = focused(sealed=False)
+    story.do("pytest tests/test_b.py", "1 passed\n")
+    story.do(between, "x\n")
+    read_in_parts(story)
+    assert f"Checks: `pytest tests/test_b.py` succeeded 4 commands ago{words}\n" in story.view().text
+
+
+def test_an_edit_of_another_conversation_is_not_called_yours() -> None:
+    """A sub-agent's edit is told without saying whose it was."""
+    story = focused(sealed=False)
+    story.do("pytest tests/test_b.py", "1 passed\n")
+    story.do("echo x > a.py", thread="another")
+    read_in_parts(story)
+    assert "succeeded 3 commands ago, before a.py was edited" in story.view().text
 
 
 def test_a_test_that_ran_just_now_is_not_repeated() -> None:

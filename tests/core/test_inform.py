@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
@@ -12,6 +13,7 @@ from execledger.core.policy import Policy, Preset
 from execledger.core.step import propose, settle
 from execledger.vocabulary.actions import Observation
 from tests.core.stories import Story, text
+from tests.support.policies import WHOLE_VIEWS
 
 TASK = "You work in a repository.\n\n<pr_description>\nThe sum is off by one.\n</pr_description>\n"
 
@@ -29,7 +31,7 @@ def read(policy: Policy | None = None, *, sealed: bool = True) -> Story:
 
 def test_an_empty_ledger_shows_its_task() -> None:
     """Before the first command there is nothing else to say."""
-    assert Ledger(TASK).inform() == snapshot(
+    assert Ledger(TASK, WHOLE_VIEWS).inform() == snapshot(
         StateView(text="<execution_state>\nTask: The sum is off by one.\n</execution_state>", omitted=0)
     )
 
@@ -61,7 +63,9 @@ Seen, most recent first:
 def test_symbols_are_listed_newest_first() -> None:
     """Where they are known."""
     found = iter([("one", "two", "three", "four", "five"), ("six",)])
-    ledger = Ledger(symbols=lambda record, action, observation: {path: next(found) for path in record.writes})
+    ledger = Ledger(
+        "", WHOLE_VIEWS, symbols=lambda record, action, observation: {path: next(found) for path in record.writes}
+    )
     story = Story()
     story.ledger = ledger
     story.do("cat > a.py <<'E'\nx\nE")
@@ -192,7 +196,7 @@ def test_transient_files_are_not_in_focus() -> None:
 
 def test_what_does_not_fit_is_counted() -> None:
     """The most recently seen files stay, and the view says how many it leaves out."""
-    story = Story("Mend it.", Policy(view_budget=300), sealed=True)
+    story = Story("Mend it.", replace(WHOLE_VIEWS, view_budget=300), sealed=True)
     for number in range(12):
         story.do(f"cat src/module_{number}.py", text(20, 100 * number))
     view = story.view()
@@ -245,7 +249,7 @@ def test_no_session_exceeds_the_budget(
     session: list[tuple[str, str]], task: str, budget: int, sealed: bool, since: int, paper: bool
 ) -> None:
     """Whatever was done and whatever vanished; and an equal state renders to equal bytes."""
-    policy = Policy(view_budget=budget, preset=Preset.PAPER if paper else Preset.VERIFIED)
+    policy = replace(WHOLE_VIEWS, view_budget=budget, preset=Preset.PAPER if paper else Preset.VERIFIED)
     views: list[StateView] = []
     for looks in (True, False):
         story = Story(task, policy, sealed=sealed)

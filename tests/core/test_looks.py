@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from execledger.core import inform
 from execledger.core.ledger import MAX_OUTPUT, Ledger
+from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.core.witness import ShownRange
 from execledger.vocabulary.actions import Action, Observation
@@ -17,13 +18,14 @@ from execledger.vocabulary.decisions import Reuse
 from execledger.vocabulary.records import Lines
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Sighting, Verdict
 from tests.core.stories import Story, source, text
+from tests.support.policies import WHOLE_VIEWS
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 11))
 
 
-def session(*commands: str, timed_out: str = "") -> Ledger:
+def session(*commands: str, timed_out: str = "", policy: Policy = WHOLE_VIEWS) -> Ledger:
     """A ledger that has read a file, and then run these commands."""
-    ledger = Ledger("Mend it.")
+    ledger = Ledger("Mend it.", policy)
     for command in ("cat a.py", *commands):
         output = TEXT if command == "cat a.py" else "x\n"
         observation = Observation(output, exit_status=0, timed_out=command == timed_out)
@@ -184,3 +186,20 @@ def test_a_journal_without_such_lines_is_read_as_before() -> None:
         old.ledger.record(replace(step, shown=replace(step.shown, told=())))
     assert old.ledger.digest == new.ledger.digest
     assert [one.step for one in old.ledger.observed("", "/repo/a.py")] == [0]
+
+
+@pytest.mark.parametrize(
+    ("command", "listed"), [("grep -n x b.py", True), ("make", True), ("sed -i s/1/2/ a.py", False)]
+)
+def test_a_focused_view_tells_of_a_change_that_no_command_is_known_to_have_made(command: str, listed: bool) -> None:
+    """Whatever it costs, in the next calls; the agent's own edits are no news."""
+    ledger = session(policy=Policy(view_credit=0))
+    look(ledger, Verdict.SAME)
+    assert ledger.inform().text == ""
+    run(ledger, command)
+    look(ledger, Verdict.CHANGED)
+    assert ("- a.py: whole, 10 lines (changed" in ledger.inform().text) == listed
+    for _ in range(3):
+        run(ledger, "grep -n x b.py")
+        look(ledger, Verdict.CHANGED)
+    assert ledger.inform().text == ""

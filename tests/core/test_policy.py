@@ -53,7 +53,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "repeat_window": 8,
             "error_window": 3,
             "view_budget": 1600,
-            "view_credit": 800,
+            "view_credit": 700,
             "caches_output": True,
             "anchor_budget": 360,
             "second_look_rate": 0.1,

@@ -18,6 +18,7 @@ from execledger.runs.replay import Replayed, new_ledger, replay
 from execledger.runs.usage import ModelCall, Tokens, tokens_in
 from tests.core.stories import text
 from tests.runs.test_replay import READ, run
+from tests.support.policies import WHOLE_VIEWS
 from tests.support.recorder import record
 
 PRICES = Prices("2026-01-01", {"model": Price(uncached=1_000_000, cached=250_000, written=2_000_000, output=0)})
@@ -34,8 +35,8 @@ def account(recorded: Run, policy: Policy | None = None, prices: Prices = PRICES
     return made.close(prices)
 
 
-def calls_of(recorded: Run) -> list[Replayed]:
-    return list(replay(recorded))
+def calls_of(recorded: Run, policy: Policy | None = None) -> list[Replayed]:
+    return list(replay(recorded, policy))
 
 
 def test_a_reference_saves_its_output_at_every_later_call() -> None:
@@ -59,8 +60,8 @@ def test_what_is_there_and_not_ours_is_counted_and_not_saved() -> None:
 def test_views_are_uncached_at_every_call_and_keep_what_was_written_out_of_the_cache() -> None:
     """The last call proposed nothing, and is charged with the view before it."""
     recorded = run(READ, LIST)
-    sizes = [tokens_in(text_bytes(call.view.text)) for call in calls_of(recorded) if call.view]
-    total = account(recorded)
+    sizes = [tokens_in(text_bytes(call.view.text)) for call in calls_of(recorded, WHOLE_VIEWS) if call.view]
+    total = account(recorded, WHOLE_VIEWS)
     views = sizes[0] + 2 * sizes[1]
     late = sum(tokens_in(len(step.action.command)) for step in recorded.steps)
     assert total.views == Amount(Tokens(uncached=views), views)

@@ -29,7 +29,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"preset": "paper"},
 }
 """What a test runs under, by name."""
-WHOLE = {"partial": False}
+WHOLE: dict[str, Any] = {"partial": False, "cadence": "every"}
 """The stories of real agents tell outputs that are shown in full from references in their place. In those of the core's
 loop, lines may be omitted as well: there a reader follows each reference, and has to arrive at the true output."""
 

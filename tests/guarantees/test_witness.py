@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from execledger.core.policy import Policy
 from tests.support.knowing import Kind, Setting, Shape, session
+from tests.support.policies import WHOLE_VIEWS
 from tests.support.simulation.sessions import Looks, besiege
 from tests.support.view_reader import NOT_BY_YOU, ViewReader
 
@@ -50,7 +50,7 @@ def test_nearly_every_status_is_definite_and_none_is_wrong(full: bool, looks: Lo
     for seed in range(60 if full else 4):
         chance = Random(seed)
         steps = [_shape(chance) for _ in range(40)]
-        known = session(steps, seed, Setting(Policy(), looks, sealed, hostile=seed % 2 == 0))
+        known = session(steps, seed, Setting(WHOLE_VIEWS, looks, sealed, hostile=seed % 2 == 0))
         assert known.wrong == [], f"seed {seed}"
         definite += round(known.definite * known.ranges.total())
         total += known.ranges.total()

@@ -12,14 +12,13 @@ from random import Random
 import pytest
 
 from execledger.core.ledger import Ledger
-from execledger.core.policy import Policy
 from execledger.journal.events import Sighted, Started, StepRecorded, ViewRendered
 from execledger.journal.reader import Trouble, read_events
 from execledger.symbols.edits import edited_symbols
 from tests.core.stories import text
 from tests.support.knowing import Folder, Shape
 from tests.support.looking import LookingSession
-from tests.support.policies import UNPRICED
+from tests.support.policies import UNPRICED, WHOLE_VIEWS
 
 WORDS = ("(current)", "now at", "changed", "not by you", "gone", "no longer in context", "new lines")
 """What the views of the sessions below say, all together."""
@@ -28,7 +27,7 @@ KINDS = ("read", "read", "edit", "test", "search", "other")
 
 def played(root: Path, journals: Path, seed: int) -> LookingSession:
     """A session in which the agent, its programs and others write, and whose context is compacted now and then."""
-    chance, policy = Random(seed), Policy()
+    chance, policy = Random(seed), WHOLE_VIEWS
     session, folder = LookingSession(root, journals, policy), Folder(root, Random(seed))
     for _ in range(20):
         shapes = [Shape(chance.choice(KINDS), chance.randrange(5), 3, 20) for _ in range(chance.choice((1, 1, 2)))]  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from execledger.agents.codex import tools as codex
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage, Sent
@@ -28,7 +28,7 @@ def new_passage(
     **policy: Any,
 ) -> Passage:
     """The sessions of one proxy."""
-    settings = Policy(preset=Preset(preset), **policy)
+    settings = Policy(preset=Preset(preset), **{"cadence": Cadence.EVERY} | policy)
     rules = Rules(policy=settings, sealed=sealed, journals=journals, local_files=local_files)
     store = store or EditStore(None)
     return Passage(Book(rules, codex, store))

@@ -10,6 +10,7 @@ from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import Line, new_ledger, output_bytes, replay
 from execledger.vocabulary.actions import Action, Observation
 from tests.core.stories import text
+from tests.support.policies import WHOLE_VIEWS
 
 
 def run(
@@ -69,7 +70,7 @@ def test_what_a_compaction_took_away_is_not_referred_to() -> None:
 def test_a_view_is_rendered_once_per_model_call() -> None:
     """Two calls of one turn share the view before the first of them."""
     recorded = run(READ, ("ls", "a\n"), ("git status", "b\n"), turns=(0, 0, 1))
-    views = [call.view for call in replay(recorded)]
+    views = [call.view for call in replay(recorded, WHOLE_VIEWS)]
     assert [view is not None for view in views] == [True, False, True]
     assert views[2] is not None and "- a.py: whole, 20 lines (current, in context)" in views[2].text
 

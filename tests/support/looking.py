@@ -13,6 +13,7 @@ from execledger.session.session import Session
 from execledger.session.witness import LocalWitness
 from execledger.vocabulary.actions import Action, Observation
 from tests.journal.runs import start
+from tests.support.policies import WHOLE_VIEWS
 
 
 class LookingSession:
@@ -27,7 +28,7 @@ class LookingSession:
         """What the model read, one view after the other."""
         self._told: list[str] = []
         self._chronicle = Chronicle(journals, "looked", self._told.append)
-        policy = policy or Policy()
+        policy = policy or WHOLE_VIEWS
         self._chronicle.note(start(policy, task="Mend the parser.", sealed=False))
         self._session = Session(policy, "Mend the parser.", self._chronicle, self._told.append)
         self._witness = LocalWitness((str(root),), limits)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-GROUP = re.compile(r"(?P<ranges>[^()]*) \((?P<words>[^()]*)\)(?:; |$)")
-"""Ranges of a file in the view, and what is said of them."""
+GROUP = re.compile(r"(?P<ranges>[^();]+?)(?: \((?P<words>[^()]*)\))?(?:; |$)")
+"""Ranges of a file in the view, and what is said of them, if anything is."""
 DEFINITE = ("current", "now at", "changed", "gone")
 """Words that claim something certain."""
 INDEFINITE = ("possibly stale", "stale")
@@ -45,7 +45,7 @@ def claims(view: str) -> Iterator[Claim]:
     for line in view[found.end() :].split("\n") if found else ():
         name, colon, rest = line.removeprefix("- ").partition(": ")
         for group in GROUP.finditer(rest) if colon and line.startswith("- ") else ():
-            words = group["words"]
+            words = group["words"] or ""
             status = next((word for word in (*DEFINITE, *INDEFINITE) if words.startswith(word)), NO_CLAIM)
             whole = re.fullmatch(r"whole, (\d+) lines?", group["ranges"])
             for first, last in [(1, int(whole[1]))] if whole else _places(group["ranges"]):
@@ -61,11 +61,14 @@ def _places(ranges: str) -> list[tuple[int, int]]:
 class ViewReader:
     """Believes the views of one conversation."""
 
-    def __init__(self, *, by_range: bool = False) -> None:
-        """Nothing was shown yet; ``by_range``: a range is called changed as a whole if one of its lines is."""
+    def __init__(self, *, by_range: bool = False, whole_views: bool = True) -> None:
+        """Nothing was shown yet; ``by_range``: a range is called changed as a whole if one of its lines is.
+
+        Without ``whole_views``, looks may have found lines that no view listed: whose a change is can't be judged then.
+        """
         self.shown: dict[str, dict[int, str]] = {}
         """What was shown last of each line, by the file's name."""
-        self._by_range = by_range
+        self._by_range, self._whole_views = by_range, whole_views
         self._now = 0
         self._found: dict[tuple[str, int], int] = {}
         self._written: dict[str, int] = {}
@@ -131,7 +134,7 @@ class ViewReader:
 
     def _misattributed(self, claim: Claim) -> str:
         """Why a change may be the agent's own that the view calls another's; "" if it can't."""
-        if NOT_BY_YOU not in claim.words:
+        if NOT_BY_YOU not in claim.words or not self._whole_views:
             return ""
         found = min(self._found.get((claim.name, place), -1) for place in range(claim.first, claim.last + 1))
         if found < 0:

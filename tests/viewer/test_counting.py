@@ -133,7 +133,7 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
         tally.saved_bytes,
         tally.counts.view_bytes,
     )
-    assert (line.saved_cost, line.view_cost, line.net_cost) == (worth.saved, worth.spent, worth.net)
+    assert (line.saved_cost, line.view_cost, line.net_cost) == pytest.approx((worth.saved, worth.spent, worth.net))
 
 
 def test_what_a_command_would_have_printed_counts_only_where_it_is_known() -> None:

@@ -213,7 +213,7 @@ def _rows(tally: Tally) -> Iterator[tuple[str, str, str]]:
         part = tally.partial_bytes / max(tally.read_bytes, 1)
         omitted = f"{part:.2%}, by {tally.omissions:,} partial references"
         yield "  of these, in part", f"{tally.partial_bytes:,}", omitted
-    yield "state views", f"{counts.view_bytes:,}", "bytes, one view per model call, never cached"
+    yield "state views", f"{counts.view_bytes:,}", "bytes, never cached"
 
 
 def _top(counter: Counter[str], most: int = 5) -> str:

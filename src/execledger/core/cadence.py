@@ -2,10 +2,11 @@
 
 A view costs its tokens, uncached, and with providers that also cache what the model writes it keeps the next answer out
 of the cache, whatever it says. So a view lists only what the next command may well read again, and is sent only while
-the views of a run cost less than its references have saved, and a small credit.
+the views of a run cost less than its references have saved, and a small credit; but always when a look has found lines
+changed that no command of the agent's is known to have written.
 
-``FocusedCadence`` is a fold over the recorded steps and asks nothing else, so a replay, every adapter and a journal
-that is read back have the same views at the same places.
+``FocusedCadence`` is a fold over the recorded steps and sightings and asks nothing else, so a replay, every adapter and
+a journal that is read back have the same views at the same places.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 MAX_FILES = 3
 """Files that a focused view lists: nearly all reads of visible lines are of one of the three files read last."""
 MIN_RESULTS = 2
-"""Results that must have shown lines of a file: what a single one shows needs no index."""
-RECENT = 10
-"""Commands within which it must have been read, unless the last command names it. In recorded runs, visible lines of
-files read longer ago are read again by 0.3 to 3 of a hundred next commands, of these by 2 to 5, and after a command
-that names one of them by 2 to 12."""
+"""Results that are several."""
+RECENT = 20
+"""Commands within which a file must have been read that the last one does not name: visible lines of files read longer
+ago are read again by 0.3 to 3 of a hundred next commands of recorded runs."""
+NEWS = 3
+"""Commands for which a change is listed that a look has found: a turn may have several."""
 QUIET = frozenset((Category.TEST, Category.SETUP, Category.SUBMIT))
 """Commands after which visible lines are rarely read again: by 0 to 1.6 % of the next commands in three of four sets of
 recorded runs (in the smallest set, by 2 of the 44 behind a test)."""
@@ -36,6 +38,8 @@ RESERVE = 12
 """Further views that must be affordable before one is sent although the last command names none of the files."""
 VIEW_TOKENS = 35
 """Tokens of a focused view; the means of four sets of recorded runs are 35 to 59, the larger ones with long paths."""
+ANSWER = 1.5
+"""Tokens of an answer for each of its command: 1.2 and 1.9 in recorded runs that keep their answers in the cache."""
 REFERENCE_TOKENS = 35
 """Tokens of a reference; the means of four sets of recorded runs are 37 to 44."""
 
@@ -53,8 +57,8 @@ class Budget:
 
     @property
     def price(self) -> float:
-        """What the next view costs: its tokens, and those of an average command if it keeps them out of the cache."""
-        average = self._written / (self._calls * BYTES_PER_TOKEN) if self._calls else 0.0
+        """What the next view costs: its tokens, and those of an average answer if it keeps them out of the cache."""
+        average = ANSWER * self._written / (self._calls * BYTES_PER_TOKEN) if self._calls else 0.0
         return VIEW_TOKENS + (1 - CACHED_PRICE) * average * self._policy.caches_output
 
     def record(self, step: Step) -> None:
@@ -80,10 +84,16 @@ class FocusedCadence:
         """Start without a view due."""
         self.budget = Budget(policy)
         self._due: dict[str, tuple[str, ...]] = {}
+        self._changed: dict[tuple[str, str], int] = {}
 
     def due(self, thread: str) -> tuple[str, ...]:
         """Return the files that a view before the next model call of ``thread`` lists; none if no view is due."""
-        return self._due.get(thread, ())
+        changed = (path for one, path in self._changed if one == thread)
+        return tuple(dict.fromkeys((*changed, *self._due.get(thread, ()))))[:MAX_FILES]
+
+    def tell_changed(self, ledger: Ledger, thread: str, path: str) -> None:
+        """List a file whose lines a look found changed although no command wrote it, whatever the view costs."""
+        self._changed[thread, path] = ledger.calls(thread)
 
     def record(self, ledger: Ledger, step: Step) -> None:
         """Take in a step that ``ledger`` has just recorded.
@@ -93,6 +103,7 @@ class FocusedCadence:
         """
         thread = step.action.thread
         self._due.pop(thread, None)
+        self._changed = {key: at for key, at in self._changed.items() if ledger.calls(key[0]) - at < NEWS}
         self.budget.record(step)
         files, likely = focus(ledger, thread)
         if files and self.budget.pay(likely=likely):
@@ -102,21 +113,22 @@ class FocusedCadence:
 def focus(ledger: Ledger, thread: str) -> tuple[tuple[str, ...], bool]:
     """Return the files that a view lists after the step that was recorded last, and whether that step names one.
 
-    They are those of the last files read of which several results show lines, if they were read recently or the last
-    command names them.
+    Of the files read last, they are those that the last command names, and those read within the last commands. What a
+    single result shows needs no index while it is the last one, or if no command names the file.
     """
     last = ledger.results[-1]
     if last.record.category in QUIET:
         return (), False
-    command = redact(last.command)
-    in_parts = {
-        path: path.rpartition("/")[2] in command
-        for path, seen in islice(reversed(ledger.files(thread).items()), MAX_FILES)
-        if len(seen.parts) >= MIN_RESULTS
-    }
-    calls = ledger.calls(thread)
-    listed = (path for path, named in in_parts.items() if named or calls - _read(ledger, thread, path) <= RECENT)
-    return tuple(listed), any(in_parts.values())
+    command, calls = redact(last.command), ledger.calls(thread)
+    files: list[str] = []
+    likely = False
+    for path, seen in islice(reversed(ledger.files(thread).items()), MAX_FILES):
+        age, named = calls - _read(ledger, thread, path), path.rpartition("/")[2] in command
+        several = len(seen.parts) >= MIN_RESULTS
+        if (named and (several or age > 1)) or (several and age <= RECENT):
+            files.append(path)
+            likely |= named
+    return tuple(files), likely
 
 
 def _read(ledger: Ledger, thread: str, path: str) -> int:

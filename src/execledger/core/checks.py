@@ -1,4 +1,4 @@
-"""Checks: the test commands that ran last, how they ended, and whether a file was edited since."""
+"""Checks: the test commands that ran last, how they ended, and whether a file was or may have been changed since."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def checks(ledger: Ledger, thread: str) -> str:
 
 def _checks(ledger: Ledger, thread: str) -> Iterator[str]:
     """Yield what is known of each test command, by its newest run; the newest first."""
-    edited = max(ledger.modifications.recent.values(), key=lambda one: one.step, default=None)
     known: set[tuple[str | None, str]] = set()
     names: set[str] = set()
     for at in range(len(ledger) - 1, max(len(ledger) - WINDOW, 0) - 1, -1):
@@ -46,16 +45,31 @@ def _checks(ledger: Ledger, thread: str) -> Iterator[str]:
             continue
         key = (result.record.cwd, result.record.normalized)
         back = ledger.calls(thread) - result.ordinal
-        since = edited is not None and edited.step > at
-        if key not in known and back >= MIN_AGE and (since or _outcome(result)):
-            edit = f", before your last edit of {ledger.name_of(edited.path)}" if edited and since else ""
+        edited = _edited_since(ledger, at, thread)
+        if key not in known and back >= MIN_AGE and (edited or _outcome(result)):
             name = clip(printable(LEADING_CD.sub("", result.command)), MAX_COMMAND)
             if name in names:
                 # Another test under the same words: the line could not tell them apart.
                 return
             names.add(name)
-            yield f"`{name}` {_outcome(result) or 'ran'} {ago(back)}{edit}"
+            yield f"`{name}` {_outcome(result) or 'ran'} {ago(back)}{edited or _perhaps_changed_since(ledger, at)}"
         known.add(key)
+
+
+def _edited_since(ledger: Ledger, at: int, thread: str) -> str:
+    """The newest edit behind step ``at``, in words; "" if there is none."""
+    edited = max(ledger.modifications.recent.values(), key=lambda one: one.step, default=None)
+    if edited is None or edited.step <= at:
+        return ""
+    name = ledger.name_of(edited.path)
+    mine = ledger.results[edited.step].thread == thread
+    return f", before your last edit of {name}" if mine else f", before {name} was edited"
+
+
+def _perhaps_changed_since(ledger: Ledger, at: int) -> str:
+    """Whether a command behind step ``at`` may have written, in words."""
+    behind = ledger.results[at + 1].clock if at + 1 < len(ledger) else ledger.clock
+    return ", files may have changed since" if behind < ledger.clock else ""
 
 
 def _outcome(result: StepRecord) -> str:

@@ -56,6 +56,8 @@ NEVER = -1
 """A value that no change counter ever has, for results that prove nothing about the present state."""
 MAX_OUTPUTS, MAX_OUTPUT = 32, 20_000
 """Outputs whose text is kept, the newest, and characters of one: references to others say nothing about a file."""
+FOUND_AGAIN = (Verdict.SAME, Verdict.MOVED)
+"""Verdicts on lines that are in the file as they were shown."""
 MAX_UNCLEAR = 64
 """Steps that may show any file, kept per thread; the newest visible one counts."""
 
@@ -433,14 +435,28 @@ class Ledger:
         agreed = dict(known.agreed) if known is not None else {}
         not_by_agent: list[int] = []
         for result in file.results:
-            if all(piece.verdict in (Verdict.SAME, Verdict.MOVED) for piece in result.pieces):
+            if all(piece.verdict in FOUND_AGAIN for piece in result.pieces):
                 agreed[result.step] = self.clock
             elif agreed.get(result.step) == self.clock and not unrecorded:
                 not_by_agent.append(result.step)
         agreed = {result.step: agreed[result.step] for result in file.results if result.step in agreed}
+        if known is not None and self._changed_unnoticed(known, file):
+            self.views.tell_changed(self, sighting.thread, file.path)
         self._sightings[sighting.thread, file.path] = LatestSighting(
             len(self), self.possible_writes, file, tuple(agreed.items()), tuple(not_by_agent)
         )
+
+    def _changed_unnoticed(self, known: LatestSighting, file: FileSighting) -> bool:
+        """Whether lines are changed or gone that the look before found, and no command since is known to have written
+        the file."""
+        found = {one.step for one in known.file.results if all(piece.verdict in FOUND_AGAIN for piece in one.pieces)}
+        lost = any(
+            piece.verdict in (Verdict.CHANGED, Verdict.GONE)
+            for one in file.results
+            if one.step in found
+            for piece in one.pieces
+        )
+        return lost and all(file.path not in one.record.writes for one in self.results[known.at :])
 
     def _update_home(self, cwd: str | None) -> None:
         """Set the directory that names are relative to; once a command starts elsewhere, names become absolute."""

@@ -69,11 +69,11 @@ class Cadence(StrEnum):
     """When a state view is sent, and how much of the state it lists."""
 
     AUTO = "auto"
-    """``every``."""
+    """``focused``; ``every`` under ``paper``, as published."""
     EVERY = "every"
     """The whole view, with every model call."""
     FOCUSED = "focused"
-    """The files that the last commands have read in parts, only while views cost less than references save."""
+    """The files at hand, only while views cost less than references save."""
 
 
 class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -90,7 +90,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     witness: WitnessSetting = WitnessSetting.AUTO
     """Look at the files that the state view lists, and at the working tree behind tests and scripts."""
     cadence: Cadence = Cadence.AUTO
-    """When a state view is sent: with ``every`` call, or ``focused`` on the files at hand, within a budget."""
+    """When a state view is sent: ``focused`` on the files at hand within a budget, or with ``every`` call."""
     max_interventions: int = 200
     """Reuses, references and nudges per task: more than ordinary runs need, and a bound for runs that ignore them."""
     max_nudges: int = 10
@@ -103,8 +103,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How many results back an error counts as new."""
     view_budget: int = 1600
     """Bytes of the state view: about 400 tokens, uncached at every call, so it must stay small."""
-    view_credit: int = 800
-    """Tokens that focused views may cost before references have saved any: about 0.4 % of an ordinary run."""
+    view_credit: int = 700
+    """Tokens that focused views may cost before references have saved any: about 0.3 % of an ordinary run."""
     caches_output: bool = True
     """The provider also caches what the model writes, so that every view keeps an answer out of the cache; runs with a
     model whose provider caches only what it is sent set it to false."""
@@ -148,6 +148,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def focused(self) -> bool:
         """State views are focused, and not sent with every call."""
+        if self.cadence is Cadence.AUTO:
+            return self.preset is not Preset.PAPER
         return self.cadence is Cadence.FOCUSED
 
     @classmethod

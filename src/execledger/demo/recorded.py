@@ -24,11 +24,17 @@ def show_recorded(full: bool) -> None:
     ledger = new_ledger(run)
     account, priced, prices = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger), load_prices()
     click.echo("A scripted agent mends a bug in a small repository. What Ledger makes of each of its commands:\n")
+    views: dict[int, str] = {}
     for call in replay(run, ledger=ledger):
         priced.add(call, account.add_replayed(call))
         _show(call, full)
-    click.echo("\nThe state view that the model would be shown next, at the end of its input:\n")
-    click.echo(ledger.inform(sealed=run.container).text)
+        if call.view is not None and call.view.text:
+            views[call.index + 1] = call.view.text
+    for before, text in list(views.items())[-1:]:
+        click.echo(
+            f"\n{len(views)} state views at the end of the model's input; the last one, before command {before}:"
+        )
+        click.echo(f"\n{text}")
     counts = account.counts
     click.echo(
         f"\n{counts.proposed} commands: {counts.suppressed} reused before running, because an earlier result still"

@@ -123,7 +123,7 @@ def test_suppressed_commands_never_reach_the_environment(tmp_path: Path) -> None
 
 def test_the_view_is_last_and_never_stored(tmp_path: Path) -> None:
     """Each request without its view is a prefix of the next, and the trajectory holds no view."""
-    agent, inner, _ = run(tmp_path, *((command,) for command in COMMANDS))
+    agent, inner, _ = run(tmp_path, *((command,) for command in COMMANDS), cadence="every")
     for request, following in zip(inner.requests, inner.requests[1:], strict=False):
         assert text_of(request[-1]).startswith("<execution_state>")
         assert [text_of(one) for one in request[:-1]] == [text_of(one) for one in following[: len(request) - 1]]

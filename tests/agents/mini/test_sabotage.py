@@ -156,7 +156,7 @@ class Stage:
         os.environ["EXECLEDGER_JOURNAL"] = str(self._journals / str(self._plays))
         inner = Marking(outputs=[turn(number, *commands) for number, commands in enumerate(TURNS)])
         environment = Played(self._played, cwd=str(self._folder))
-        model = LedgerModel.wrap(inner, **options) if wrapped else inner
+        model = LedgerModel.wrap(inner, **{"cadence": "every"} | options) if wrapped else inner
         settings = {"system_template": "s", "instance_template": "{{task}}", "step_limit": 40, "cost_limit": 100.0}
         agent = DefaultAgent(model, environment, **settings)
         ends, histories, told = [], [], []
@@ -380,7 +380,8 @@ def test_the_cache_marker_stays_in_the_models_own_configuration(tmp_path: Path) 
     """It is ours to set while the model is asked; in the trajectory and behind the run it is the user's."""
     inner = Marking(outputs=[turn(0, "ls"), turn(1, "touch patch.txt"), turn(2, *SUBMIT)])
     environment = Contained(cwd=str(tmp_path))
-    agent = DefaultAgent(LedgerModel.wrap(inner), environment, system_template="s", instance_template="t")
+    model = LedgerModel.wrap(inner, cadence="every")
+    agent = DefaultAgent(model, environment, system_template="s", instance_template="t")
     agent.run(TASK)
     config = agent.serialize()["info"]["config"]["model"]
     assert (config["set_cache_control"], inner.config.set_cache_control) == ("default_end", "default_end")

@@ -53,7 +53,7 @@ def run(folder: Path, *commands: str, meanwhile: dict[int, Any] | None = None, *
     inner = Interfering(outputs=[turn(number, command) for number, command in enumerate([*commands, SUBMIT])])
     inner.meanwhile = meanwhile or {}
     environment = LocalEnvironment(cwd=str(folder))
-    model = LedgerModel.wrap(inner, env=environment, **options)
+    model = LedgerModel.wrap(inner, env=environment, **{"cadence": "every"} | options)
     settings = {"system_template": "s", "instance_template": "{{task}}", "step_limit": 40, "cost_limit": 100.0}
     DefaultAgent(model, environment, **settings).run("Mend it.")
     views = [text_of(request[-1]) for request in inner.requests]

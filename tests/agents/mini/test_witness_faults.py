@@ -63,7 +63,7 @@ class Play:
         RUNS.clear()
         inner = Recording(outputs=[turn(number, command) for number, command in enumerate([*COMMANDS, SUBMIT])])
         place = environment(cwd=str(folder))
-        model = LedgerModel.wrap(inner, env=place, witness=witness) if wrapped else inner
+        model = LedgerModel.wrap(inner, env=place, witness=witness, cadence="every") if wrapped else inner
         settings = {"system_template": "s", "instance_template": "{{task}}", "step_limit": 40, "cost_limit": 100.0}
         agent = DefaultAgent(model, place, **settings)
         self.end = agent.run("Mend it.")

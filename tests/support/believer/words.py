@@ -123,13 +123,15 @@ def read_claims(view: str) -> list[Claim]:
     """What a state view calls current."""
     claims = []
     _, _, seen = view.partition("\nSeen")
+    # A focused view lists only what is in context, and does not say so.
+    focused = seen.startswith(" recently:")
     for row in re.findall(r"^- (.+)$", seen, re.M):
         file, _, body = row.partition(": ")
         for match in re.finditer(r"([^;()]+) \(([^)]*)\)", body):
             states = [state.strip() for state in match[2].split(",")]
             if "current" not in states:
                 continue
-            claims += _claims(file, match[1].strip(), "in context" in states)
+            claims += _claims(file, match[1].strip(), focused or "in context" in states)
     return claims
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.step import take
 from execledger.core.witness_limits import LookLimits
 from execledger.session.chronicle import Chronicle
@@ -198,7 +198,8 @@ class Trial:
         self.channel, self.reader, self.column = channel, reader, column
         self.recorded = column.recorded and channel.by == "agent"
         self._folder = folder
-        self._session = Session(Policy(preset=column.preset), TASK, Chronicle(None, "", lambda _: None))
+        policy = Policy(preset=column.preset, cadence=Cadence.EVERY)
+        self._session = Session(policy, TASK, Chronicle(None, "", lambda _: None))
         self._ledger = self._session.ledger
         self._witness = LocalWitness(limits=LookLimits(seconds=60)) if column.looks else None
         self._reader = ViewReader()

@@ -23,13 +23,13 @@ from tests.support.view_reader import NOT_BY_YOU, ViewReader, claims
 
 Numbered = tuple[str, int | None]
 """A line, with the number that was printed before it."""
-CLAIM = re.compile(r"(?P<spans>[^();]*?) \((?P<words>[^()]*)\)(?:; |$)")
+CLAIM = re.compile(r"(?P<spans>[^();]+?)(?: \((?P<words>[^()]*)\))?(?:; |$)")
 """One group of ranges in a line of the view, and what is said of them."""
 LOST = "seen, no longer in context"
 """What a view says, in words or in a heading, of ranges whose text has left the request."""
-STATUS = r"(?:(?P<status>current|possibly stale|stale), )?"
-WORDS = re.compile(STATUS + rf"(?:(?P<visible>in context)|{LOST})")
-"""All that a view may say of a range without a witness: a status, if one is claimed, and whether it is in context."""
+WORDS = re.compile(rf"(?P<status>current|possibly stale|stale)?(?:, )?(?:in context|(?P<lost>{LOST}))?")
+"""All that a view may say of a range without a witness: a status, if one is claimed, and whether it is in context,
+which goes without saying in focused views."""
 
 
 class Session(Struct):
@@ -185,21 +185,21 @@ def check_view(session: Session, thread: str, visible: Container[int], folder: P
     text = ledger.inform(visible, sealed, thread).text
     assert len(text.encode()) <= ledger.policy.view_budget
     standing: set[str] | None = None
-    apart = ""
-    for line in text.splitlines():
-        apart = f", {LOST}" if line == f"{LOST.capitalize()}:" else apart
+    place = ""
+    for line in text[text.find("\nSeen") :].splitlines():
+        place = LOST if line == f"{LOST.capitalize()}:" else place
         name, colon, rest = line.removeprefix("- ").partition(": ")
-        if not colon or not line.startswith("- "):
+        if not colon or not line.startswith("- ") or rest == "seen in part":
             continue
         for claim in CLAIM.finditer(rest):
             known = session.known.get((thread, str(folder / name)), {})
-            found = WORDS.fullmatch(claim["words"] + apart)
+            found = WORDS.fullmatch(", ".join(filter(None, (claim["words"], place))))
             assert found, f"{line!r} has words that are not the status of a range"
             if found["status"] == "current" and ledger.policy.preset is not Preset.PAPER:
                 assert sealed, "something is called current although others may write"
                 session.claims += 1
                 _check_current(folder / name, claim["spans"], known)
-            if found["visible"]:
+            if not found["lost"]:
                 standing = _standing(session, thread, visible) if standing is None else standing
                 _check_context(name, claim["spans"], known, standing)
 

@@ -29,7 +29,7 @@ from execledger.session.session import Session as LiveSession
 from execledger.session.witness import LocalWitness, LookResult, Witness
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Step
-from tests.support.policies import UNPRICED
+from tests.support.policies import FOCUSED_VIEWS, UNPRICED
 from tests.support.recorder import LIMIT
 from tests.support.simulation.checks import (
     Session,
@@ -153,9 +153,12 @@ class Siege:
         """A session in ``folder``; ``later`` is where scripts note what their jobs are to write."""
         self.random = random.Random(seed)
         self.folder = folder
-        self._live = LiveSession(policy or UNPRICED, TASK, Chronicle(None, "", lambda _: None))
+        policy = policy or (FOCUSED_VIEWS if seed % 4 == 3 else UNPRICED)
+        self._live = LiveSession(policy, TASK, Chronicle(None, "", lambda _: None))
         self._witness = _witness(looks)
-        self._readers = {thread: ViewReader(by_range=looks == "probe") for thread in THREADS}
+        self._readers = {
+            thread: ViewReader(by_range=looks == "probe", whole_views=not policy.focused) for thread in THREADS
+        }
         self.session = Session(self._live.ledger)
         self.sealed = seed % 3 != 0
         """Nobody but the agent writes."""
