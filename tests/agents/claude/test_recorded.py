@@ -10,6 +10,7 @@ from execledger.agents.formats import read_run
 from execledger.errors import UnreadableRun
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
+from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, OtherTool, Read, Search, Write
 from tests.runs.samples_agents import PROMPT, TASK, Fields, lines, result, says, uses
 
@@ -330,3 +331,60 @@ def test_a_broken_line_is_named() -> None:
     with pytest.raises(UnreadableRun) as caught:
         read_run("r", lines(PROMPT, {"type": "user", "message": 3}, PROMPT))
     assert str(caught.value) == "r: line 2: expected `object | null`, got `int`, at message"
+
+
+# Requests, which newer versions record
+
+
+def request(number: int, base: int | None, keep: int, *tail: str) -> Fields:
+    """The line of a request: some messages of an earlier one, and others behind them."""
+    more = {} if base is None else {"base": f"q{base}"}
+    return {"type": "api-request", "sessionId": "s", "id": f"q{number}", "keep": keep, "tail": [*tail], **more}
+
+
+def blob(digest: str, call: str, text: str) -> Fields:
+    """A message with one result, as it was sent."""
+    part = {"type": "tool_result", "tool_use_id": call, "content": f"{text}\n\n<system-reminder>x</system-reminder>"}
+    message = {"role": "user", "content": [part]}
+    return {"type": "api-request-blob", "sessionId": "s", "hash": digest, "message": message}
+
+
+SENT = [blob(f"h{at}", f"c{at}", f"text {at}") for at in range(3)]
+GONE = blob("gone", "c0", "[Old tool result content cleared]")
+
+
+def called(at: int, *rows: Fields) -> list[Fields]:
+    """A call with its result, and the request behind it."""
+    return [uses(f"m{at}", f"c{at}", "Bash", command=f"echo {at}"), result(f"c{at}", f"text {at}"), *rows]
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ([SENT[1], request(1, 0, 2, "a1", "h1")], ()),
+        ([SENT[1], request(1, None, 0, "u", "h0", "a1", "h1")], ()),
+        ([SENT[1], request(1, None, 0, "summary", "a1", "h1")], (2,)),
+        ([SENT[1], GONE, request(1, 0, 1, "gone", "a1", "h1")], (2,)),
+        ([SENT[1], request(1, None, 0, "title")], ()),
+    ],
+    ids=["the same and more", "all again", "a summary", "a cleared result", "a side call"],
+)
+def test_what_a_request_contains_is_what_is_visible(last: list[Fields], expected: tuple[int, ...]) -> None:
+    """A result that is not in the request any more, or not as it was, is out of sight for the calls behind it."""
+    rows = [PROMPT, *called(0, SENT[0], request(0, None, 0, "u", "h0")), *called(1, *last), *called(2)]
+    assert read_run("t", lines(*rows)).compactions == expected
+
+
+def test_a_shim_is_the_call_that_it_replaced() -> None:
+    """A session that ran under Ledger is read as the model made it; what the call would have returned is unknown."""
+    shim = "echo '[ledger:0123456789abcdef] Not run.'"
+    rows = [PROMPT, uses("m", "c", "Bash", command=shim), result("c", "[ledger:0123456789abcdef] Not run.")]
+    marks: list[str] = []
+
+    def resolve(mark: str) -> ToolCall:
+        marks.append(mark)
+        return ToolCall("Bash", '{"command": "cat a.py"}')
+
+    (step,) = read_run("t", lines(*rows), resolve).steps
+    assert len(marks) == 1
+    assert (step.action.command, step.observation.output_unknown) == ("cat a.py", True)

@@ -2,7 +2,8 @@
 
 A message of the model is spread over several lines, one for each of its parts; they share its id. Sub-agents have files
 of their own, or in older versions stand among the other lines, marked as side chains. What ``claude -p`` prints with
-``--output-format stream-json`` has the same messages with less around them.
+``--output-format stream-json`` has the same messages with less around them. Since 2.1.325 a transcript also has each
+request: the messages that it keeps of an earlier one, and those behind them by their digests.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ from itertools import islice
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.json import Decoder
+from msgspec.json import Decoder, encode
 from msgspec.structs import replace
 
+from execledger.agents.claude.adapter import shim_mark
 from execledger.agents.claude.tools import OWN_WORDS, SHELL, action_of, mark_of, observed
 from execledger.agents.formats import Format
-from execledger.agents.tool_table import MOVES
+from execledger.agents.table_adapter import arguments_of
+from execledger.agents.tool_table import MOVES, reminders_at
 from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
 from execledger.runs.find import Kept
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call, summed, told
+from execledger.session.adapter import Resolve, ToolCall
+from execledger.vocabulary.actions import Observation
 
 FORMAT = "claude-code"
 """The name of the format."""
@@ -29,6 +34,8 @@ _LOOKED_AT = 200
 """Lines that are looked at to tell the format; titles and settings may stand before the first message."""
 _FORGETS = frozenset(("compact_boundary", "microcompact_boundary"))
 _SYNTHETIC = "<synthetic>"
+_REQUESTS = 16
+"""Requests whose messages are remembered: one repeats what the one before it, or one shortly before, had."""
 
 
 class _Message(Struct, frozen=True):
@@ -51,6 +58,11 @@ class _Line(Struct, frozen=True, rename="camel"):
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     agent_id: str | None = None
+    id: Any = None
+    hash: str | None = None
+    base: str | None = None
+    keep: int = 0
+    tail: list[str] | None = None
     cwd: str | None = None
     version: str | None = None
     message: _Message | None = None
@@ -82,9 +94,9 @@ def is_transcript(data: bytes) -> bool:
     return False
 
 
-def read_transcript(name: str, data: bytes) -> Run:
-    """Read a transcript or a stream."""
-    reader = _Reader(name)
+def read_transcript(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
+    """Read a transcript or a stream; ``resolve`` finds the calls that shims in it replaced."""
+    reader = _Reader(name, resolve)
     for number, line in lines_of(data):
         reader.take(decode_line(name, number, line, _LINE))
     return reader.run()
@@ -100,11 +112,49 @@ class _Asked(Struct, frozen=True):
     thread: str
 
 
+class _Requests:
+    """The results in the requests of a session, as the client recorded them."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, list[str]] = {}
+        self._results: dict[str, dict[str, str]] = {}
+
+    def add_message(self, line: _Line) -> None:
+        """Take in a message of a request, which later requests name by its digest."""
+        parts = line.message.content if line.message is not None else None
+        found = {
+            str(part.get("tool_use_id")): _own_text(text_of(part.get("content")))
+            for part in (parts if isinstance(parts, list) else ())
+            if isinstance(part, dict) and part.get("type") == "tool_result"
+        }
+        if found and line.hash is not None:
+            self._results[line.hash] = found
+
+    def sent(self, line: _Line) -> dict[str, str] | None:
+        """The results in a request, by their calls; None if it has all that the one before it had."""
+        before = self._messages.get(line.base or "", [])
+        messages = [*before[: line.keep], *(line.tail or ())]
+        self._messages[str(line.id)] = messages
+        while len(self._messages) > _REQUESTS:
+            del self._messages[next(iter(self._messages))]
+        if line.base is not None and line.keep >= len(before):
+            return None
+        return {call: text for digest in messages for call, text in self._results.get(digest, {}).items()}
+
+
+def _own_text(text: str) -> str:
+    """The tool's own words in a result; the client trims them where a reminder follows."""
+    return text[: reminders_at(text)].rstrip()
+
+
 class _Reader:
     """Walks along the lines, and pairs every call with its result."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, resolve: Resolve | None = None) -> None:
         self._name = name
+        self._resolve = resolve
+        self._requests = _Requests()
+        self._results: list[tuple[str, str]] = []
         self._version = ""
         self._model = ""
         self._tasks: dict[str, str] = {}
@@ -149,7 +199,11 @@ class _Reader:
         self._version = self._version or line.version or line.claude_code_version or ""
         if line.subtype in _FORGETS or line.is_compact_summary:
             self._forgotten.append(len(self._steps))
-        if line.type == "assistant" and line.message is not None:
+        if line.type == "api-request-blob":
+            self._requests.add_message(line)
+        elif line.type == "api-request":
+            self._request(line)
+        elif line.type == "assistant" and line.message is not None:
             self._answer(line, line.message, thread)
         elif line.type == "user" and line.message is not None:
             self._user(line, line.message, thread)
@@ -200,6 +254,18 @@ class _Reader:
         if self._steps and self._rewound(line):
             self._forgotten.append(len(self._steps))
 
+    def _request(self, line: _Line) -> None:
+        """Find out from a request whether earlier results are still in the model's context.
+
+        A request without the newest result is not the next one of this conversation, but a side call.
+        """
+        sent = self._requests.sent(line)
+        if sent is None or not self._results or self._results[-1][0] not in sent:
+            return
+        since = max(self._forgotten, default=0)
+        if any(sent.get(call) != text for call, text in self._results[since:]):
+            self._forgotten.append(len(self._steps))
+
     def _rewound(self, line: _Line) -> bool:
         """The user went back to an earlier place: what was done since is not in the conversation any more."""
         above = self._seen.get(line.parent_uuid or "")
@@ -212,10 +278,22 @@ class _Reader:
         text = text_of(part.get("content"))
         action = action_of(asked.name, asked.given, self._place(asked), asked.thread, mark=mark_of(text))
         observation = observed(action, asked.name, text, is_error=part.get("is_error") is True, told=kept)
+        if (original := self._replaced(asked)) is not None:
+            # What a call that was not run would have returned is unknown.
+            action = action_of(original.name, arguments_of(original), self._place(asked), asked.thread)
+            observation = Observation(truncated=True)
         self._steps.append(Recorded(action, observation, asked.turn))
+        self._results.append((str(part.get("tool_use_id")), _own_text(text)))
         if asked.name == SHELL and line.cwd is None and MOVES.search(action.command):
             # A stream does not tell where the shell is.
             self._cwd[thread] = None
+
+    def _replaced(self, asked: _Asked) -> ToolCall | None:
+        """The call that a shim replaced; None if the call is no shim."""
+        if self._resolve is None or asked.name != SHELL:
+            return None
+        mark = shim_mark(ToolCall(asked.name, encode(asked.given).decode()))
+        return self._resolve(mark) if mark is not None else None
 
     def _place(self, asked: _Asked) -> str | None:
         """Where a call started; not known if another command of the same message may have moved the shell."""
@@ -239,7 +317,7 @@ FORMATS = (
     Format(
         kind="lines",
         recognises=lambda file: is_transcript(file.data),
-        read=lambda file: read_transcript(file.name, file.data),
+        read=lambda file: read_transcript(file.name, file.data, file.resolve),
     ),
 )
 """The formats of Claude Code's records."""
