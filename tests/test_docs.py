@@ -33,7 +33,7 @@ def test_the_first_example_reuses_a_read(capsys: pytest.CaptureFixture[str]) -> 
     example = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
     exec(compile(example, "example", "exec"), {"__name__": "example"})
     out = capsys.readouterr().out
-    assert "- a.py: whole, 40 lines (current, in context)" in out
+    assert "- a.py: whole, 40 lines (current)" in out
     assert "Reuse covered-read [Ledger: not run" in out
 
 
