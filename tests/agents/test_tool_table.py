@@ -132,8 +132,8 @@ def test_the_clients_frame_is_no_output() -> None:
     made = call("sh", cmd="make")
     assert ADAPTER.observation_of(made, (ran("make", "built", pid=1),)) == Observation("built", exit_status=0)
     assert ADAPTER.observation_of(made, (ran("make", "built", 2, 9),)) == Observation("built", exit_status=2)
-    assert ADAPTER.observation_of(made, ("refused",)) == Observation("refused", failed=True, truncated=True)
-    assert ADAPTER.observation_of(made, (ran("makes", "built"),)).failed
+    assert ADAPTER.observation_of(made, ("refused",)) == Observation("refused", truncated=True)
+    assert ADAPTER.observation_of(made, (ran("makes", "built"),)).exit_status is None
     assert ADAPTER.observation_of(made, (ran("make", "x\nCode: 7\nPID: 8"),)).output == "x\nCode: 7\nPID: 8"
     cut = ADAPTER.observation_of(made, (ran("make", "built", before="Too long: see /tmp/x\n"),))
     assert cut == Observation("built", exit_status=0, truncated=True)

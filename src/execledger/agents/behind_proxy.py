@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from types import FrameType
@@ -66,8 +67,8 @@ def run_behind_proxy(
 ) -> int:
     """Run an agent to its end; its exit status.
 
-    ``started`` is given the proxy's address, and a stack for what is to be cleaned up at the end. ``routes`` has
-    further upstreams, by the path prefixes that they replace.
+    ``started`` is given the proxy's address, and a stack for what is to be cleaned up at the end. ``routes`` are
+    further path prefixes, each with its own upstream; with them, ``upstream`` may be "".
     """
     # The screen belongs to the agent while it runs.
     told: list[str] = []
@@ -105,6 +106,11 @@ def run_behind_proxy(
     for line in (*dict.fromkeys(told), *sentences(proxy.summaries)):
         print(line, file=sys.stderr)
     return status if status >= 0 else _end_by(-status)
+
+
+def session_address(url: str) -> str:
+    """The proxy's address ``url`` with a path that names a new session, for clients whose requests name none."""
+    return f"{url.rstrip('/')}/run/{uuid.uuid4().hex}"
 
 
 def _note_bypass(agent: str, launch: Launch, tell: Callable[[str], None]) -> None:

@@ -32,9 +32,9 @@ PACKAGES: tuple[str, ...] = (
     "execledger.agents.opencode",
     "execledger.agents.copilot",
     "execledger.agents.pi",
-    "execledger.agents.openhands",
-    "execledger.agents.qwen",
     "execledger.agents.gemini",
+    "execledger.agents.qwen",
+    "execledger.agents.openhands",
     "execledger.agents.swe_agent",
 )
 """The packages of all agents, in the order in which they are listed."""

@@ -67,7 +67,10 @@ class TableAdapter:
         return Asked(above, thread or session, not client.side.match(last), name, named=bool(session))
 
     def task_of(self, text: str) -> str:
-        """The task that a user message states; "" for the client's own words."""
+        """The task that a user message states, without the reminders before it; "" for the client's own words."""
+        closes = f"</{self.client.reminder}>"
+        while self.client.reminder and text.lstrip().startswith(f"<{self.client.reminder}>") and closes in text:
+            text = text.partition(closes)[2].lstrip()
         return "" if self.client.own_words.match(text) else text
 
     def cwd_of(self, text: str) -> str | None:
@@ -94,13 +97,15 @@ class TableAdapter:
 
     def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
         """The observation that a call's output holds, without the client's reminders and its frame."""
-        own, _ = self._split(parts)
+        own, reminders = self._split(parts)
         given = arguments_of(call)
         action = self.tools.action_of(call.name, given, None)
         seen = self.tools.observed(action, call.name, given, "\n".join(own), is_error=is_error)
         # Several texts, or a reminder between other words, could not be put back in their places.
         tag = f"<{self.client.reminder}>"
         unclear = len(own) != 1 or (bool(self.client.reminder) and tag in own[0])
+        if reminders:
+            seen = replace(seen, notice="\n".join(filter(None, (seen.notice, *map(str.strip, reminders)))))
         return replace(seen, truncated=True, cut=None) if unclear else seen
 
     def referenced(self, call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ class Frame(Struct, frozen=True, kw_only=True):
     first line behind the shown ones; ``cut``, a notice that something was left out.
     """
 
+    lead: Pattern = NEVER
+    """A notice before all else that something was left out of the output."""
     echo: str = ""
     """What precedes the head, with ``{command}`` for the command of the call, which may have several lines."""
     head: Pattern = NOTHING
@@ -125,7 +127,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     stub: Pattern = NEVER
     """How a result begins by which the client refers to an earlier one instead of showing an unchanged file."""
     running: Pattern = NEVER
-    """What a result contains if the call has not ended, or was stopped."""
+    """What a message of the client, or the frame of a result, contains if the call has not ended, or was stopped."""
     failure: Pattern = NEVER
     """How a result begins that reports a failure, where the client does not mark it as an error."""
 
@@ -170,9 +172,14 @@ class Tools(Struct, frozen=True, kw_only=True):
             return Observation(notice=text, truncated=True)
         tool = self.table.get(name)
         framed = self.framed(name, given, text)
+        # Some clients mark a command that failed as an error, and report its exit code as well.
+        is_error = is_error and "status" not in framed.told
         if tool is None or is_error or self.failure.match(text) or not framed.complete:
             stopped = bool(self.running.search(text))
-            return Observation(text, failed=not stopped, timed_out=stopped, truncated=True)
+            # In place of a file it is a complaint; of a command that has no exit code nothing is known.
+            instead = tool is not None and tool.kind != "run" and not framed.complete
+            failed = (is_error or instead or bool(self.failure.match(text))) and not stopped
+            return Observation(text, failed=failed, timed_out=stopped, truncated=failed or not framed.complete)
         output = "" if framed.own in tool.frame.empty else framed.own
         left_out = "cut" in framed.told or bool(tool.frame.gap.search(output))
         if tool.kind == "run":
@@ -289,11 +296,13 @@ def _number(given: Mapping[str, Any], name: str) -> int | None:
 
 def _framed(tool: AgentTool, given: object, text: str) -> Framed:
     """A result of a tool, split."""
-    frame, start = tool.frame, 0
+    frame = tool.frame
+    lead = frame.lead.match(text)
+    start = lead.end() if lead is not None else 0
     if frame.echo:
         command = given.get(tool.command) if isinstance(given, dict) else None
         echo = frame.echo.replace("{command}", command if isinstance(command, str) else "")
-        start = len(echo) if text.startswith(echo) else -1
+        start = start + len(echo) if text.startswith(echo, start) else -1
     head = frame.head.match(text, start) if start >= 0 else None
     tail = frame.tail.search(text, head.end()) if head is not None and frame.tail is not NOTHING else None
     complete = head is not None and (tail is not None or frame.tail is NOTHING)
@@ -301,8 +310,8 @@ def _framed(tool: AgentTool, given: object, text: str) -> Framed:
         return Framed("", text, "", complete=not frame.required)
     assert head is not None
     end = tail.start() if tail is not None else len(text)
-    told = {**head.groupdict(), **(tail.groupdict() if tail is not None else {})}
-    said = {name: value for name, value in told.items() if value is not None}
+    groups = (head.groupdict(), tail.groupdict() if tail is not None else {}, {"cut": lead[0]} if lead else {})
+    said = {name: value for each in groups for name, value in each.items() if value is not None}
     return Framed(text[: head.end()], text[head.end() : end], text[end:], said)
 
 

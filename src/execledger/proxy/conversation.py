@@ -40,6 +40,8 @@ NOT_EDITED = Allow("not-governed", ("its stored edit is for another text, or the
 """The decision about a call whose result is shown as it came, although an edit of it is stored."""
 NO_SHIM = Allow("no-shim", ("nothing without effects can take its place",))
 """The decision about a call that would be suppressed, but has no call without effects to run in its place."""
+UNNAMED = "\0"
+"""Prefix of the keys of proposed calls that have no id; no id has it."""
 MANY = 2
 """Writers that have to be remembered: with so many, each of them has another beside it."""
 
@@ -193,6 +195,8 @@ class Conversation:
         self._placed = False
         """The instructions of the first request were searched for the working directory."""
         self._proposed: dict[str, _Proposed] = {}
+        self._unnamed = 0
+        """The number of proposed calls so far that had no id."""
         # The call behind whose result the working tree was looked at, and what records the look.
         self._tree: tuple[str, Callable[[], None]] | None = None
         self.lock = workspace.lock
@@ -307,7 +311,8 @@ class Conversation:
         step = workspace.recorded(self._thread, answered.chain)
         if step is not None:
             return RecordedCall(step)
-        proposed = self._proposed.pop(answered.call_id, None)
+        key = self._key_of(answered)
+        proposed = self._proposed.pop(key, None)
         if proposed is not None and not answered.call.repeats(proposed.call):
             proposed = None
         if proposed is not None and (proposed.cwd, proposed.call) == (answered.cwd, answered.call):
@@ -316,7 +321,7 @@ class Conversation:
             action = self.adapter.action_of(answered.call, answered.cwd, self._thread)
         # A call that was proposed here is not inherited, even if another thread made the same.
         source = workspace.source(answered.chain) if proposed is None else None
-        if proposed is not None and self._tree is not None and self._tree[0] == answered.call_id:
+        if proposed is not None and self._tree is not None and self._tree[0] == key:
             workspace.session.faults.guarded("witness", self._tree[1], None)
         completed, edit = self._completed(answered, action, proposed)
         if proposed is None and source is None:
@@ -324,6 +329,13 @@ class Conversation:
             workspace.unseen = True
         completed = replace(completed, concurrent=self._concurrent(answered, proposed), inherits=source)
         return RecordedCall(workspace.record(completed, answered.chain, self._sealed, self._since), edit)
+
+    def _key_of(self, answered: AnsweredCall) -> str:
+        """The key of the proposed call that was answered: its id, or that of the first equal call without an id."""
+        if answered.call_id in self._proposed:
+            return answered.call_id
+        unnamed = ((key, one.call) for key, one in self._proposed.items() if key.startswith(UNNAMED))
+        return next((key for key, call in unnamed if answered.call.repeats(call)), answered.call_id)
 
     @property
     def _since(self) -> int:
@@ -443,7 +455,10 @@ class Conversation:
                 decision = NO_SHIM if shown.refers_to else FAULT
         ledger = workspace.session.ledger
         unlisted = is_looked_behind(ledger.classify(action))
-        self._proposed[call_id] = _Proposed(
+        # In some dialects the client gives a call its id.
+        self._unnamed += not call_id
+        key = call_id or f"{UNNAMED}{self._unnamed}"
+        self._proposed[key] = _Proposed(
             call, turn.cwd, action, decision, ledger.clock, pending, proposal.may_write, unlisted
         )
         cwd = self.adapter.cwd_after(call, None, turn.cwd) if edit is None else turn.cwd

@@ -81,6 +81,8 @@ class _Known(Struct):
     """It is a call that has no result yet."""
     answers: _Known | None = None
     """The call that it is the result of."""
+    answer_id: str = ""
+    """The id in the result, if it is one; a client may give an id to the result of a call that has none."""
     edit: CallEdit | None = None
     """The edit of the call, if it is a shim."""
     step: int | None = None
@@ -101,6 +103,8 @@ class History:
         # Both indexes avoid a search through the history: a request may hold a hundred thousand leaves.
         self._open: dict[str, list[deque[_Known]]] = {}
         """Calls without a result by their id: those of each turn in their order, the last turn at the end."""
+        self._answers: dict[str, _Known] = {}
+        """The result of each call that was answered, by the id in it."""
         self._turn = 0
         """The position of the first call of the last turn."""
         self._chains: set[str] = set()
@@ -170,6 +174,7 @@ class History:
     def _index(self) -> None:
         """Rebuild the indexes after the history was cut."""
         known, self._known, self._open, self._chains, self._turn = self._known, [], {}, set(), 0
+        self._answers = {}
         for one in known:
             self._add(one)
 
@@ -182,6 +187,8 @@ class History:
             if not turns or turns[-1][0].at < self._turn:
                 turns.append(deque())
             turns[-1].append(known)
+        if known.answer_id:
+            self._answers[known.answer_id] = known
         known.at = len(self._known)
         self._chains.add(known.chain)
         self._known.append(known)
@@ -219,10 +226,16 @@ class History:
         self, known: _Known, raw: bytes, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool
     ) -> None:
         """Read the result of a call that precedes it."""
+        repeated = self._answers.get(leaf.call_id)
         asked = self._asked(leaf.call_id)
+        if asked is None and repeated is not None:
+            self._take_again(known, raw, leaf, repeated)
+            return
+        # Where calls have no id, a client may still give one to each result: they are in the order of the calls.
+        asked = asked or self._asked("")
         if asked is None or asked.call is None:
             return
-        known.answers = asked
+        known.answers, known.answer_id = asked, leaf.call_id
         before = known.cwd
         if self._adapter.cwd_after(asked.call, None, "/") is None:
             # A call that may change the directory did so from where it started.
@@ -254,6 +267,14 @@ class History:
             shown = self._shown(edit, asked.call, leaf)
             with suppress(RepeatedNames):
                 known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
+
+    def _take_again(self, known: _Known, raw: bytes, leaf: Leaf, first: _Known) -> None:
+        """Read a result that the client sends again; it is no further step, and is shown as the first one is."""
+        asked = first.answers
+        edit: Edit | None = (asked.edit or self._store.result(first.chain)) if asked is not None else None
+        if edit is not None and asked is not None and asked.call is not None and first.edited is not None:
+            shown = self._shown(edit, asked.call, leaf)
+            known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
 
     def _asked(self, call_id: str) -> _Known | None:
         """The call that a result answers: of several with one id in one turn, the first that has no result."""

@@ -6,10 +6,9 @@ GitHub's own models can't be redirected: no setting replaces their address.
 from __future__ import annotations
 
 import os
-import uuid
 from contextlib import ExitStack
 
-from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
+from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.copilot.tools import ADAPTER
 from execledger.agents.registry import Launch
 from execledger.errors import LedgerError
@@ -33,7 +32,6 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
         )
 
     def command(url: str, _: ExitStack) -> AgentCommand:
-        # Its requests name no session; each start has a path of its own.
-        return AgentCommand(arguments, {ADDRESS: f"{url}/run/{uuid.uuid4()}"})
+        return AgentCommand(arguments, {ADDRESS: session_address(url)})
 
     return run_behind_proxy(program, launch, ADAPTER, upstream, command, prefix="")

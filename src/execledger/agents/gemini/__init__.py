@@ -1,14 +1,23 @@
-"""Gemini CLI: its tools and its recorded sessions."""
+"""Gemini CLI: its tools with the adapter for the proxy, its launcher, and its recorded sessions."""
 
 from execledger.agents.places import RunPlace
-from execledger.agents.registry import Agent
+from execledger.agents.registry import PROXY_OPTIONS, Agent
+from execledger.session.adapter import Signs
 
 AGENT = Agent(
     folder=__name__,
     name="Gemini CLI",
     programs=("gemini",),
-    use="read",
+    use="run",
+    extra="proxy",
     install="npm install -g @google/gemini-cli",
+    oldest=(0, 61, 0),
+    tested=("0.61.0",),
+    options=PROXY_OPTIONS,
+    launcher=".launch:start",
+    adapter=".tools:ADAPTER",
+    dialects=("gemini",),
+    signs=Signs(headers={"user-agent": r"GeminiCLI"}),
     formats=".recorded:FORMATS",
     places=(RunPlace("", ".gemini/tmp/*/chats", (("GEMINI_CLI_HOME", ""),)),),
     actions=".tools:action_of",

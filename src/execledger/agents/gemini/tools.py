@@ -1,35 +1,44 @@
-"""Gemini CLI's tools, and what it writes around their results.
+"""Gemini CLI's tools, and what it writes around their results; its adapter for the proxy.
 
 ``read_file`` shows the bare text of a file, and of a part which lines these are. Every command starts in the project;
-its result has the exit code, unless that is 0, and the number of a process.
+its result has the exit code, unless that is 0, and a process id, which differs each time.
+
+With an API key requests name no session, and the launcher's path does; with a Google login the body names it. A
+sub-agent is a conversation that does not continue the main one. Calls of the model have no id until the client gives
+them one.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
+
+from msgspec.structs import replace
 
 from execledger.agents.table_adapter import AgentClient, TableAdapter
 from execledger.agents.tool_table import AgentTool, Frame, Tools
+from execledger.session.adapter import Asked
 
-_READ = Frame(
-    head=re.compile(
-        r"(?:\nIMPORTANT: The file content has been truncated\.\n"
-        r"Status: Showing lines (?P<first>\d+)-(?P<last>\d+) of (?P<total>\d+) total lines\.\n"
-        r"Action: [^\n]*\n\n--- FILE CONTENT \(truncated\) ---\n)?"
-    ),
-    gap=re.compile(r"\.\.\. \[truncated\]$", re.MULTILINE),
-)
-_SHELL = Frame(
-    head=re.compile(r"(?:<untrusted_context>\n)?Output: "),
+_FILE = ("file_path", "absolute_path")
+_COMMAND = Frame(
+    head=re.compile(r"(?P<cut>Output too large\.[^\n]*\n)?(?:<untrusted_context>\n)?Output: "),
     tail=re.compile(
-        r"(?:\nError: [^\n]*)?(?:\nExit Code: (?P<status>\d{1,9}))?(?P<failed>\nSignal: [^\n]*)?"
-        r"(?:\nBackground PIDs: [^\n]*)?(?:\nProcess Group PGID: [^\n]*)(?:\n</untrusted_context>)?\Z"
+        r"(?:\nExit Code: (?P<status>-?\d{1,9}))?(?:\nSignal: (?P<failed>[^\n]*))?(?:\nBackground PIDs: [\d, ]+)?"
+        r"\nProcess Group PGID: \d+(?:\n</untrusted_context>)?\s*\Z"
     ),
     required=True,
-    gap=re.compile(r"\AOutput too large\. "),
+    gap=re.compile(r"\A\s*Output too large\.|\.\.\. \[\d+ characters (?:omitted|truncated)\] \.\.\."),
     empty=("(empty)",),
     status=0,
+)
+_LINES = Frame(
+    head=re.compile(
+        r"(?:\nIMPORTANT: The file content has been truncated\.\nStatus: Showing lines (?P<first>\d{1,9})-"
+        r"(?P<last>\d{1,9}) of (?P<total>\d{1,9}) total lines\.\nAction: [^\n]*\n\n"
+        r"--- FILE CONTENT \(truncated\) ---\n)?"
+    ),
+    gap=re.compile(r"\.\.\. \[truncated\]$", re.MULTILINE),
 )
 TOOLS = Tools(
     table={
@@ -38,36 +47,55 @@ TOOLS = Tools(
             command="command",
             directory="dir_path",
             background="is_background",
-            beside=("description",),
-            frame=_SHELL,
+            frame=_COMMAND,
         ),
-        "read_file": AgentTool(
-            kind="read", path=("file_path", "absolute_path"), first="start_line", last="end_line", frame=_READ
-        ),
+        "read_file": AgentTool(kind="read", path=_FILE, first="start_line", last="end_line", frame=_LINES),
         "replace": AgentTool(
-            kind="edit", path=("file_path",), old="old_string", new="new_string", beside=("instruction",)
+            kind="edit",
+            path=_FILE,
+            old="old_string",
+            new="new_string",
+            beside=("instruction",),
         ),
-        "write_file": AgentTool(kind="write", path=("file_path",), new="content"),
+        "write_file": AgentTool(kind="write", path=_FILE, new="content"),
+        "grep_search": AgentTool(kind="search", path=("dir_path", "path")),
+        "search_file_content": AgentTool(kind="search", path=("dir_path", "path")),
+        **dict.fromkeys(("glob", "list_directory", "read_many_files"), AgentTool(kind="search")),
         **dict.fromkeys(
-            "grep_search search_file_content glob list_directory read_many_files".split(), AgentTool(kind="search")
-        ),
-        **dict.fromkeys(
-            "update_topic web_fetch google_web_search write_todos enter_plan_mode exit_plan_mode activate_skill"
-            " list_background_processes read_background_output ask_user".split(),
+            "activate_skill ask_user complete_task enter_plan_mode exit_plan_mode get_internal_docs google_web_search"
+            " list_background_processes read_background_output update_topic web_fetch write_todos".split(),
             AgentTool(kind="aside"),
         ),
     },
-    failure=re.compile(r"(?:File not found|Error)\b"),
+    failure=re.compile(r"(?:File not found|Error)\b[^\n]*\Z"),
+    running=re.compile(
+        r"(?:<untrusted_context>\n)?Command (?:moved to background|was automatically cancelled|was cancelled)"
+        r"|Background PIDs: "
+    ),
 )
-"""The tools; ``invoke_agent`` starts a sub-agent, and may do anything."""
+"""The tools. A sub-agent, a tool of another server, or any that is not here may do anything."""
 action_of = partial(TOOLS.action_of)
 """The meaning of its calls in the interchange format."""
-ADAPTER = TableAdapter(
-    AgentClient(
-        name="gemini",
-        tools=TOOLS,
-        own_words=re.compile(r"\s*<(?:session_context|hook_context|state_snapshot)\b"),
-        place=re.compile(r"^- \*\*Workspace Directories:\*\*\n  - (/[^\n]*)$", re.MULTILINE),
-    )
+_CLIENT = AgentClient(
+    name="gemini",
+    tools=TOOLS,
+    version=re.compile(r"GeminiCLI(?:-\w+)?/(\d[\w.+-]*)"),
+    own_words=re.compile(r"\s*<(?:session_context|state_snapshot|hook_context)\b|This is the Gemini CLI\."),
+    place=re.compile(
+        # With several directories it is not known which one is the root.
+        r"\A\s*<session_context>\n(?:[^\n]*\n)*?- \*\*Workspace Directories:\*\*\n +- (/[^\n]*)\n(?! +- )"
+    ),
 )
-"""The adapter."""
+
+
+class GeminiAdapter(TableAdapter):
+    """The adapter; with a login, sub-agents have the session of their parent and are told apart by their history."""
+
+    def asked(self, headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
+        """Sender and purpose of a request; the cache key is the session that a body with a login names."""
+        asked = super().asked(headers, cache_key, last)
+        return replace(asked, session=cache_key, thread=cache_key)
+
+
+ADAPTER = GeminiAdapter(_CLIENT)
+"""The adapter for the proxy."""

@@ -1,14 +1,23 @@
-"""Qwen Code: its tools and its recorded sessions."""
+"""Qwen Code: its tools with the adapter for the proxy, its launcher, and its recorded sessions."""
 
 from execledger.agents.places import RunPlace
-from execledger.agents.registry import Agent
+from execledger.agents.registry import PROXY_OPTIONS, Agent
+from execledger.session.adapter import Signs
 
 AGENT = Agent(
     folder=__name__,
     name="Qwen Code",
     programs=("qwen",),
-    use="read",
+    use="run",
+    extra="proxy",
     install="npm install -g @qwen-code/qwen-code",
+    oldest=(0, 24, 0),
+    tested=("0.24.4",),
+    options=PROXY_OPTIONS,
+    launcher=".launch:start",
+    adapter=".tools:ADAPTER",
+    dialects=("chat", "messages", "responses", "gemini"),
+    signs=Signs(headers={"user-agent": r"(?:QwenCode|.*\bQwenCode)/"}),
     formats=".recorded:FORMATS",
     places=(RunPlace(".qwen", "projects", (("QWEN_RUNTIME_DIR", ""), ("QWEN_HOME", ""))),),
     actions=".tools:action_of",

@@ -1,0 +1,198 @@
+"""Starts Qwen Code with Ledger's proxy between it and its model; called by ``execledger run``.
+
+Qwen Code takes the address of a model from its provider in ``modelProviders``, else from ``--openai-base-url``, else
+from a variable, else from its settings. Providers are overridden in a settings file of the system's, which is a
+temporary one of our own with what was in the system's before; addresses that remain are given by variables.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
+from execledger.agents.qwen.tools import ADAPTER
+from execledger.agents.registry import Launch
+from execledger.agents.settings_files import nested, read_settings, read_variables
+from execledger.errors import LedgerError
+
+OFFICIAL = {
+    "OPENAI_BASE_URL": "https://api.openai.com/v1",
+    "ANTHROPIC_BASE_URL": "https://api.anthropic.com",
+    "GOOGLE_GEMINI_BASE_URL": "https://generativelanguage.googleapis.com",
+}
+"""The variables with the addresses of models, and the addresses without them."""
+VARIABLES = {
+    "openai": "OPENAI_BASE_URL",
+    "openai-responses": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+}
+"""The variable of each way to authenticate that can be redirected."""
+SYSTEM_SETTINGS = "QWEN_CODE_SYSTEM_SETTINGS_PATH"
+"""The variable with the path of the system's settings, which override those of the user and of the project."""
+SYSTEM_PATH = Path("/etc/qwen-code/settings.json")
+"""Where these are without the variable."""
+ASIDE = frozenset("mcp extensions auth hooks channel review sessions serve update -v --version -h --help".split())
+"""Subcommands and options that ask no model: these start as they are."""
+PROJECT_FILES = (".qwen/.env", ".env")
+"""Files of a project that may set variables: whoever wrote it chose them, and not the user."""
+_ADDRESS, _AUTH = "--openai-base-url", "--auth-type"
+
+
+class _Setup(Struct, frozen=True):
+    """What the user has set."""
+
+    variables: dict[str, str]
+    """The variables of this process, and those of the user's own files behind them."""
+    user: dict[str, Any]
+    """The user's settings."""
+    system: dict[str, Any]
+    """The system's settings."""
+
+    @property
+    def auth(self) -> dict[str, Any]:
+        """The user's choice of a way to authenticate, and its address."""
+        found = nested(self.user, "security", "auth")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def providers(self) -> dict[str, Any]:
+        """The configured models; the system's replace the user's."""
+        found = self.system.get("modelProviders") or self.user.get("modelProviders")
+        return found if isinstance(found, dict) else {}
+
+
+def start(program: str, arguments: list[str], launch: Launch) -> int:
+    """Run Qwen Code to its end; its exit status."""
+    if not ASIDE.isdisjoint(arguments[:1]):
+        os.execv(program, [program, *arguments])
+    setup = _setup(os.environ)
+    rest, given = _given_address(arguments)
+    chosen = launch.options.get("--upstream", "")
+    routes = dict(_routes(setup, _auth_type(arguments, setup), chosen or given, chosen))
+    _check(routes, setup, arguments)
+
+    def command(url: str, stack: ExitStack) -> AgentCommand:
+        base = session_address(url)
+        variables = {name: f"{base}/{name}" for name in OFFICIAL if f"/{name}" in routes}
+        if setup.providers:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
+            file = Path(folder, "settings.json")
+            addresses = {own: f"{base}{path}" for own, path in _provider_paths(setup).items()}
+            providers = _redirected(setup.providers, addresses)
+            file.write_bytes(msgspec.json.encode({**setup.system, "modelProviders": providers}))
+            variables[SYSTEM_SETTINGS] = str(file)
+        return AgentCommand(rest, variables)
+
+    return run_behind_proxy(program, launch, ADAPTER, "", command, prefix="", routes=routes)
+
+
+def _setup(environment: Mapping[str, str]) -> _Setup:
+    """What is set in the environment and in the user's files."""
+    home = Path(environment.get("HOME") or Path.home())
+    folder = home / ".qwen"
+    user = read_settings(folder / "settings.json")
+    inner = user.get("env")
+    kept = {
+        **(inner if isinstance(inner, dict) else {}),
+        **read_variables(home / ".env"),
+        **read_variables(folder / ".env"),
+    }
+    variables = {**{name: str(value) for name, value in kept.items()}, **{k: v for k, v in environment.items() if v}}
+    return _Setup(variables, user, read_settings(Path(environment.get(SYSTEM_SETTINGS) or SYSTEM_PATH)))
+
+
+def _auth_type(arguments: Sequence[str], setup: _Setup) -> str:
+    """The chosen way to authenticate; "" if neither an option nor a setting says."""
+    for at, word in enumerate(arguments):
+        if word == _AUTH and at + 1 < len(arguments):
+            return arguments[at + 1]
+        if word.startswith(f"{_AUTH}="):
+            return word.partition("=")[2]
+    return str(setup.auth.get("selectedType") or "")
+
+
+def _given_address(arguments: Sequence[str]) -> tuple[list[str], str]:
+    """The arguments without the address that they give, and that address; "" if they give none."""
+    rest: list[str] = []
+    address = ""
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == _ADDRESS:
+            address = next(words, "")
+        elif word.startswith(f"{_ADDRESS}="):
+            address = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return rest, address
+
+
+def _routes(setup: _Setup, auth: str, given: str, chosen: str) -> Iterator[tuple[str, str]]:
+    """A path for each address that is to be redirected, and the address.
+
+    A variable is set only where the user has set it, or has chosen its way to authenticate: the client guesses that way
+    from variables.
+    """
+    for name, official in OFFICIAL.items():
+        own = setup.variables.get(name, "")
+        if name == "OPENAI_BASE_URL":
+            own = given or own or str(setup.auth.get("baseUrl") or "")
+        if own or VARIABLES.get(auth) == name:
+            yield f"/{name}", chosen or own or official
+    for own, path in _provider_paths(setup).items():
+        yield path, chosen or own
+
+
+def _provider_paths(setup: _Setup) -> dict[str, str]:
+    """A path for each address of a configured model."""
+    bases = [model["baseUrl"] for model in _models(setup.providers) if isinstance(model.get("baseUrl"), str)]
+    return {base: f"/provider-{number}" for number, base in enumerate(dict.fromkeys(bases))}
+
+
+def _models(providers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every configured model."""
+    for models in providers.values():
+        yield from (model for model in models if isinstance(model, dict)) if isinstance(models, list) else ()
+
+
+def _redirected(providers: Mapping[str, Any], addresses: Mapping[str, str]) -> dict[str, Any]:
+    """The configured models with other addresses."""
+
+    def model(one: Any) -> Any:
+        address = addresses.get(str(one.get("baseUrl"))) if isinstance(one, dict) else None
+        return one if address is None else {**one, "baseUrl": address}
+
+    return {name: [*map(model, models)] if isinstance(models, list) else models for name, models in providers.items()}
+
+
+def _check(routes: Mapping[str, str], setup: _Setup, arguments: Sequence[str]) -> None:
+    """Refuse what can't be redirected, with the reason and an alternative."""
+    auth = _auth_type(arguments, setup)
+    if auth in ("qwen-oauth", "vertex-ai") or (not auth and setup.variables.get("QWEN_OAUTH")):
+        raise LedgerError(
+            f"Qwen Code is to authenticate by {auth or 'qwen-oauth'}, whose address can't be redirected",
+            hint="use an API key: qwen --auth-type openai, with OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
+        )
+    for path in PROJECT_FILES:
+        for name in OFFICIAL:
+            found = read_variables(Path(path)).get(name)
+            if found and not setup.variables.get(name) and found not in routes.values():
+                raise LedgerError(
+                    f"{path} of this project sends Qwen Code, and with it your key, to {found}",
+                    hint=f"if that is what you want: execledger run --upstream {found} -- qwen ...",
+                )
+    if not routes:
+        raise LedgerError(
+            "there is no address of a model to redirect: no provider, no variable, no way to authenticate",
+            hint="set one up with `qwen`, or say which: execledger run -- qwen --auth-type openai ...",
+        )

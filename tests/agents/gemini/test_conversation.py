@@ -1,0 +1,100 @@
+"""Gemini CLI's conversations through the proxy's own code: calls without ids, and results that are sent again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from execledger.agents.gemini.tools import ADAPTER
+from execledger.proxy.book import Book, Rules
+from execledger.proxy.edits import EditStore
+from execledger.proxy.passage import Passage
+from execledger.testing.adapters import Exchange, check_conversation
+
+PATH = "/run/one/v1beta/models/gemini-2.5-pro:streamGenerateContent"
+HEADERS = {"user-agent": "GeminiCLI/0.61.0"}
+TEXT = "".join(f"value_{number} = {number}  # a line of some length\n" for number in range(60))
+Json = dict[str, Any]
+READ = {"name": "read_file", "args": {"file_path": "/repo/a.py"}}
+FIRST: Json = {"role": "user", "parts": [{"text": "Mend it."}]}
+
+
+def asked(*call_ids: str, signature: str = "") -> Json:
+    """A content of the model with one read for each id, as the client keeps it; "" for none."""
+    signed = {"thoughtSignature": signature} if signature else {}
+    calls = [{"functionCall": {**READ, **({"id": name} if name else {})}} for name in call_ids]
+    return {"role": "model", "parts": [{**call, **(signed if at == 0 else {})} for at, call in enumerate(calls)]}
+
+
+def answered(*call_ids: str) -> Json:
+    """The content with the results of these reads."""
+    results = [{"id": name, "name": "read_file", "response": {"output": TEXT}} for name in call_ids]
+    return {"role": "user", "parts": [{"functionResponse": result} for result in results]}
+
+
+def body(*contents: Json) -> bytes:
+    tools = [{"functionDeclarations": [{"name": "read_file"}]}]
+    return json.dumps({"contents": contents, "tools": tools}).encode()
+
+
+def proposal(count: int) -> bytes:
+    """An answer with so many reads, which have no ids."""
+    content = {"role": "model", "parts": [{"functionCall": READ}] * count}
+    return b"data: " + json.dumps({"candidates": [{"content": content, "finishReason": "STOP"}]}).encode() + b"\n\n"
+
+
+def passed(passage: Passage, request: bytes, answer: bytes) -> list[str]:
+    """Send a request and its answer through; the texts of the results as the model is shown them."""
+    sent = passage.request("POST", PATH, HEADERS, request)
+    editor = passage.answer(sent, 200, {"content-type": "text/event-stream"})
+    if editor is not None:
+        editor.feed(answer)
+        editor.end()
+    contents = json.loads(sent.body)["contents"]
+    parts = [part for content in contents for part in content["parts"] if "functionResponse" in part]
+    return [part["functionResponse"]["response"]["output"] for part in parts]
+
+
+def test_the_promises_of_an_adapter_are_kept() -> None:
+    """Also where placeholder signatures come and go."""
+    requests = [
+        [FIRST],
+        [FIRST, asked("a0", signature="skip"), answered("a0")],
+        [FIRST, asked("a0"), answered("a0"), asked("a1", signature="skip"), answered("a1")],
+    ]
+    check_conversation(ADAPTER, [Exchange(PATH, HEADERS, body(*one), proposal(1)) for one in requests])
+
+
+def test_equal_calls_without_ids_are_all_recognised() -> None:
+    """Two equal reads of one turn: each result was proposed here, and the second refers to the first."""
+    passage = Passage(Book(Rules(), ADAPTER, EditStore(None)))
+    passed(passage, body(FIRST), proposal(2))
+    shown = passed(passage, body(FIRST, asked("a0", "a1"), answered("a0", "a1")), proposal(1))
+    assert shown[0] == TEXT and shown[1].startswith("[Ledger: output omitted.")
+    assert passage.faults == 0
+
+
+def test_a_result_that_is_sent_again_is_shown_as_before() -> None:
+    """After a resume every result is there twice, and a new proxy has only the stored edits."""
+    store = EditStore(None)
+    passage = Passage(Book(Rules(), ADAPTER, store))
+    passed(passage, body(FIRST), proposal(1))
+    passed(passage, body(FIRST, asked("a0"), answered("a0")), proposal(1))
+    history = [FIRST, asked("a0"), answered("a0"), asked("a1"), answered("a1")]
+    once = passed(passage, body(*history), b"")
+    assert once[1].startswith("[Ledger: output omitted.")
+    twice = [FIRST, asked("a0"), answered("a0"), answered("a0"), asked("a1"), answered("a1"), answered("a1")]
+    resumed = Passage(Book(Rules(), ADAPTER, store))
+    more = {"role": "user", "parts": [{"text": "Go on."}]}
+    assert passed(resumed, body(*twice, more), b"") == [once[0], once[0], once[1], once[1]]
+    assert resumed.faults == 0
+
+
+def test_results_with_ids_answer_calls_without_in_their_order() -> None:
+    """As in conversations of sub-agents."""
+    passage = Passage(Book(Rules(), ADAPTER, EditStore(None)))
+    passed(passage, body(FIRST), proposal(1))
+    passed(passage, body(FIRST, asked(""), answered("u#0-0")), proposal(1))
+    shown = passed(passage, body(FIRST, asked(""), answered("u#0-0"), asked(""), answered("u#1-0")), b"")
+    assert shown[0] == TEXT and shown[1].startswith("[Ledger: output omitted.")
+    assert passage.faults == 0
