@@ -1,0 +1,139 @@
+"""The logs that real clients write: what is read from them is what went over the wire."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from execledger.agents.formats import find_recorded, read_run
+from execledger.agents.registry import agent_of
+from execledger.runs.recording import Run
+from tests.clients import test_copilot, test_opencode, test_pi
+from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, claude, run_claude
+from tests.support.agents.native import run_client
+from tests.support.agents.npm import NotInstalled, node, npm_package
+from tests.support.agents.sessions import AgentHome, or_skip, results
+from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
+
+copilot, opencode, pi = test_copilot.copilot, test_opencode.opencode, test_pi.pi
+
+_NUMBER = re.compile(r"^ *\d+(?:: |\t)", re.MULTILINE)
+"""The number that some clients print before a line."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> AgentHome:
+    """Folders of a new user."""
+    return AgentHome(tmp_path)
+
+
+def story(home: AgentHome, read: str, path: str, shell: str) -> list[Turn]:
+    """A file two times, commands that show it, one that fails, and a file that is not there; one call in each turn."""
+    look = (read, {path: str(home.big)})
+    runs = [
+        (shell, {"command": command, "description": "look"})
+        for command in ("cat big.py", "sed -n 20,29p big.py", "echo failed; exit 3", "echo passed")
+    ]
+    gone = (read, {path: str(home.repository / "gone.py")})
+    return [[one] for one in (look, look, *runs, gone)]
+
+
+def the_run(program: str, home: AgentHome) -> Run:
+    """The one session of an agent in this home."""
+    agent = agent_of(program)
+    assert agent is not None
+    paths = [path for place in agent.places for path in place.found({"HOME": str(home.user)})]
+    (run,) = [read_run(source.name, source.read()) for source in find_recorded(paths)]
+    return run
+
+
+def check(run: Run, requests: list[Request], home: AgentHome) -> None:
+    """Every result is a step, and shows what was sent to the model, without the client's words around it."""
+    sent = list(results(requests[-1]).values())
+    assert len(run.steps) == len(sent) == 7
+    assert (run.task, run.turns, len(run.model_calls)) == ("Mend it.", 8, 8)
+    for step, text in zip(run.steps[:-1], sent[:-1], strict=True):
+        own = step.observation.output.rstrip("\n")
+        assert own and own in text
+        # The client's own words are around an output and not in it.
+        assert len(text) - len(own) < 400
+        assert step.action.call is not None or step.action.cwd == str(home.repository)
+    lines = home.big.read_text().splitlines()
+    for step in run.steps[:3]:
+        assert _NUMBER.sub("", step.observation.output).rstrip("\n").splitlines() == lines
+    assert run.steps[3].observation.output.rstrip("\n").splitlines() == lines[19:29]
+    assert [step.observation.exit_status for step in run.steps[2:6]] == [0, 0, 3, 0]
+    assert not run.steps[6].observation.succeeded
+
+
+@pytest.mark.parametrize("version", [CURRENT, pytest.param(OLD, marks=pytest.mark.long)])
+def test_claude(version: str, tmp_path: Path) -> None:
+    """Claude Code; the older version answers the second read with a stub of its own, which shows nothing."""
+    binary, home = or_skip(lambda: claude(version)), ClaudeHome(tmp_path)
+    with ScriptedServer(played(story(home, "Read", "file_path", "Bash"))) as server:
+        done = run_claude(binary, "Mend it.", url=server.url, home=home)
+    assert done.status == 0, done.errors
+    run = the_run("claude", home)
+    if version == OLD:
+        assert run.steps[1].observation.output_unknown
+        return
+    check(run, server.turns, home)
+
+
+def test_copilot_cli(copilot: Path, home: AgentHome) -> None:
+    """Copilot CLI."""
+    with ScriptedServer(played(story(home, "view", "path", "bash"))) as server:
+        done = test_copilot.run(copilot, home, server.url)
+    assert done.status == 0, done.errors
+    check(the_run("copilot", home), server.turns, home)
+
+
+@pytest.mark.long
+def test_opencode_database(opencode: Path, home: AgentHome) -> None:
+    """opencode; the files of its database stay as they are."""
+    with ScriptedServer(played(story(home, "read", "filePath", "bash"))) as server:
+        done = test_opencode.run(opencode, home, server.url)
+    assert done.status == 0, done.errors
+    folder = home.user / ".local" / "share" / "opencode"
+    before = {file.name: file.read_bytes() for file in folder.glob("*.db*")}
+    check(the_run("opencode", home), server.turns, home)
+    assert {file.name: file.read_bytes() for file in folder.glob("*.db*")} == before
+
+
+@pytest.mark.long
+def test_pi_session(pi: Path, home: AgentHome) -> None:
+    """pi."""
+    with ScriptedServer(played(story(home, "read", "path", "bash"))) as server:
+        done = test_pi.run(pi, home, server.url)
+    assert done.status == 0, done.errors
+    check(the_run("pi", home), server.turns, home)
+
+
+@pytest.mark.long
+def test_qwen_code(home: AgentHome) -> None:
+    """Qwen Code, which answers the second read with a stub of its own: that shows nothing."""
+
+    def install() -> list[str]:
+        package = "@qwen-code/qwen-code"
+        return [str(node()), str(npm_package(package, "0.24.4") / "node_modules" / package / "cli.js")]
+
+    try:
+        program = install()
+    except NotInstalled as error:
+        pytest.skip(str(error))
+    told = story(home, "read_file", "file_path", "run_shell_command")
+    with ScriptedServer(played(told)) as server:
+        variables = {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_MODEL": "m1"}
+        done = run_client([*program, "-p", "Mend it.", "--yolo", "--auth-type", "openai"], home, variables)
+    assert done.status == 0, done.errors
+    run, sent = the_run("qwen", home), list(results(server.turns[-1]).values())
+    assert len(run.steps) == len(sent) == len(told)
+    assert run.steps[0].observation.output == home.big.read_text() == sent[0]
+    assert run.steps[1].observation.output_unknown
+    shown = [step.observation for step in run.steps[2:6]]
+    # Outputs of this client are empty at times, and prove nothing then.
+    assert all(one.output in text or one.output_unknown for one, text in zip(shown, sent[2:6], strict=True))
+    assert [one.exit_status for one in shown] == [0, 0, 3, 0]
+    assert not run.steps[6].observation.succeeded
