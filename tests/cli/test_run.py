@@ -81,7 +81,7 @@ def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
         (["vim", "file"], "vim: no agent that Ledger can run\nhint: "),
         (["amp", "-x"], "amp: Amp reaches its models only through its own server, whose address can't be replaced\n"),
         (["aider"], "aider: Aider uses no tools: "),
-        (["openhands"], "openhands: OpenHands can't be run with Ledger yet\nhint: its recorded runs can be read: "),
+        (["sweagent"], "sweagent: SWE-agent can't be run with Ledger yet\nhint: its recorded runs can be read: "),
         ([], "run: found no agent to start\nhint: "),
     ):
         called = execledger("run", "--", *words)

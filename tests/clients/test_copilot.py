@@ -38,8 +38,10 @@ def copilot() -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path) -> AgentHome:
-    """Folders of a new user."""
-    return AgentHome(tmp_path)
+    """Folders of a new user, and a file that is too long for one result."""
+    found = AgentHome(tmp_path)
+    (found.repository / "huge.py").write_text(found.big.read_text() * 30)
+    return found
 
 
 def run(
@@ -58,7 +60,7 @@ def run(
 
 
 def story(home: AgentHome) -> list[Turn]:
-    """Read, the same read, a part of it, parallel calls, another directory, an edit, a failing and a passing test."""
+    """Read, the same read, a part of it, parallel calls, another directory, an edit, tests, a big file."""
     path = str(home.big)
     return [
         [("view", {"path": path})],
@@ -71,6 +73,8 @@ def story(home: AgentHome) -> list[Turn]:
         [("view", {"path": path, "view_range": [1, 12]})],
         [("bash", {"command": "python3 -c 'raise SystemExit(3)'", "description": "test"})],
         [("bash", {"command": "python3 -c 'print(1)'", "description": "test"})],
+        [("bash", {"command": "cat huge.py", "description": "read"})],
+        [("view", {"path": str(home.repository / "huge.py")})],
     ]
 
 
@@ -98,9 +102,10 @@ def test_a_session_with_everything_in_it(dialect: str, copilot: Path, home: Agen
     assert "value_7 = 8" in home.big.read_text() and "value_7 = 8" in shown[name(dialect, 7)]
     assert shown[name(dialect, 8)].endswith("completed with exit code 3>")
     made = steps(home.journals)
-    assert len(made) == 11
+    assert len(made) == 13
+    assert all(step["observation"]["truncated"] for step in made[-2:])
     assert {step["action"]["cwd"] for step in made} == {str(home.repository)}
-    assert [step["observation"].get("exit_status") for step in made[-2:]] == [3, 0]
+    assert [step["observation"].get("exit_status") for step in made[-4:-2]] == [3, 0]
 
 
 def test_shadow_changes_no_byte(copilot: Path, home: AgentHome) -> None:
@@ -112,7 +117,7 @@ def test_shadow_changes_no_byte(copilot: Path, home: AgentHome) -> None:
         done = run(copilot, home, tap.url)
     assert done.status == 0, done.errors
     assert tap.bodies == [request.raw for request in server.requests if request.method == "POST"]
-    assert len(steps(home.journals)) == 11
+    assert len(steps(home.journals)) == 13
 
 
 def test_a_resumed_session_is_shown_what_it_was_shown(copilot: Path, home: AgentHome) -> None:

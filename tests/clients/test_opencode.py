@@ -41,8 +41,10 @@ def opencode() -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path) -> AgentHome:
-    """Folders of a new user."""
-    return AgentHome(tmp_path)
+    """Folders of a new user, and a file that is too long for one result."""
+    found = AgentHome(tmp_path)
+    (found.repository / "huge.py").write_text(found.big.read_text() * 30)
+    return found
 
 
 def run(
@@ -67,7 +69,7 @@ def run(
 
 
 def story(home: AgentHome, dialect: str = "chat") -> list[Turn]:
-    """Read, the same read, a part of it, parallel calls, another directory, an edit, a failing and a passing test."""
+    """Read, the same read, a part of it, parallel calls, another directory, an edit, tests, a big file."""
     path = str(home.big)
     patch = "*** Begin Patch\n*** Update File: big.py\n@@\n-{0} = 7  {1}\n+{0} = 8  {1}\n*** End Patch"
     edit: Turn = [("edit", {"filePath": path, "oldString": "value_7 = 7 ", "newString": "value_7 = 8 "})]
@@ -86,6 +88,8 @@ def story(home: AgentHome, dialect: str = "chat") -> list[Turn]:
         [("read", {"filePath": path, "offset": 1, "limit": 12})],
         [("bash", {"command": "python3 -c 'raise SystemExit(3)'"})],
         [("bash", {"command": "python3 -c 'print(1)'"})],
+        [("bash", {"command": "cat huge.py"})],
+        [("read", {"filePath": str(home.repository / "huge.py")})],
     ]
 
 
@@ -115,7 +119,8 @@ def test_a_session_with_everything_in_it(dialect: str, opencode: Path, home: Age
     titles = [request for request in server.requests if request.dialect and not request.is_turn]
     assert titles and not any(VIEW.encode() in request.raw for request in titles)
     made = steps(home.journals)
-    assert len(made) == 11
+    assert len(made) == 13
+    assert all(step["observation"]["truncated"] for step in made[-2:])
     assert {step["action"]["cwd"] for step in made} == {str(home.repository)}
     assert not any("exit_status" in step["observation"] and step["observation"]["exit_status"] for step in made)
 
@@ -130,7 +135,7 @@ def test_shadow_changes_no_byte(dialect: str, opencode: Path, home: AgentHome) -
         done = run(opencode, home, tap.url, dialect=dialect)
     assert done.status == 0, done.errors
     assert sorted(tap.bodies) == sorted(request.raw for request in server.requests if request.method == "POST")
-    assert len(steps(home.journals)) == 11
+    assert len(steps(home.journals)) == 13
 
 
 def test_a_resumed_session_is_shown_what_it_was_shown(opencode: Path, home: AgentHome) -> None:

