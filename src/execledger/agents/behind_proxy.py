@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from types import FrameType
 from typing import Any
@@ -29,6 +29,7 @@ from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.runs.account import sentences
 from execledger.session.adapter import Adapter
 from execledger.session.chronicle import Chronicle
+from execledger.session.session import error_text
 from execledger.version import __version__
 
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -67,8 +68,9 @@ def run_behind_proxy(
 ) -> int:
     """Run an agent to its end; its exit status.
 
-    ``started`` is given the proxy's address, and a stack for what is to be cleaned up at the end. ``routes`` are
-    further path prefixes, each with its own upstream; with them, ``upstream`` may be "".
+    A fault of ours is raised only while the agent has not worked yet, and ended if it was started. ``started`` is given
+    the proxy's address, and a stack for what is to be cleaned up at the end. ``routes`` are further path prefixes, each
+    with its own upstream; with them, ``upstream`` may be "".
     """
     # The screen belongs to the agent while it runs.
     told: list[str] = []
@@ -89,22 +91,31 @@ def run_behind_proxy(
         edits=edits_file(),
         pass_through="--pass-through" in options,
     )
-    with ExitStack() as stack:
-        # The port is taken first and served last: a process with one thread can start another safely.
-        proxy = Proxy(settings)
-        how = started(proxy.url, stack)
-        command = [program, *how.arguments]
-        child = subprocess.Popen(command, env=_environment(how.variables), preexec_fn=_ends_with(os.getpid()))
-        stack.callback(_put_an_end_to, child)
-        _pass_signals(child)
-        begun = time.monotonic()
-        with proxy:
-            status = child.wait()
-    if proxy.requests == 0 and (status == 0 or time.monotonic() - begun > LONG_SECONDS):
-        told.append(SAW_NOTHING.format(program=os.path.basename(program)))
-        _note_bypass(os.path.basename(program), launch, told.append)
-    for line in (*dict.fromkeys(told), *sentences(proxy.summaries)):
-        print(line, file=sys.stderr)
+    ended: list[int] = []
+    try:
+        with ExitStack() as stack:
+            # The port is taken first and served last: a process with one thread can start another safely.
+            proxy = Proxy(settings)
+            stack.callback(proxy.discard)
+            how = started(proxy.url, stack)
+            command = [program, *how.arguments]
+            child = subprocess.Popen(command, env=_environment(how.variables), preexec_fn=_ends_with(os.getpid()))
+            stack.callback(_put_an_end_to, child)
+            _pass_signals(child)
+            begun = time.monotonic()
+            with proxy:
+                ended.append(child.wait())
+        if proxy.requests == 0 and (ended == [0] or time.monotonic() - begun > LONG_SECONDS):
+            told.append(SAW_NOTHING.format(program=os.path.basename(program)))
+            _note_bypass(os.path.basename(program), launch, told.append)
+        _print_all((*dict.fromkeys(told), *sentences(proxy.summaries)))
+    except Exception as error:
+        if not ended:
+            # The agent has not worked yet: the caller can start it without Ledger.
+            raise
+        with suppress(Exception):
+            print(f"Ledger: a fault of its own behind the end of the agent: {error_text(error)}", file=sys.stderr)
+    (status,) = ended
     return status if status >= 0 else _end_by(-status)
 
 
@@ -120,6 +131,12 @@ def _note_bypass(agent: str, launch: Launch, tell: Callable[[str], None]) -> Non
     fields = policy_fields(launch.policy)
     chronicle.note(Started(software=__version__, run=name, agent=agent, policy=fields))
     chronicle.end(BYPASSED)
+
+
+def _print_all(lines: Iterable[str]) -> None:
+    """Print what is said at the end."""
+    for line in lines:
+        print(line, file=sys.stderr)
 
 
 def _put_an_end_to(child: subprocess.Popen[bytes]) -> None:

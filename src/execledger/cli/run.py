@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,24 +66,27 @@ def command(
     if chosen is None or chosen.use != "run":
         raise unknown_agent(name, chosen)
     program = find_program(name, chosen.how_to_install())
-    enabled = not is_off()
-    if enabled and not no_settings:
-        switches, by_files = with_files(switches, Path.cwd(), os.environ, tell)
-        enabled = by_files or is_on()
-    if not enabled:
-        os.execv(program, [program, *arguments])
-    launch = Launch(
-        policy=switches.policy(),
-        journals=switches.journals(),
-        asked=switches.asked(),
-        options=own_options(chosen, options),
-    )
-    with needing(chosen.extra):
-        start = chosen.part("launcher")
-    if view:
-        show(launch.journals, browser=not no_browser)
-    status: int = start(program, arguments, launch)
-    return status
+    own = own_options(chosen, options)
+    try:
+        enabled = not is_off()
+        if enabled and not no_settings:
+            switches, by_files = with_files(switches, Path.cwd(), os.environ, tell)
+            enabled = by_files or is_on()
+        if enabled:
+            launch = Launch(policy=switches.policy(), journals=switches.journals(), asked=switches.asked(), options=own)
+            with needing(chosen.extra):
+                start = chosen.part("launcher")
+            if view:
+                show(launch.journals, browser=not no_browser)
+            status: int = start(program, arguments, launch)
+            return status
+    except (LedgerError, click.ClickException):
+        raise
+    except Exception as error:
+        # Launchers raise this only while the agent has not worked yet.
+        with suppress(Exception):
+            tell(f"Ledger: a fault of its own, {chosen.key} is started without it: {type(error).__name__}: {error}")
+    os.execv(program, [program, *arguments])
 
 
 def own_options(chosen: Agent, values: dict[str, Any]) -> dict[str, Any]:

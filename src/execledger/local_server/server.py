@@ -91,6 +91,12 @@ class LocalServer:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
+    def discard(self) -> None:
+        """Close a server that was never entered; one that was has closed itself."""
+        if self._thread.ident is None:
+            self._socket.close()
+            self._loop.close()
+
     def _run(self) -> None:
         # Signals belong to the main thread: one delivered here would not wake it.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
