@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from benchmarks._peer_runs import Sampled, arguments_of, result_text
 from benchmarks._peer_truth import Kind, result_of
@@ -20,7 +21,8 @@ from execledger.core.govern import SECOND_LOOK, SUBMISSION
 from execledger.core.policy import Policy, Preset
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, new_ledger, replay
-from execledger.vocabulary.actions import Read
+from execledger.vocabulary.actions import Observation, Read
+from execledger.vocabulary.decisions import Shown
 
 Role: TypeAlias = Literal["ledger", "detector", "compressor"]
 SHELL, FILE_TOOLS = "agents that have a shell only", "agents with a tool for reading files"
@@ -187,12 +189,19 @@ def add_ledger(account: Account, run: Run, calls: Sequence[Replayed], kinds: tup
             balance.added += size(shown.text) * weight
             account.wrong += not kinds[call.index]
             continue
-        cited = [results[step] for step in (*shown.refers_to, *call.decision.refers_to) if step not in hidden]
-        false = not true_reference(results[call.index], cited)
+        own = results[call.index]
+        if shown.kind == "partial":
+            false = not true_omissions(own, results, shown)
+            results[call.index] = without_omitted(own, shown)
+            spared = shown.saved + size(shown.text)
+        else:
+            cited = [results[step] for step in (*shown.refers_to, *call.decision.refers_to) if step not in hidden]
+            false = not true_reference(own, cited)
+            hidden.add(call.index)
+            spared = size(result_text(call.recorded.observation))
         account.false += false
         account.wrong += false
-        hidden.add(call.index)
-        balance.saved += size(result_text(call.recorded.observation)) * weight
+        balance.saved += spared * weight
         balance.added += size(shown.text) * weight
     speak(account, run.name, reports, kinds)
 
@@ -215,6 +224,23 @@ def why_shown(call: Replayed) -> str:
 def true_reference(own: Earlier, cited: list[Earlier]) -> bool:
     """What a reference stands for is what it points at. Of a result that is not wholly recorded nobody can tell."""
     return own.observation.truncated or borne_out(own, cited, cited)
+
+
+def true_omissions(own: Earlier, results: Sequence[Earlier], shown: Shown) -> bool:
+    """Each omitted line is what the result that is named for it shows at that place."""
+    omitted = [(place, results[step]) for first, last, step in shown.omitted for place in range(first, last + 1)]
+    return (
+        bool(omitted)
+        and all(place in own.places for place, _ in omitted)
+        and all(one.places.get(place) == own.places[place] for place, one in omitted)
+    )
+
+
+def without_omitted(own: Earlier, shown: Shown) -> Earlier:
+    """A result as it can be referred to: without the lines that it omits, and not as a whole."""
+    gone = {place for first, last, _ in shown.omitted for place in range(first, last + 1)}
+    places = {place: text for place, text in own.places.items() if place not in gone}
+    return replace(own, places=places, observation=Observation(truncated=True))
 
 
 def speak(account: Account, run: str, reports: Sequence[Report], kinds: tuple[Kind, ...]) -> None:

@@ -141,6 +141,22 @@ def test_a_reference_to_something_else_is_false() -> None:
     assert (account.false, account.wrong) == (1, 1)
 
 
+def test_omitted_lines_are_judged_one_by_one() -> None:
+    """Those of a partly shown output, at their places in the result that is named; only what they take is saved."""
+    lines = [f"line {number} of a file that is long enough to be worth it\n" for number in range(1, 61)]
+    run = made(("head -n 30 a.py", "".join(lines[:30])), ("cat a.py", "".join(lines)))
+    calls = list(replay(run))
+    assert [call.shown.kind for call in calls] == ["full", "partial"]
+    account = Account("Ledger", "ledger")
+    add_ledger(account, run, calls, ("", ""))
+    less = account.bytes[SHELL].saved - size(calls[1].shown.text)
+    assert (account.false, account.wrong, less) == (0, 0, size("".join(lines[:27])) - size(f"{calls[1].shown.text}\n"))
+    other = replace(run.steps[0], observation=ok("".join(lines[:20]) + "".join(lines[21:31])))
+    wrong = Account("Ledger", "ledger")
+    add_ledger(wrong, replace(run, steps=(other, run.steps[1])), calls, ("", ""))
+    assert (wrong.false, wrong.wrong) == (1, 1)
+
+
 def test_what_ledger_lets_pass_has_a_reason() -> None:
     """A redundant result that is shown in full is counted by why it was."""
     part = "".join(LONG.splitlines(keepends=True)[4:8])
