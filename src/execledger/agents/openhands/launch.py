@@ -7,7 +7,6 @@ pass that option, the other variables that it would read are removed: the stored
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
+from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.openhands.adapter import ADAPTER
 from execledger.agents.registry import Launch
 from execledger.errors import LedgerError
@@ -46,7 +45,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
 
     def command(url: str, _: ExitStack) -> AgentCommand:
         # Its requests name no session; each start has a path of its own.
-        own = {ADDRESS: f"{url}/run/{uuid.uuid4()}"}
+        own = {ADDRESS: session_address(url)}
         if given:
             return AgentCommand(arguments, own)
         return AgentCommand([OPTION, *arguments], {**own, MODEL: "", KEY: ""})

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import pairwise
@@ -16,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
+from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.pi.tools import ADAPTER
 from execledger.agents.registry import Launch
 from execledger.errors import LedgerError
@@ -46,7 +45,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
 
     def command(url: str, stack: ExitStack) -> AgentCommand:
         # Requests name no session; each start has a path of its own.
-        base = f"{url}/run/{uuid.uuid4()}"
+        base = session_address(url)
         own = {name: {"baseUrl": f"{base}/{name}"} for name in addresses}
         calls = (f"  pi.registerProvider({_json(name)}, {_json(given)});" for name, given in own.items())
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
