@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from execledger import extras
+from execledger.agents.registry import agents
 from execledger.errors import LedgerError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +37,8 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path, note: str | None) -
 def test_every_extra_of_the_package_is_known() -> None:
     """But for the tools that only the tests need."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert {*extras.EXTRAS} == {*project["optional-dependencies"]} - {"dev"}
+    known = {*extras.EXTRAS, *(agent.extra for agent in agents() if agent.modules)}
+    assert known == {*project["optional-dependencies"]} - {"dev"}
 
 
 def test_a_clone_is_installed_from_where_it_is() -> None:

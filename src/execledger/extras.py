@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,21 +16,19 @@ from execledger.errors import LedgerError
 
 NAME = "execledger"
 EXTRAS = {
-    "codex": ("aiohttp", "zstandard", "tree_sitter_javascript"),
     "eval": ("duckdb", "matplotlib", "numpy", "scipy"),
-    "mini": ("minisweagent", "litellm"),
     "proxy": ("aiohttp", "zstandard"),
     "ray": ("ray",),
     "swebench": ("swebench",),
     "symbols": ("tree_sitter_javascript", "tree_sitter_go", "tree_sitter_rust", "tree_sitter_java"),
     "view": ("aiohttp",),
 }
-"""The modules that each extra installs."""
+"""The modules that each extra installs; those of agents are in their records."""
 
 
-def missing(extra: str) -> list[str]:
-    """The modules of an extra that are not installed; nothing is imported."""
-    return [module for module in EXTRAS[extra] if not _present(module)]
+def missing(extra: str, modules: Sequence[str] = ()) -> list[str]:
+    """The modules of an extra, by default those of ``EXTRAS``, that are not installed; nothing is imported."""
+    return [module for module in modules or EXTRAS[extra] if not _present(module)]
 
 
 def _present(module: str) -> bool:
@@ -41,13 +39,13 @@ def _present(module: str) -> bool:
 
 
 @contextmanager
-def needing(extra: str) -> Iterator[None]:
+def needing(extra: str, modules: Sequence[str] = ()) -> Iterator[None]:
     """A context for imports of an extra's modules; the error for a missing one says how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
-        if module not in EXTRAS[extra]:
+        if module not in (modules or EXTRAS[extra]):
             raise
         raise LedgerError(
             f"{module}: not installed, it comes with the extra `{extra}`", hint=install_command(extra)

@@ -123,6 +123,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The Python package that it is; "" if it is a program that prints its version itself."""
     extra: str = ""
     """The extra of ours that it needs."""
+    modules: tuple[str, ...] = ()
+    """The modules that this extra installs, if it is one of the agent's own."""
     install: str = ""
     """The command that installs the agent; "" if our extra does."""
     oldest: Version = ()

@@ -74,7 +74,7 @@ def command(
             enabled = by_files or is_on()
         if enabled:
             launch = Launch(policy=switches.policy(), journals=switches.journals(), asked=switches.asked(), options=own)
-            with needing(chosen.extra):
+            with needing(chosen.extra, chosen.modules):
                 start = chosen.part("launcher")
             if view:
                 show(launch.journals, browser=not no_browser)

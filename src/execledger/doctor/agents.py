@@ -151,7 +151,7 @@ def _program(one: Agent, place: str) -> Iterator[Finding]:
         )
         return
     yield _judged(one, number[0], place)
-    if one.extra and (lacks := missing(one.extra)):
+    if one.extra and (lacks := missing(one.extra, one.modules)):
         yield Finding(one.name, "fix", f"needs {' and '.join(lacks)}", install_command(one.extra))
 
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from execledger.agents.registry import agents
 from execledger.doctor.findings import Finding
 from execledger.extras import EXTRAS, install_command, missing
 from execledger.journal.folder import edits_file, journal_folder, require_readable, state_folder
@@ -30,11 +31,12 @@ def package() -> Iterator[Finding]:
 
 def extras() -> Iterator[Finding]:
     """Which extras are installed; none of them is needed by itself."""
-    lacking = {name: missing(name) for name in EXTRAS}
+    modules = {**EXTRAS, **{one.extra: one.modules for one in agents() if one.modules}}
+    lacking = {name: missing(name, modules[name]) for name in sorted(modules)}
     here = [name for name, lacks in lacking.items() if not lacks]
     yield Finding("extras", "ok", f"installed: {', '.join(here) or 'none'}")
     for name, lacks in lacking.items():
-        if lacks and len(lacks) < len(EXTRAS[name]):
+        if lacks and len(lacks) < len(modules[name]):
             found = f"{name} is half installed, without {', '.join(lacks)}"
             yield Finding("extras", "note", found, install_command(name))
 

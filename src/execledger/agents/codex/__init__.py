@@ -11,6 +11,7 @@ AGENT = Agent(
     programs=("codex",),
     use="run",
     extra="codex",
+    modules=("aiohttp", "zstandard", "tree_sitter_javascript"),
     install="npm install -g @openai/codex",
     oldest=(0, 80, 0),
     tested=("0.125.0", "0.166.0"),

@@ -12,6 +12,7 @@ AGENT = Agent(
     use="run",
     package="mini-swe-agent",
     extra="mini",
+    modules=("minisweagent", "litellm"),
     oldest=(2, 0, 0),
     tested=("2.4.6",),
     options=(Option(name="--placement", choices=("auto", "message", "inside"), help="where the view is placed."),),
