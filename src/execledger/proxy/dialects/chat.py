@@ -435,9 +435,10 @@ class ChatStream:
         except NOT_JSON:
             return self._unread(event)
         self._tokens = tokens_of(read.usage) if read.usage else self._tokens
-        self.tokens = self._tokens if read.finished or not read.choices else None
-        sent = self._hold(event, read.pieces) if read.pieces else None
-        if not read.finished:
+        finished, pieces = read.finished, read.pieces
+        self.tokens = self._tokens if finished or not read.choices else None
+        sent = self._hold(event, pieces) if pieces else None
+        if not finished:
             return event if sent is None else sent
         return (sent or b"") + self._complete() + (event if sent is None else b"")
 
@@ -464,12 +465,13 @@ class ChatStream:
             return event
         if not self._held:
             self._held.begin(None)
+        for piece in pieces:
+            self._take(piece)
+        # Held last: an event that was held before a fault would be forwarded twice.
         sent = self._held.hold(None, event)
         if sent:
             self._propose("", UNREAD)
             return sent + self.end()
-        for piece in pieces:
-            self._take(piece)
         return b""
 
     def _take(self, piece: _CallDelta) -> None:
