@@ -194,10 +194,10 @@ def test_subagents_are_conversations_of_their_own(qwen: Path, place: AgentHome) 
     path = str(place.big)
 
     def beside(request: Request) -> bool:
-        return not any("agent" in json.dumps(tool)[:200] for tool in request.body["tools"])
+        return b"Mend it." not in request.raw
 
     def script(request: Request) -> Turn:
-        if b"Look at big.py for me" in json.dumps(leaves(request)[:6]).encode() and beside(request):
+        if beside(request):
             return [("read_file", {"file_path": path})] if request.turns == 0 else "Read."
         given = {"description": "read", "prompt": "Look at big.py for me", "subagent_type": "general-purpose"}
         main: list[Turn] = [[("read_file", {"file_path": path})], [("agent", given)], [shell("cat big.py")]]
@@ -225,10 +225,11 @@ def test_the_users_own_providers_are_the_upstreams(qwen: Path, place: AgentHome)
         }
         folder = place.user / ".qwen"
         (folder / "settings.json").write_text(f"// mine\n{json.dumps(settings)}")
-        before = (folder / "settings.json").read_bytes()
         none = {"OPENAI_BASE_URL": "", "ANTHROPIC_BASE_URL": "", "GOOGLE_GEMINI_BASE_URL": "", "MY_KEY": "k"}
         done = run(qwen, place, "", prefix=ledger(place.journals), auth="", extra=none)
     assert done.status == 0, done.errors
     assert "saw no request" not in done.errors
-    assert [request.headers["authorization"] for request in server.turns] == ["Bearer k"]
-    assert (folder / "settings.json").read_bytes() == before
+    assert {request.headers["authorization"] for request in server.turns} == {"Bearer k"}
+    # The client may write its file anew, but never with the proxy's address.
+    kept = (folder / "settings.json").read_text()
+    assert f"{server.url}/v1" in kept and "/run/" not in kept

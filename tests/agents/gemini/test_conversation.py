@@ -98,3 +98,29 @@ def test_results_with_ids_answer_calls_without_in_their_order() -> None:
     shown = passed(passage, body(FIRST, asked(""), answered("u#0-0"), asked(""), answered("u#1-0")), b"")
     assert shown[0] == TEXT and shown[1].startswith("[Ledger: output omitted.")
     assert passage.faults == 0
+
+
+def test_a_login_names_the_session_in_its_body() -> None:
+    """The request is an inner object, and so is the answer; several starts with one session are one journal."""
+
+    def wrapped(*contents: Json) -> bytes:
+        request = {**json.loads(body(*contents)), "session_id": "s"}
+        return json.dumps({"model": "m", "project": "p", "request": request}).encode()
+
+    def exchanged(request: bytes) -> Json:
+        sent = passage.request("POST", "/v1internal:streamGenerateContent", HEADERS, request)
+        editor = passage.answer(sent, 200, {"content-type": "text/event-stream"})
+        assert editor is not None
+        answer = {"response": json.loads(proposal(1).removeprefix(b"data: "))}
+        editor.feed(b"data: " + json.dumps(answer).encode() + b"\n\n")
+        editor.end()
+        inner: Json = json.loads(sent.body)["request"]
+        return inner
+
+    passage = Passage(Book(Rules(), ADAPTER, EditStore(None)))
+    exchanged(wrapped(FIRST))
+    exchanged(wrapped(FIRST, asked("a0"), answered("a0")))
+    last = exchanged(wrapped(FIRST, asked("a0"), answered("a0"), asked("a1"), answered("a1")))
+    assert "s" in passage.book and len(passage.book) == 1 and passage.faults == 0
+    shown = last["contents"][4]["parts"][0]["functionResponse"]["response"]["output"]
+    assert shown.startswith("[Ledger: output omitted.")
