@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from execledger.agents.codex import tools as codex
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.journal.reader import read_journal, rebuild
 from execledger.proxy.book import Rules
 from execledger.proxy.serve import Proxy, ProxySettings
@@ -60,7 +60,7 @@ class Stage:
         self._binary, self._script = binary, script
         self._folder = home.repository.parent / "ledger"
         self._rules = Rules(
-            policy=Policy(preset=Preset(preset)),
+            policy=Policy(preset=Preset(preset), cadence=Cadence.EVERY),
             sealed=sealed,
             local_files=local_files,
             journals=self._folder,

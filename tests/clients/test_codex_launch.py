@@ -33,7 +33,7 @@ from tests.support.servers.responses import Gate, Request, ResponsesServer, answ
 pytestmark = pytest.mark.clients
 
 EXECLEDGER = (sys.executable, "-m", "execledger")
-LAUNCHER = (*EXECLEDGER, "run")
+LAUNCHER = (*EXECLEDGER, "run", "--cadence", "every")
 TASK = ("exec", "--json", "--skip-git-repo-check", "Mend it.")
 USAGE = Usage(1000, 0, 0, 10)
 """What each turn is said to have cost, with Ledger or without."""

@@ -59,7 +59,7 @@ launch.main()
 
 def patient(command: Sequence[str]) -> list[str]:
     """The command line that starts an agent under that launcher."""
-    return [sys.executable, "-P", "-c", PATIENT, "{}", *command]
+    return [sys.executable, "-P", "-c", PATIENT, '{"cadence": "every"}', *command]
 
 
 def plain(command: Sequence[str]) -> list[str]:

@@ -113,7 +113,7 @@ class Stage:
             limits = {at: partial(limit, 1 if one == limited else int(PATIENCE)) for at, one in enumerate(commands, 1)}
             acts = {at: partial(self._act, docker, container, one) for at, one in (others or {}).items()}
             inner.others = {**limits, **acts}
-            model = LedgerModel.wrap(inner, env=environment, **options) if wrapped else inner
+            model = LedgerModel.wrap(inner, env=environment, **{"cadence": "every"} | options) if wrapped else inner
             # Where it can't submit any more, the limit ends the run.
             bounds = {"step_limit": len(commands) + 1, "cost_limit": 100.0}
             agent = DefaultAgent(model, environment, system_template="s", instance_template="{{task}}", **bounds)

@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed: pip install 'execledger[mini]'"),
 ]
 
-LAUNCHER = (sys.executable, "-m", "execledger", "run")
+LAUNCHER = (sys.executable, "-m", "execledger", "run", "--cadence", "every")
 READ = "cat warehouse/inventory.py"
 PART = "sed -n '5,20p' warehouse/inventory.py"
 SCRIPT: Script = ([READ], [PART, "ls tests"], ["git diff > patch.txt"], [f"{SUBMIT} && cat patch.txt"])

@@ -44,7 +44,7 @@ SCRIPT: Script = (
     [f"{SUBMIT}"],
 )
 COMMANDS = [command for turn in SCRIPT for command in turn]
-LAUNCHER = (sys.executable, "-m", "execledger", "run")
+LAUNCHER = (sys.executable, "-m", "execledger", "run", "--cadence", "every")
 
 
 def view_of(request: Request) -> str:
