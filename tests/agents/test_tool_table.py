@@ -163,7 +163,14 @@ def test_lines_are_those_that_the_frame_names() -> None:
     assert (whole.output, whole.truncated) == ("one\n", False)
     other = ADAPTER.observation_of(part, ("Lines 3-4 of 9\n\none\ntwo",))
     assert other.truncated and other.cut is None
-    assert ADAPTER.observation_of(read, ("Lines 1-2 of 9\n\none\ntw... [truncated]",)).truncated
+
+
+@pytest.mark.parametrize("head", ["", "Lines 1-3 of 9\n\n"])
+def test_lines_with_a_gap_are_not_counted(head: str) -> None:
+    """The client's notice in place of what it left out is no line of the file, and what follows it is elsewhere."""
+    text = f"{head}one\ntwo\n... [truncated]"
+    seen = ADAPTER.observation_of(call("read", path="a"), (text,))
+    assert (seen.truncated, seen.cut, seen.pieces) == (True, None, ())
 
 
 def test_an_edited_result_keeps_the_frame() -> None:

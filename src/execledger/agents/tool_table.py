@@ -181,11 +181,13 @@ class Tools(Struct, frozen=True, kw_only=True):
             failed = (is_error or instead or bool(self.failure.match(text))) and not stopped
             return Observation(text, failed=failed, timed_out=stopped, truncated=failed or not framed.complete)
         output = "" if framed.own in tool.frame.empty else framed.own
-        left_out = "cut" in framed.told or bool(tool.frame.gap.search(output))
+        gap = bool(tool.frame.gap.search(output))
+        left_out = gap or "cut" in framed.told
         if tool.kind == "run":
             return self._of_command(action, tool, given, framed, output, left_out)
-        if isinstance(action.call, Read):
+        if isinstance(action.call, Read) and not gap:
             return _of_read(action.call, framed, output, left_out)
+        # Where lines have a gap, it is not known which ones are shown.
         return Observation(output, notice=(framed.before + framed.after).strip(), truncated=left_out)
 
     def _of_command(
@@ -330,6 +332,6 @@ def _of_read(read: Read, framed: Framed, output: str, left_out: bool) -> Observa
         output += "\n"
     seen = Observation(output, notice=notice, truncated=not output)
     if left_out or not (ends or last == read.last):
-        # More lines were asked for than are shown.
-        return replace(seen, cut=len(output), truncated=True)
+        # More lines were asked for than are shown; only if the frame names the last one, these are the first lines.
+        return replace(seen, cut=len(output) if last is not None else None, truncated=True)
     return seen

@@ -73,6 +73,8 @@ def test_results_that_prove_nothing() -> None:
     ):
         seen = ADAPTER.observation_of(VIEW, (words,))
         assert seen.failed and seen.truncated and seen.cut is None
+    cut = ADAPTER.observation_of(VIEW, (f"{LINES}[Output truncated. Use view_range to see more.]",))
+    assert cut.truncated and cut.cut is None
     assert ADAPTER.observation_of(VIEW, ("",)).truncated
 
 

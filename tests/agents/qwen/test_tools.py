@@ -91,12 +91,21 @@ def test_results_of_commands() -> None:
 
 
 def test_results_of_reads() -> None:
-    """The client's own stub is no read, a cut line ends what was shown, and a failure is one line of its words."""
+    """A stub is no read, what has a gap is no lines of the file, and a failure is one line in words of the client."""
     made = call("read_file", file_path="/repo/a.py")
     stub = "[File a.py unchanged since last read in this session - it was shown earlier.]"
     assert ADAPTER.observation_of(made, (stub,)) == Observation(notice=stub, truncated=True)
-    shown = ADAPTER.observation_of(made, ("Showing lines 1-2 of 90 total lines.\n\n---\n\none\ntw... [truncated]",))
-    assert shown.truncated and shown.cut == len(shown.output)
+    head = "Showing lines 1-2 of 90 total lines.\n\n---\n\n"
+    shown = ADAPTER.observation_of(made, (f"{head}one\ntwo",))
+    assert (shown.output, shown.truncated, shown.cut) == ("one\ntwo\n", True, 8)
+    saved = "<persisted-output>\nOutput too large (90.1KB). Full output saved to: /tmp/x\n\nPreview (first 2KB):\n"
+    for text in (
+        f"{head}one\ntw... [truncated]",
+        f"{saved}one\ntwo\n...\n</persisted-output>",
+        "one\n... [CONTENT TRUNCATED] ...\nninety\n",
+    ):
+        gap = ADAPTER.observation_of(made, (text,))
+        assert gap.truncated and gap.cut is None
     assert ADAPTER.observation_of(made, ("File not found: /repo/a.py",)).failed
     assert not ADAPTER.observation_of(made, ("File not found: as the first line\nof a file\n",)).failed
 
