@@ -131,7 +131,8 @@ def test_settings_lead_to_a_standing_proxy_only_while_it_runs(execledger: Execle
 scalars: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 values = scalars | st.lists(scalars, max_size=3) | st.dictionaries(st.text(max_size=4), scalars, max_size=3)
 variables = st.dictionaries(
-    st.sampled_from([ADDRESS, "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL", "X"]), st.text(max_size=9)
+    st.sampled_from([ADDRESS, "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL", "X", "NO_PROXY", "no_proxy"]),
+    st.text(max_size=9),
 )
 
 
@@ -148,7 +149,10 @@ def test_settings_of_claude_code_come_back_as_they_were(
     settings = {name: value for name, value in others.items() if name != "env"} | ({} if env is None else {"env": env})
     text = json.dumps(settings).encode()
     installed = claude.with_address(text, URL, upstream, path)
-    assert json.loads(installed)["env"][ADDRESS] == URL
+    written = json.loads(installed)["env"]
+    assert written[ADDRESS] == URL
+    for name in ("NO_PROXY", "no_proxy"):
+        assert written[name] == "*" or "127.0.0.1" in written[name].split(",")
     assert claude.with_address(installed, URL, upstream, path) == installed
     back = claude.without_address(installed, path)
     assert isinstance(back, bytes) and list(json.loads(back).items()) == list(settings.items())

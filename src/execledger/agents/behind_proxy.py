@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from types import FrameType
-from typing import Any
 
 from msgspec import Struct
 
@@ -45,6 +44,10 @@ STOP_SECONDS = 10.0
 """How long an agent may take to end when it is asked to."""
 LONG_SECONDS = 10.0
 """How long an agent must have run for that if it failed: one that failed at once has said why."""
+NO_PROXY = ("NO_PROXY", "no_proxy")
+"""The variables that list the hosts for which no web proxy is used."""
+NEAR = ("127.0.0.1", "localhost")
+"""The names of this machine."""
 _DEATH_SIGNAL = 1
 
 
@@ -65,31 +68,26 @@ def run_behind_proxy(
     started: Callable[[str, ExitStack], AgentCommand],
     prefix: str = PREFIX,
     routes: Mapping[str, str] | None = None,
+    web_proxies: Mapping[str, str] | None = None,
 ) -> int:
     """Run an agent to its end; its exit status.
 
     A fault of ours is raised only while the agent has not worked yet, and ended if it was started. ``started`` is given
     the proxy's address, and a stack for what is to be cleaned up at the end. ``routes`` are further path prefixes, each
-    with its own upstream; with them, ``upstream`` may be "".
+    with its own upstream; with them, ``upstream`` may be "". ``web_proxies`` are those of the user's settings, by
+    scheme, in place of those of the environment.
     """
     # The screen belongs to the agent while it runs.
     told: list[str] = []
-    options: Mapping[str, Any] = launch.options
-    rules = Rules(
-        policy=launch.policy,
-        sealed="--sealed" in options,
-        local_files=True,
-        journals=launch.journals,
-        tell=told.append,
-    )
     settings = ProxySettings(
         adapter=adapter,
         upstream=upstream,
         prefix=prefix,
         routes=routes or {},
-        rules=rules,
+        rules=_rules(launch, told.append),
         edits=edits_file(),
-        pass_through="--pass-through" in options,
+        pass_through="--pass-through" in launch.options,
+        web_proxies=web_proxies,
     )
     ended: list[int] = []
     try:
@@ -117,6 +115,12 @@ def run_behind_proxy(
             print(f"Ledger: a fault of its own behind the end of the agent: {error_text(error)}", file=sys.stderr)
     (status,) = ended
     return status if status >= 0 else _end_by(-status)
+
+
+def _rules(launch: Launch, tell: Callable[[str], None]) -> Rules:
+    """What is done with the conversations of an agent that is started as ``launch`` says."""
+    sealed = "--sealed" in launch.options
+    return Rules(policy=launch.policy, sealed=sealed, local_files=True, journals=launch.journals, tell=tell)
 
 
 def session_address(url: str) -> str:
@@ -150,11 +154,24 @@ def _put_an_end_to(child: subprocess.Popen[bytes]) -> None:
             child.wait()
 
 
+def past_web_proxies(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables with which a web proxy is not used for an address on this machine."""
+    listed = [one.strip() for name in NO_PROXY for one in variables.get(name, "").split(",")]
+    hosts = dict.fromkeys(filter(None, listed))
+    # An asterisk, which means every host, is understood only where it is alone.
+    near = "*" if list(hosts) == ["*"] else ",".join({**hosts, **dict.fromkeys(NEAR)})
+    return dict.fromkeys(NO_PROXY, near)
+
+
+def web_proxies_of(variables: Mapping[str, str]) -> dict[str, str]:
+    """The web proxies that variables name, by scheme, and as ``no`` the hosts for which none is used."""
+    names = {scheme: f"{scheme}_proxy" for scheme in ("http", "https", "no")}
+    return {scheme: variables.get(name) or variables.get(name.upper(), "") for scheme, name in names.items()}
+
+
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     """The environment of the agent: a proxy of the network is not used for an address on this machine."""
-    names = ("NO_PROXY", "no_proxy")
-    near = ",".join(dict.fromkeys([*filter(None, map(os.environ.get, names)), "127.0.0.1"]))
-    merged = {**os.environ, **dict.fromkeys(names, near), **variables}
+    merged = {**os.environ, **past_web_proxies(os.environ), **variables}
     return {name: value for name, value in merged.items() if value or name not in variables}
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
 from typing import Any
-from urllib.request import getproxies, proxy_bypass
+from urllib.request import getproxies, proxy_bypass, proxy_bypass_environment  # type: ignore[attr-defined]
 
 import zstandard
 from aiohttp import (
@@ -62,12 +62,15 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 class Relay:
     """Forwards requests."""
 
-    def __init__(self, routes: Mapping[str, str], passage: Passage) -> None:
+    def __init__(
+        self, routes: Mapping[str, str], passage: Passage, web_proxies: Mapping[str, str] | None = None
+    ) -> None:
         """A relay with these routes, upstreams by the path prefixes that they replace; ``passage`` edits requests and
-        answers."""
+        answers. ``web_proxies``, by scheme, are used in place of those of the environment."""
         self.requests = 0
         """The number of forwarded requests."""
         self._routes = {prefix: upstream.rstrip("/") for prefix, upstream in routes.items()}
+        self._given_proxies = web_proxies
         self._web_proxies: dict[str, str | None] = {}
         self._passage = passage
         self._client: ClientSession | None = None
@@ -90,7 +93,9 @@ class Relay:
         timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
         # Resolved once: with ``trust_env`` every request would read the environment again on another thread, and one
         # that has its own authorization would be refused if a ``.netrc`` has another.
-        self._web_proxies = {upstream: _web_proxy(URL(upstream)) for upstream in self._routes.values()}
+        self._web_proxies = {
+            upstream: _web_proxy(URL(upstream), self._given_proxies) for upstream in self._routes.values()
+        }
         self._client = ClientSession(
             connector=TCPConnector(limit=0),
             timeout=timeout,
@@ -298,9 +303,18 @@ def _tracing() -> TraceConfig:
     return tracing
 
 
-def _web_proxy(upstream: URL) -> str | None:
-    """The HTTP proxy that the environment names for an address; None if there is none."""
-    return None if proxy_bypass(upstream.host or "") else getproxies().get(upstream.scheme)
+def _web_proxy(upstream: URL, given: Mapping[str, str] | None) -> str | None:
+    """The web proxy for an address, of those that are given or else of the environment's; None if there is none."""
+    host = upstream.host or ""
+    if given is not None:
+        return None if reached_without(host, given.get("no", "")) else given.get(upstream.scheme) or None
+    return None if proxy_bypass(host) else getproxies().get(upstream.scheme)
+
+
+def reached_without(host: str, listed: str) -> bool:
+    """Whether a host is one of those that ``no_proxy`` lists."""
+    # The type stubs lack this function.
+    return bool(proxy_bypass_environment(host, {"no": listed}))
 
 
 def _end_to_end(headers: Mapping[str, str], without: Iterable[str] = ()) -> CIMultiDict[str]:

@@ -65,6 +65,8 @@ class ProxySettings(Struct, frozen=True, kw_only=True):
     """The port; 0 takes a free one."""
     pass_through: bool = False
     """Change nothing, not a byte."""
+    web_proxies: Mapping[str, str] | None = None
+    """Web proxies by scheme, and as ``no`` the hosts that are reached without one; None takes the environment's."""
 
 
 class Proxy(LocalServer):
@@ -114,7 +116,7 @@ class Proxy(LocalServer):
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
         passage = Passage(book, pass_through=through, paused=Pause(), tell=tell, runner=worker)
-        self._relay = Relay(_routes(settings), passage)
+        self._relay = Relay(_routes(settings), passage, settings.web_proxies)
         app = self._relay.application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)

@@ -7,6 +7,7 @@ The proxy's address goes into ``--settings``, which has precedence over the user
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +18,13 @@ from typing import Any
 import msgspec
 from yarl import URL
 
-from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
+from execledger.agents.behind_proxy import NO_PROXY, AgentCommand, past_web_proxies, run_behind_proxy, web_proxies_of
 from execledger.agents.claude import adapter
 from execledger.agents.registry import Launch
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
 from execledger.proxy.json_split import NOT_JSON
+from execledger.proxy.relay import reached_without
 
 ADDRESS = "ANTHROPIC_BASE_URL"
 """The variable with the address of the model's API."""
@@ -47,6 +50,8 @@ MANAGED = {
 """Where an administrator's settings are; no option overrides them."""
 PROJECT_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 """Settings that come with a project: whoever wrote it chose them, and not the user."""
+WEB_PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
+"""The variables that name a web proxy, here in upper case; each is read in lower case as well."""
 _OPTION = "--settings"
 
 
@@ -62,7 +67,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     upstream = variables.get(ADDRESS) or OFFICIAL
 
     def command(url: str, stack: ExitStack) -> AgentCommand:
-        own = {ADDRESS: url, **({FIRST_PARTY: "1"} if URL(upstream).host == URL(OFFICIAL).host else {})}
+        own = variables_for(url, upstream, variables)
         env = given.get("env")
         merged = {**given, "env": {**(env if isinstance(env, dict) else {}), **own}}
         # A private file, and not the command line, which every user of this machine can read.
@@ -71,7 +76,14 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
         file.write_bytes(msgspec.json.encode(merged))
         return AgentCommand([_OPTION, str(file), *rest], own)
 
-    return run_behind_proxy(program, launch, adapter, upstream, command, prefix="")
+    web_proxies = web_proxies_of(variables)
+    return run_behind_proxy(program, launch, adapter, upstream, command, prefix="", web_proxies=web_proxies)
+
+
+def variables_for(url: str, upstream: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables that lead Claude Code to ``url``, also where its settings name a web proxy."""
+    first_party = {FIRST_PARTY: "1"} if URL(upstream).host == URL(OFFICIAL).host else {}
+    return {ADDRESS: url, **first_party, **past_web_proxies(variables)}
 
 
 def _given_settings(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
@@ -105,28 +117,51 @@ def effective_variables(
     given: Mapping[str, Any], environment: Mapping[str, str], *, in_project: bool = True
 ) -> Iterator[tuple[str, str]]:
     """The variables that Claude Code would use, the weakest source first; those of a project if it is started there."""
-    yield from environment.items()
     own = user_settings(environment)
-    yield from _environment_of(_read_file(own)).items()
+    users = {**environment, **_environment_of(_read_file(own))}
+    yield from users.items()
     for path in PROJECT_SETTINGS if in_project else ():
         if os.path.realpath(path) == os.path.realpath(own):
             # Started in the home directory, where the user's own file has the name of a project's.
             continue
         found = _environment_of(_read_file(Path(path)))
-        if ADDRESS in found and ADDRESS not in _environment_of(given):
-            raise LedgerError(
-                f"{path} of this project sends Claude Code, and with it your key, to {found[ADDRESS]}",
-                hint=f"if that is what you want: execledger run --upstream {found[ADDRESS]} -- claude ...",
-            )
+        _check_project(path, found, users, _environment_of(given))
         yield from found.items()
     yield from _environment_of(given).items()
     managed = _environment_of(_read_file(Path(MANAGED.get(sys.platform, MANAGED["linux"]))))
+    _check_managed(managed)
+    yield from managed.items()
+
+
+def _check_project(path: str, found: Mapping[str, str], users: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Refuse variables of a project that choose where requests go, unless the user names the same variable."""
+    if ADDRESS in found and ADDRESS not in given:
+        raise LedgerError(
+            f"{path} of this project sends Claude Code, and with it your key, to {printable(found[ADDRESS])}",
+            hint=f"if that is what you want: execledger run --upstream {printable(shlex.quote(found[ADDRESS]))} "
+            "-- claude ...",
+        )
+    for name, value in found.items():
+        if value and name.upper() in WEB_PROXIES and name not in given and users.get(name) != value:
+            raise LedgerError(
+                f"{path} of this project sets {name} to {printable(value)}: it chooses a web proxy for your requests",
+                hint=f"if that is what you want, set {name} in your own settings or in the environment",
+            )
+
+
+def _check_managed(managed: Mapping[str, str]) -> None:
+    """Refuse an administrator's variables that would lead requests past the proxy; no option overrides them."""
     if ADDRESS in managed:
         raise LedgerError(
             f"an administrator's settings send Claude Code to {managed[ADDRESS]}, and no option overrides them",
             hint=f"have {ADDRESS} removed there, or run `execledger proxy` at that address",
         )
-    yield from managed.items()
+    for name in NO_PROXY:
+        if name in managed and not reached_without("127.0.0.1", managed[name]):
+            raise LedgerError(
+                f"an administrator's settings set {name} without 127.0.0.1, and no option overrides them",
+                hint=f"have 127.0.0.1 added to {name} there",
+            )
 
 
 def user_settings(environment: Mapping[str, str]) -> Path:

@@ -6,12 +6,12 @@ What the settings held before is kept in a variable beside the new ones, so that
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yarl import URL
-
+from execledger.agents.behind_proxy import NO_PROXY
 from execledger.agents.claude.launch import (
     ADDRESS,
     FIRST_PARTY,
@@ -19,6 +19,7 @@ from execledger.agents.claude.launch import (
     check_provider,
     effective_variables,
     user_settings,
+    variables_for,
 )
 from execledger.errors import LedgerError
 
@@ -46,13 +47,11 @@ def with_address(text: bytes | None, url: str, upstream: str, path: Path) -> byt
     env = settings.get("env", {})
     if not isinstance(env, dict):
         raise LedgerError(f"{path}: found `env` that is no object, expected one")
-    first_party = {FIRST_PARTY: "1"} if URL(upstream).host == URL(OFFICIAL).host else {}
-    ours = {ADDRESS: url, **first_party}
-    former = _former(str(env.get(FORMER, ""))) or {
-        "created": text is None,
-        "had_env": "env" in settings,
-        "env": {name: env.get(name) for name in (ADDRESS, FIRST_PARTY)},
-    }
+    used = {**os.environ, **{name: value for name, value in env.items() if isinstance(value, str)}}
+    ours = variables_for(url, upstream, used)
+    former = _former(str(env.get(FORMER, ""))) or {"created": text is None, "had_env": "env" in settings, "env": {}}
+    # What an earlier version wrote lacks some of the names.
+    former["env"] = {name: env.get(name) for name in (ADDRESS, FIRST_PARTY, *NO_PROXY)} | former["env"]
     return _encoded({**settings, "env": {**env, **ours, FORMER: json.dumps({**former, "ours": ours})}})
 
 
