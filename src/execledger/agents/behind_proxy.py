@@ -39,7 +39,7 @@ SAW_NOTHING = (
     "Ledger saw no request of {program}: it asked no model, or reached it at an address of its own "
     "(`execledger doctor` shows what is set up)."
 )
-"""What is said at the end if no request reached the proxy."""
+"""What is said at the end if no request to a model reached the proxy."""
 STOP_SECONDS = 10.0
 """How long an agent may take to end when it is asked to."""
 LONG_SECONDS = 10.0
@@ -103,7 +103,7 @@ def run_behind_proxy(
             begun = time.monotonic()
             with proxy:
                 ended.append(child.wait())
-        if proxy.requests == 0 and (ended == [0] or time.monotonic() - begun > LONG_SECONDS):
+        if proxy.turns == 0 and (ended == [0] or time.monotonic() - begun > LONG_SECONDS):
             told.append(SAW_NOTHING.format(program=os.path.basename(program)))
             _note_bypass(os.path.basename(program), launch, told.append)
         _print_all((*dict.fromkeys(told), *sentences(proxy.summaries)))
@@ -129,7 +129,7 @@ def session_address(url: str) -> str:
 
 
 def _note_bypass(agent: str, launch: Launch, tell: Callable[[str], None]) -> None:
-    """Record a run that had no request at the proxy, so that ``stats`` counts it."""
+    """Record a run that had no request to a model at the proxy, so that ``stats`` counts it."""
     name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     chronicle = Chronicle(launch.journals, name, tell)
     fields = policy_fields(launch.policy)

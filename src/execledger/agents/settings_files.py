@@ -1,6 +1,6 @@
 """Settings files of clients: JSON that may have comments, and assignments of variables.
 
-They are only read. A file that is missing or can't be read is empty, as it is for the clients.
+They are only read. A file that is missing or can't be read is empty, as it is for the clients, unless it is refused.
 """
 
 from __future__ import annotations
@@ -11,18 +11,37 @@ from typing import Any
 
 import msgspec
 
+from execledger.errors import LedgerError, reason
 from execledger.proxy.json_split import NOT_JSON
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])')
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The settings in a file of JSON, which may have comments and a byte order mark."""
+    """The settings in a file of JSON, which may have comments, commas before closing brackets, a byte order mark."""
     try:
-        text = path.read_text("utf-8-sig")
-        return msgspec.json.decode(_COMMENT.sub(lambda found: found[1] or "", text), type=dict[str, Any])
+        return parsed_settings(path.read_text("utf-8-sig"))
     except (OSError, *NOT_JSON):
         return {}
+
+
+def checked_settings(path: Path) -> dict[str, Any]:
+    """The same; a file that is there and can't be read is refused, because what it says would be disregarded."""
+    try:
+        return parsed_settings(path.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, *NOT_JSON) as error:
+        hint = "mend it: it may say where requests are to go"
+        raise LedgerError(f"{path}: found no settings that can be read: {reason(error)}", hint=hint) from None
+
+
+def parsed_settings(text: str) -> dict[str, Any]:
+    """The settings in a text; raises one of ``NOT_JSON`` if there are none."""
+    for pattern in (_COMMENT, _COMMA):
+        text = pattern.sub(lambda found: found[1] or "", text)
+    return msgspec.json.decode(text, type=dict[str, Any])
 
 
 def nested(settings: object, *names: str) -> Any:

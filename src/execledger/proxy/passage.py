@@ -138,6 +138,13 @@ class Passage:
             return None
         return next((dialect for dialect in self._dialects if path.endswith(dialect.paths)), None)
 
+    def asks_model(self, method: str, path: str) -> bool:
+        """Whether a request asks a model for a turn; agents send others to the same address, for quotas and the like.
+
+        It holds in pass-through mode too.
+        """
+        return method == "POST" and any(path.endswith(dialect.turn_paths) for dialect in self._dialects)
+
     async def _overlook(self, session: str) -> None:
         """Note that a session may write from now on without being seen."""
         opened = self.book.get(session)

@@ -69,6 +69,8 @@ class Relay:
         answers. ``web_proxies``, by scheme, are used in place of those of the environment."""
         self.requests = 0
         """The number of forwarded requests."""
+        self.turns = 0
+        """The number of those that asked a model."""
         self._routes = {prefix: upstream.rstrip("/") for prefix, upstream in routes.items()}
         self._given_proxies = web_proxies
         self._web_proxies: dict[str, str | None] = {}
@@ -136,6 +138,7 @@ class Relay:
             # Codex falls back to HTTP after this status, and takes any other for a failure.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
+        self.turns += self._passage.asks_model(request.method, request.path)
         data = await _body(request)
         sent = Sent(b"")
         if isinstance(data, bytes):

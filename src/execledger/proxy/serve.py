@@ -93,9 +93,9 @@ class Proxy(LocalServer):
         self._settings = settings
 
     @property
-    def requests(self) -> int:
-        """The number of requests that were forwarded."""
-        return self._relay.requests if self._relay is not None else 0
+    def turns(self) -> int:
+        """The number of forwarded requests that asked a model."""
+        return self._relay.turns if self._relay is not None else 0
 
     @property
     def url(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,44 @@ def test_addresses_of_providers(tmp_path: Path) -> None:
     for provider, upstream in (("amazon-bedrock", ""), ("", "http://other")):
         with pytest.raises(LedgerError):
             addresses_of(environment, provider, upstream)
+
+
+def test_a_file_with_comments_keeps_its_addresses(tmp_path: Path) -> None:
+    """pi strips comments and commas before closing brackets; a file that it can't read either is refused."""
+    file = tmp_path / "models.json"
+    environment = {"PI_CODING_AGENT_DIR": str(tmp_path)}
+    file.write_text('{"providers": { // a gateway\n"anthropic": {"baseUrl": "http://gateway//v1",},\n},}')
+    assert addresses_of(environment, "", "") == {**OFFICIAL, "anthropic": "http://gateway//v1"}
+    file.write_text('{"providers": ')
+    with pytest.raises(LedgerError, match="found no settings"):
+        addresses_of(environment, "", "")
+
+
+def test_a_model_with_an_address_of_its_own_is_refused(tmp_path: Path) -> None:
+    """Its requests would go to the address of the provider, with the key that belongs to its own."""
+    environment = {"PI_CODING_AGENT_DIR": str(tmp_path)}
+    for address, refused in (("http://gateway", False), ("http://elsewhere", True)):
+        provider = {"baseUrl": "http://gateway", "models": [{"id": "a"}, {"id": "b", "baseUrl": address}]}
+        (tmp_path / "models.json").write_text(json.dumps({"providers": {"mine": provider}}))
+        with pytest.raises(LedgerError, match="baseUrl of its own") if refused else nullcontext():
+            assert addresses_of(environment, "", "")["mine"] == "http://gateway"
+
+
+def test_a_provider_without_a_known_address_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named by an option, by a model, or by settings, of which the project's are stronger."""
+    home, project = tmp_path / "home", tmp_path / "project"
+    for folder in (home, project / ".pi"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(project)
+    environment = {"PI_CODING_AGENT_DIR": str(home)}
+    for words in (["--provider", "google"], ["--model", "google/gemini-3"]):
+        with pytest.raises(LedgerError, match="google: the address"):
+            addresses_of(environment, provider_in(words), "")
+    assert addresses_of(environment, "google", "http://there")["google"] == "http://there"
+    (home / "settings.json").write_text('{"defaultProvider": "google"}')
+    with pytest.raises(LedgerError, match="google: the address"):
+        addresses_of(environment, provider_in(["-p", "x"]), "")
+    assert addresses_of(environment, provider_in(["--model", "gpt-5.4"]), "") == OFFICIAL
+    (project / ".pi" / "settings.json").write_text('{"defaultProvider": "github-copilot"}')
+    with pytest.raises(LedgerError, match="github-copilot: can't be redirected"):
+        addresses_of(environment, provider_in([]), "")

@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.pi.tools import ADAPTER
 from execledger.agents.registry import Launch
+from execledger.agents.settings_files import checked_settings, nested, read_settings
 from execledger.errors import LedgerError
-from execledger.proxy.json_split import NOT_JSON
 
 OFFICIAL: Mapping[str, str] = {
     "anthropic": "https://api.anthropic.com",
@@ -57,31 +56,54 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     return run_behind_proxy(program, launch, ADAPTER, "", command, prefix="", routes=routes)
 
 
-def provider_in(arguments: list[str]) -> str:
-    """The provider that the arguments name; "" if pi chooses."""
+def provider_in(arguments: list[str]) -> str | None:
+    """The provider that the arguments name; "" if pi finds it by the name of a model, None if its settings say."""
     words = dict(pairwise(arguments))
-    return words.get("--provider") or words.get("--model", "").rpartition("/")[0].partition("/")[0]
+    named = words.get("--provider") or words.get("--model", "").rpartition("/")[0].partition("/")[0]
+    return named or (None if "--model" not in words else "")
 
 
-def addresses_of(environment: Mapping[str, str], provider: str, upstream: str) -> dict[str, str]:
-    """The address of each provider, by its name; ``upstream`` is that of ``provider``."""
-    if provider in REFUSED or (upstream and not provider):
-        reason = "can't be redirected" if provider in REFUSED else "found no provider that --upstream belongs to"
-        raise LedgerError(f"pi: {provider or '--provider'}: {reason}", hint="name another: pi --provider NAME")
-    home = environment.get("PI_CODING_AGENT_DIR") or Path(environment.get("HOME") or Path.home(), ".pi", "agent")
-    own = {name: one.get("baseUrl") for name, one in _providers(Path(home, "models.json")).items()}
-    found = {**OFFICIAL, **{name: url for name, url in own.items() if isinstance(url, str)}}
-    return {**found, provider: upstream} if upstream else found
+def addresses_of(environment: Mapping[str, str], named: str | None, upstream: str) -> dict[str, str]:
+    """The address of each provider, by its name; ``upstream`` is that of the provider in use, if it is known."""
+    home = Path(environment.get("PI_CODING_AGENT_DIR") or Path(environment.get("HOME") or Path.home(), ".pi", "agent"))
+    provider = _default_provider(home.expanduser()) if named is None else named
+    found = {**OFFICIAL, **_own_addresses(home.expanduser() / "models.json")}
+    if upstream and provider:
+        found[provider] = upstream
+    if upstream and not provider:
+        raise _refusal("--provider: found no provider that --upstream belongs to")
+    if provider in REFUSED:
+        raise _refusal(f"{provider}: can't be redirected")
+    if provider and provider not in found:
+        raise _refusal(f"{provider}: the address of this provider is not known, and requests would go past Ledger")
+    return found
+
+
+def _refusal(reason: str) -> LedgerError:
+    return LedgerError(f"pi: {reason}", hint="name a provider: pi --provider NAME, and with --upstream URL its address")
 
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _providers(file: Path) -> dict[str, dict[str, Any]]:
-    """The providers in the user's file; none if it is missing or can't be read."""
-    try:
-        found = msgspec.json.decode(file.read_bytes(), type=dict[str, Any]).get("providers")
-        return msgspec.convert(found, dict[str, dict[str, Any]])
-    except (OSError, msgspec.ValidationError, *NOT_JSON):
-        return {}
+def _default_provider(home: Path) -> str:
+    """The provider that is set as the default; the project's settings are stronger than the user's."""
+    found = (read_settings(file).get("defaultProvider") for file in (Path(".pi/settings.json"), home / "settings.json"))
+    return next((name for name in found if isinstance(name, str) and name), "")
+
+
+def _own_addresses(file: Path) -> dict[str, str]:
+    """The addresses of providers in the user's file; refused if one of their models has another."""
+    providers = checked_settings(file).get("providers")
+    addresses: dict[str, str] = {}
+    for name, provider in providers.items() if isinstance(providers, dict) else ():
+        address, models = nested(provider, "baseUrl"), nested(provider, "models")
+        addresses |= {name: address} if isinstance(address, str) and address else {}
+        others = {str(nested(one, "baseUrl") or "") for one in models} if isinstance(models, list) else set()
+        if others - {"", addresses.get(name, OFFICIAL.get(name))}:
+            raise LedgerError(
+                f"{file}: a model of {name} has a baseUrl of its own, which would be replaced by that of the provider",
+                hint="make it a provider of its own there",
+            )
+    return addresses
