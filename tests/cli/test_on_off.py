@@ -68,25 +68,27 @@ def test_a_block_is_written_once_and_removed_without_a_trace(execledger: Execled
 
 
 def test_the_function_starts_the_agent_with_ledger_and_without_where_there_is_none(
-    execledger: Execledger, home: Path
+    execledger: Execledger, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a real shell, with an alias of the same name before it."""
-    printed = execledger("on", "claude").out
-    assert not (home / ".bashrc").exists()
-    script = f"shopt -s expand_aliases\nalias claude='false'\n{printed}claude -p 'a  b' \"\"\n"
 
-    def run() -> str:
-        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout
+    def run() -> tuple[str, str]:
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        return done.stdout, done.stderr
 
-    ledger = home / "bin" / "execledger"
+    # A name that a shell would take apart, in a folder that other shells do not search.
+    ledger = home / "it's an $env" / "execledger"
+    ledger.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{ledger.parent}:{os.environ['PATH']}")
     ledger.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
     ledger.chmod(0o755)
     printed = execledger("on", "claude").out
-    assert "execledger run -- claude" in printed
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:/usr/bin:/bin")
+    assert not (home / ".bashrc").exists()
     script = f"shopt -s expand_aliases\nalias claude='false'\n{printed}claude -p 'a  b' \"\"\n"
-    assert run() == "<run><--><claude><-p><a  b><>"
+    assert run() == ("<run><--><claude><-p><a  b><>", "")
     ledger.unlink()
-    assert run() == "bare claude -p a  b \n"
+    assert run() == ("bare claude -p a  b \n", f"{ledger}: not found, claude runs without Ledger\n")
 
 
 def test_every_shell_has_its_file(execledger: Execledger, home: Path) -> None:
@@ -193,6 +195,19 @@ def test_settings_of_codex_are_a_block_before_all_tables(home: Path) -> None:
         codex.upstream({"HOME": str(home)})
 
 
+def test_the_upstream_of_codex_is_never_the_standing_proxy(execledger: Execledger, home: Path) -> None:
+    """What was installed is not taken for the user's address, and the proxy refuses itself."""
+    with Proxy(ProxySettings(adapter=proxy_clients(), routes={"/codex": "https://api.openai.com/v1"})) as proxy:
+        for _ in range(2):
+            asked = execledger("on", "codex", "--proxy", "--port", proxy.port).err
+            assert "--upstream codex=https://api.openai.com/v1" in asked
+            assert execledger("on", "codex", "--proxy", "--install", "--port", proxy.port).status == 0
+        port = proxy.port
+    for own in ("127.0.0.1", "localhost", "0.0.0.0", "[::1]"):
+        with pytest.raises(LedgerError, match="is this proxy itself"):
+            Proxy(ProxySettings(adapter=proxy_clients(), routes={"/codex": f"http://{own}:{port}/codex"}, port=port))
+
+
 lines = st.lists(
     st.sampled_from([b"a\n", b"\n", b"# >>> execledger other >>>\n", b"x\xff\r\n", b"# <<< \n"]), max_size=6
 )
@@ -240,7 +255,10 @@ def test_off_and_on_pause_and_resume_what_runs(execledger: Execledger, home: Pat
                 return told
 
         assert not paused()
-        assert execledger("off").err == "Ledger is off in all sessions that run now; `execledger on` resumes.\n"
+        assert execledger("off").err == (
+            "Ledger is off in all sessions that run now behind its proxy; `execledger on` resumes.\n"
+            "mini-swe-agent, which has no proxy, is not paused.\n"
+        )
         assert paused() and pause_file().exists()
         assert execledger("on").err == "Ledger is on again in running sessions.\n"
         assert not paused()

@@ -116,7 +116,7 @@ def test_what_a_project_does_not_choose_is_named(place: Place) -> None:
     assert place.settled()[0] == replace(NOTHING, no_govern=True)
     path = place.repository / ".execledger.toml"
     assert place.told == [
-        f"{path}: a project does not choose `upstream`, it is left out",
+        f"{path}: a project does not choose 'upstream', it is left out",
         f"{path}: a project may only set `preset` to 'verified', it is left out",
     ]
 
@@ -154,10 +154,18 @@ def test_the_file_is_looked_for_up_to_the_root_of_the_repository(place: Place) -
     assert project_file(place.home) == place.home / ".execledger.toml"
 
 
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_a_name_in_a_file_does_not_control_the_terminal(place: Place, whose: str) -> None:
+    """It is shown with its escapes spelt out."""
+    getattr(place, whose)('"\\u001b[2J\\u202e" = 1')
+    place.settled()
+    assert len(place.told) == 1 and place.told[0].isprintable() and "[2J" in place.told[0]
+
+
 def test_an_unknown_setting_of_the_user_is_named(place: Place) -> None:
     """A misspelt one would else have no effect without a word."""
     place.user("infrom = false")
     assert place.settled() == (NOTHING, True)
     assert place.told == [
-        f"{place.home}/.config/execledger/config.toml: found `infrom`, which is no setting, it is left out"
+        f"{place.home}/.config/execledger/config.toml: found 'infrom', which is no setting, it is left out"
     ]

@@ -15,13 +15,14 @@ from execledger.journal.pause import begin_pause
 @click.command("off")
 @click.argument("agent", required=False)
 def command(agent: str | None) -> None:
-    """Pause Ledger in every running session, or remove what `execledger on AGENT --install` wrote.
+    """Pause Ledger in every running session behind its proxy, or remove what `execledger on AGENT --install` wrote.
 
     From its next request on, a paused session is passed on unchanged; what the model was shown before stays as it was.
     """
     if agent is None:
         begin_pause()
-        click.echo("Ledger is off in all sessions that run now; `execledger on` resumes.", err=True)
+        click.echo("Ledger is off in all sessions that run now behind its proxy; `execledger on` resumes.", err=True)
+        click.echo("mini-swe-agent, which has no proxy, is not paused.", err=True)
         return
     done = [*_removed_functions(known(agent)), *_removed_settings(known(agent))]
     for line in done or [f"{agent}: found nothing that `execledger on {agent} --install` wrote"]:

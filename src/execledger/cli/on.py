@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -26,10 +27,13 @@ SHELLS = ("bash", "zsh", "fish")
 """The shells for which a function can be written."""
 POSIX = """unalias {name} 2>/dev/null
 function {name} {{ if command -v {ledger} >/dev/null 2>&1; then {ledger} run -- {name} "$@"; \
-else command {name} "$@"; fi; }}
+else printf '%s\\n' {missing} >&2; command {name} "$@"; fi; }}
 """
-FISH = """function {name}; if command -q {ledger}; {ledger} run -- {name} $argv; else; command {name} $argv; end; end
+FISH = """function {name}; if command -q {ledger}; {ledger} run -- {name} $argv; \
+else; printf '%s\\n' {missing} >&2; command {name} $argv; end; end
 """
+MISSING = "{ledger}: not found, {name} runs without Ledger"
+"""What a function says where Ledger is not found."""
 
 
 @click.command("on")
@@ -77,9 +81,23 @@ def start_file(shell: str) -> Path:
 
 def functions(agent: Agent, shell: str) -> str:
     """The shell's functions that start an agent's programs with Ledger, and without it where Ledger is not found."""
-    ledger = "execledger" if shutil.which("execledger") else os.path.abspath(sys.argv[0])
-    template = FISH if shell == "fish" else POSIX
-    return "".join(template.format(name=name, ledger=ledger) for name in agent.programs)
+    ledger = own_program()
+    template, quoted = (FISH, _fish_quoted) if shell == "fish" else (POSIX, shlex.quote)
+    return "".join(
+        template.format(name=name, ledger=quoted(ledger), missing=quoted(MISSING.format(name=name, ledger=ledger)))
+        for name in agent.programs
+    )
+
+
+def own_program() -> str:
+    """The absolute path of this program: in another shell, a bare name may be another one or none."""
+    ran = sys.argv[0] if Path(sys.argv[0]).name == "execledger" else "execledger"
+    return os.path.abspath(shutil.which(ran) or Path(sys.executable).with_name("execledger"))
+
+
+def _fish_quoted(word: str) -> str:
+    """A word in the quotes of fish, in which a backslash escapes itself and the quote."""
+    return "'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _function(agent: Agent, shell: str, *, install: bool) -> None:
@@ -116,7 +134,7 @@ def _standing(agent: Agent, port: int, *, install: bool) -> None:
     settings: StandingSettings = agent.part("standing")
     path, upstream = settings.file(os.environ), settings.upstream(os.environ)
     url = f"http://127.0.0.1:{port}/{agent.key}"
-    start = f"execledger proxy --port {port} --upstream {agent.key}={upstream}"
+    start = f"execledger proxy --port {port} --upstream {shlex.quote(f'{agent.key}={upstream}')}"
     if not install:
         click.echo(settings.with_address(None, url, upstream, path).decode(), nl=False)
         click.echo(f"This belongs into {path} (--install writes it), and the proxy must run: {start}", err=True)

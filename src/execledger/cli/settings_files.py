@@ -84,7 +84,7 @@ def _known(settings: dict[str, Any] | None, path: Path, tell: Tell) -> dict[str,
     if settings is None:
         return {"enabled": False}
     for name in settings.keys() - KINDS.keys():
-        tell(f"{path}: found `{name[:40]}`, which is no setting, it is left out")
+        tell(f"{path}: found {name[:40]!r}, which is no setting, it is left out")
     return {name: value for name, value in settings.items() if name in KINDS}
 
 
@@ -93,7 +93,7 @@ def _cautious(settings: dict[str, Any] | None, path: Path, tell: Tell) -> dict[s
     if settings is None:
         return {"enabled": False}
     for name in settings.keys() - CAUTIOUS.keys():
-        tell(f"{path}: a project does not choose `{name[:40]}`, it is left out")
+        tell(f"{path}: a project does not choose {name[:40]!r}, it is left out")
     for name in settings.keys() & CAUTIOUS.keys():
         if settings[name] != CAUTIOUS[name]:
             tell(f"{path}: a project may only set `{name}` to {CAUTIOUS[name]!r}, it is left out")

@@ -18,6 +18,7 @@ from yarl import URL
 
 from execledger.errors import LedgerError
 from execledger.journal.pause import Pause
+from execledger.local_server.loopback import LOOPBACK_NAMES
 from execledger.local_server.server import LocalServer
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.clients import Clients
@@ -87,6 +88,11 @@ class Proxy(LocalServer):
             read_bufsize=READ_BYTES,
             shutdown_timeout=STOP_SECONDS,
         )
+        for upstream in _routes(settings).values():
+            if _leads_to(upstream, self.port):
+                self.discard()
+                hint = "name the address of the model's API, and not the proxy's own"
+                raise LedgerError(f"{upstream!r} is this proxy itself: requests would go round in circles", hint=hint)
         self.summaries: Sequence[Account] = ()
         """What the sessions came to."""
         self._relay: Relay | None = None
@@ -181,6 +187,15 @@ def _check(upstream: str) -> None:
     if url.scheme not in ("http", "https") or not url.host or any(map(str.isspace, upstream)):
         hint = "one is like https://api.openai.com/v1"
         raise LedgerError(f"{upstream!r} can't be sent on to: found no address of a server", hint=hint)
+
+
+def _leads_to(upstream: str, port: int) -> bool:
+    """Whether an address is that of a port on this machine."""
+    url = URL(upstream)
+    host = (url.host or "").rstrip(".")
+    # The system takes 0.0.0.0 for this machine as well.
+    near = host in LOOPBACK_NAMES or host.endswith(".localhost") or host in ("0.0.0.0", "::", "::ffff:127.0.0.1")
+    return near and url.port == port
 
 
 def _keep_memory() -> None:

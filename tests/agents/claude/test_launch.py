@@ -62,6 +62,16 @@ def test_a_project_does_not_choose_who_gets_the_key(name: str, tmp_path: Path, m
     )
 
 
+def test_the_address_of_a_project_is_no_command_and_no_escape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hint can be pasted into a shell."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"env": {ADDRESS: "http://a; touch b\x1b[2J"}}))
+    with pytest.raises(LedgerError) as refused:
+        dict(effective_variables({}, {"HOME": str(tmp_path / "home")}))
+    assert "--upstream 'http://a; touch b?[2J' --" in refused.value.hint and refused.value.message.isprintable()
+
+
 def test_other_providers_are_refused() -> None:
     """Their requests are signed for an address of their own; a variable that is off refuses nothing."""
     check_provider({"CLAUDE_CODE_USE_BEDROCK": "0"})

@@ -59,6 +59,11 @@ def test_a_project_does_not_choose_who_gets_the_key(environment: dict[str, str])
     project = [providing("mine", "http://elsewhere", "project")]
     with pytest.raises(LedgerError, match="your key, to http://elsewhere"):
         addresses_of(project, environment, "mine/m", "")
+    odd = [providing("$(b)", "http://a; touch b\x1b[2J", "project")]
+    with pytest.raises(LedgerError) as refused:
+        addresses_of(odd, environment, "mine/m", "")
+    assert "--upstream 'http://a; touch b?[2J' -- opencode --model '$(b)/MODEL'" in refused.value.hint
+    assert refused.value.message.isprintable()
     assert addresses_of(project, environment, "mine/m", "http://mine") == {**ZEN, "mine": "http://mine"}
     with pytest.raises(LedgerError, match="administrator"):
         addresses_of([providing("mine", "http://theirs", "administrator")], environment, "", "")

@@ -77,4 +77,8 @@ def test_a_project_does_not_choose_the_upstream(home: Path) -> None:
     with pytest.raises(LedgerError, match="sends Qwen Code, and with it your key, to http://theirs/v1"):
         routes(home, "--auth-type", "openai")
     assert routes(home, "--auth-type", "openai", upstream="http://theirs/v1")
+    Path(".env").write_text("OPENAI_BASE_URL=http://a; touch b\x1b[2J\n")
+    with pytest.raises(LedgerError) as refused:
+        routes(home, "--auth-type", "openai")
+    assert "--upstream 'http://a; touch b?[2J' -- qwen" in refused.value.hint and refused.value.message.isprintable()
     assert routes(home, "--auth-type", "openai", OPENAI_BASE_URL="http://mine/v1")

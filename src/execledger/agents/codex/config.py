@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from execledger.agents.user_files import without_block
 from execledger.errors import LedgerError
 
 OPENAI = "openai"
@@ -32,6 +33,8 @@ OWN = "ledger"
 """The provider that stands for an upstream that the user names to us."""
 SYSTEM = Path("/etc/codex/config.toml")
 """The settings of the machine, below the user's."""
+BLOCK = "codex"
+"""The name of the marked block with the address of a standing proxy."""
 VARIABLE = "OPENAI_BASE_URL"
 """What named the built-in provider's address before there was a setting for it, and for some time beside that."""
 WITH_SETTING, WITHOUT_VARIABLE = (0, 115), (0, 119)
@@ -233,9 +236,11 @@ def _address(name: str, config: Mapping[str, Any], file: Path) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A file of settings; none if it is not there."""
+    """A file of settings, without the address of a standing proxy of ours; none if it is not there."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
+        rest = without_block(text, BLOCK, path)
+        return tomllib.loads((text if rest is None else rest).decode())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -10,14 +10,12 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from execledger.agents.codex.config import OPENAI, home_folder, route
+from execledger.agents.codex.config import BLOCK, OPENAI, home_folder, route
 from execledger.agents.codex.launch import installed_version
 from execledger.agents.programs import find_program
 from execledger.agents.user_files import with_block, without_block
 from execledger.errors import LedgerError
 
-NAME = "codex"
-"""The name of the marked block."""
 KEY = "openai_base_url"
 """The setting with the address of the built-in provider."""
 
@@ -41,18 +39,18 @@ def upstream(environment: Mapping[str, str]) -> str:
 
 def with_address(text: bytes | None, url: str, upstream: str, path: Path) -> bytes:
     """The configuration with the proxy's address in it."""
-    own = without_block(text or b"", NAME, path)
+    own = without_block(text or b"", BLOCK, path)
     if KEY in _decoded((text or b"") if own is None else own, path):
         hint = "`execledger on codex` without --proxy keeps it, and sends requests on to it"
         raise LedgerError(f"{path}: `{KEY}` is set already", hint=hint)
-    edited = with_block(text or b"", NAME, f"{KEY} = {json.dumps(url)}\n", path, first=True)
+    edited = with_block(text or b"", BLOCK, f"{KEY} = {json.dumps(url)}\n", path, first=True)
     _decoded(edited, path)
     return edited
 
 
 def without_address(text: bytes, path: Path) -> bytes | str | None:
     """The configuration without it, or why nothing is to be changed."""
-    rest = without_block(text, NAME, path)
+    rest = without_block(text, BLOCK, path)
     return "there is no address of a standing proxy in it" if rest is None else rest
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +19,7 @@ import msgspec
 from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
 from execledger.agents.opencode.tools import ADAPTER
 from execledger.agents.registry import Launch
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
 from execledger.proxy.json_split import NOT_JSON
 
@@ -133,8 +135,9 @@ def _configured(sources: Sequence[ConfigSource], given: str) -> dict[str, str]:
                 )
             if source.owner == "project":
                 raise LedgerError(
-                    f"{source.name} of this project sends opencode, and with it your key, to {address}",
-                    hint=f"if you want that: execledger run --upstream {address} -- opencode --model {name}/MODEL",
+                    f"{source.name} of this project sends opencode, and with it your key, to {printable(address)}",
+                    hint=f"if you want that: execledger run --upstream {printable(shlex.quote(address))} "
+                    f"-- opencode --model {printable(shlex.quote(f'{name}/MODEL'))}",
                 )
     return found
 

@@ -8,6 +8,7 @@ temporary one of our own with what was in the system's before; addresses that re
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, sessi
 from execledger.agents.qwen.tools import ADAPTER
 from execledger.agents.registry import Launch
 from execledger.agents.settings_files import nested, read_settings, read_variables
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
 
 OFFICIAL = {
@@ -188,8 +190,9 @@ def _check(routes: Mapping[str, str], setup: _Setup, arguments: Sequence[str]) -
             found = read_variables(Path(path)).get(name)
             if found and not setup.variables.get(name) and found not in routes.values():
                 raise LedgerError(
-                    f"{path} of this project sends Qwen Code, and with it your key, to {found}",
-                    hint=f"if that is what you want: execledger run --upstream {found} -- qwen ...",
+                    f"{path} of this project sends Qwen Code, and with it your key, to {printable(found)}",
+                    hint=f"if that is what you want: execledger run --upstream {printable(shlex.quote(found))} "
+                    "-- qwen ...",
                 )
     if not routes:
         raise LedgerError(
