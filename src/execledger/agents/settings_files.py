@@ -15,6 +15,11 @@ from execledger.errors import LedgerError, reason
 from execledger.proxy.json_split import NOT_JSON
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_ASSIGNMENT = re.compile(
+    r"""^[ \t]*(?:export[ \t]+)?([\w.-]+)(?:[ \t]*=|:[ \t])[ \t]*(?:'([^']*)'|"([^"]*)"|`([^`]*)`|([^#\r\n]*))""",
+    re.MULTILINE,
+)
+"""An assignment, as clients read it: a comment may follow, and a colon may be in place of the sign."""
 _COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])')
 
 
@@ -54,8 +59,14 @@ def nested(settings: object, *names: str) -> Any:
 def read_variables(path: Path) -> dict[str, str]:
     """The variables that a file of assignments sets."""
     try:
-        lines = path.read_text("utf-8", "replace").splitlines()
+        text = path.read_text("utf-8-sig", "replace")
     except OSError:
         return {}
-    pairs = (line.removeprefix("export ").partition("=") for line in map(str.strip, lines) if not line.startswith("#"))
-    return {name.strip(): value.strip().strip("'\"") for name, sign, value in pairs if sign}
+    return {found[1]: found[2] or found[3] or found[4] or found[5].strip() for found in _ASSIGNMENT.finditer(text)}
+
+
+def nearest_variables(cwd: Path, folder: str) -> Path | None:
+    """The first file of assignments from ``cwd`` upward: at each level that in ``folder``, then that beside it."""
+    levels = (cwd, *cwd.parents)
+    files = (file for level in levels for file in (level / folder / ".env", level / ".env"))
+    return next((file for file in files if file.is_file()), None)

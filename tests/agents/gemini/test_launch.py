@@ -1,4 +1,4 @@
-"""How Gemini CLI is led to the proxy: by a key or by a login, and what can't be redirected is told."""
+"""Where Gemini CLI is led: the user's own address and choice of authentication, and never a project's."""
 
 from __future__ import annotations
 
@@ -7,47 +7,71 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.gemini import launch
+from execledger.agents.gemini.launch import ADDRESSES, KEY, LOGIN, SYSTEM_SETTINGS, auth_type, upstream_of
 from execledger.errors import LedgerError
+
+VARIABLE, GOOGLE = ADDRESSES[KEY]
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home folder of a user, in an empty project."""
-    (tmp_path / "home" / ".gemini").mkdir(parents=True)
-    (tmp_path / "project" / ".gemini").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "project")
-    return tmp_path / "home"
+def project(tmp_path: Path) -> Path:
+    """A folder in the home of a user."""
+    folder = tmp_path / "home" / "project" / "src"
+    folder.mkdir(parents=True)
+    return folder
 
 
-def choose(folder: Path, selected: str) -> None:
-    text = json.dumps({"security": {"auth": {"selectedType": selected}}})
-    (folder / ".gemini" / "settings.json").write_text(f"/* mine */ {text} // chosen\n")
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """That of the user."""
+    return {"HOME": str(tmp_path / "home"), SYSTEM_SETTINGS: str(tmp_path / "system.json")}
 
 
-def auth_type(home: Path, **variables: str) -> str:
-    return launch._auth_type({"HOME": str(home), "GEMINI_CLI_SYSTEM_SETTINGS_PATH": "/nowhere", **variables})
+def choose(file: Path, auth: str) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"security": {"auth": {"selectedType": auth}}}))
 
 
-def test_the_stored_choice_counts(home: Path) -> None:
-    """A project's is stronger than the user's; a file may have comments."""
-    choose(home, "gemini-api-key")
-    assert auth_type(home) == launch.KEY
-    choose(Path(), "oauth-personal")
-    assert auth_type(home) == launch.LOGIN
+@pytest.mark.parametrize("name", [".env", ".gemini/.env"])
+@pytest.mark.parametrize("outside", [False, True])
+def test_the_users_own_address_is_the_upstream(
+    tmp_path: Path, project: Path, environment: dict[str, str], name: str, outside: bool
+) -> None:
+    """From a file in the home, wherever the project is; the environment is stronger."""
+    file = tmp_path / "home" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"# mine\nexport {VARIABLE} = 'http://gateway' # ours\n")
+    cwd = tmp_path if outside else project
+    assert upstream_of(environment, cwd, KEY) == "http://gateway"
+    assert upstream_of(environment, cwd, LOGIN) == ADDRESSES[LOGIN][1]
+    assert upstream_of({**environment, VARIABLE: "http://other"}, cwd, KEY) == "http://other"
+    assert upstream_of({**environment, VARIABLE: ""}, cwd, KEY) == GOOGLE
 
 
-def test_a_variable_chooses_the_login(home: Path) -> None:
-    """Where nothing is stored."""
-    assert auth_type(home, GOOGLE_GENAI_USE_GCA="true") == launch.LOGIN
+@pytest.mark.parametrize("name", [".env", ".gemini/.env"])
+def test_an_address_of_the_project_is_refused(project: Path, environment: dict[str, str], name: str) -> None:
+    """Also one from a folder above; a file without an address hides that of the user, as it does for the client."""
+    file = project.parent / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{VARIABLE}: http://elsewhere\n")
+    with pytest.raises(LedgerError, match="your key, to http://elsewhere"):
+        upstream_of(environment, project, KEY)
+    assert upstream_of({**environment, VARIABLE: "http://mine"}, project, KEY) == "http://mine"
+    file.write_text("OTHER=1\n")
+    assert upstream_of(environment, project, KEY) == GOOGLE
 
 
-def test_what_can_not_be_redirected_is_refused(home: Path) -> None:
-    """A key alone is not enough: given an address, the client would assume a gateway and refuse to start."""
-    with pytest.raises(LedgerError, match="no stored choice of authentication"):
-        auth_type(home, GEMINI_API_KEY="x")
-    with pytest.raises(LedgerError, match="vertex-ai"):
-        auth_type(home, GOOGLE_GENAI_USE_VERTEXAI="true")
-    choose(home, "compute-default-credentials")
-    with pytest.raises(LedgerError, match="compute-default-credentials"):
-        auth_type(home)
+def test_the_project_does_not_choose_how_to_authenticate(
+    tmp_path: Path, project: Path, environment: dict[str, str]
+) -> None:
+    """The client heeds a project only in folders that it trusts; the system's choice is stronger than both."""
+    choose(project / ".gemini" / "settings.json", LOGIN)
+    with pytest.raises(LedgerError, match="you have chosen nothing"):
+        auth_type(environment, project)
+    choose(tmp_path / "home" / ".gemini" / "settings.json", KEY)
+    with pytest.raises(LedgerError, match=f"by {LOGIN}, and yours by {KEY}"):
+        auth_type(environment, project)
+    choose(project / ".gemini" / "settings.json", KEY)
+    assert auth_type(environment, project) == KEY
+    choose(tmp_path / "system.json", LOGIN)
+    assert auth_type(environment, project) == LOGIN

@@ -11,12 +11,11 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.gemini.tools import ADAPTER
 from execledger.agents.registry import Launch
-from execledger.agents.settings_files import nested, read_settings
+from execledger.agents.settings_files import nearest_variables, nested, read_settings, read_variables
 from execledger.errors import LedgerError
 
 KEY, LOGIN = "gemini-api-key", "oauth-personal"
@@ -38,8 +37,9 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     """Run Gemini CLI to its end; its exit status."""
     if not ASIDE.isdisjoint(arguments[:1]):
         os.execv(program, [program, *arguments])
-    variable, official = ADDRESSES[_auth_type(os.environ)]
-    upstream = launch.options.get("--upstream", "") or os.environ.get(variable) or official
+    auth = auth_type(os.environ, Path.cwd())
+    upstream = launch.options.get("--upstream", "") or upstream_of(os.environ, Path.cwd(), auth)
+    variable, _ = ADDRESSES[auth]
 
     def command(url: str, _: ExitStack) -> AgentCommand:
         return AgentCommand(arguments, {variable: session_address(url)})
@@ -47,20 +47,58 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     return run_behind_proxy(program, launch, ADAPTER, upstream, command, prefix="")
 
 
-def _auth_type(environment: Mapping[str, str]) -> str:
-    """The way to authenticate that Gemini CLI will use; refused if it can't be redirected."""
-    home = Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or Path.home())
-    system = Path(environment.get(SYSTEM_SETTINGS) or SYSTEM_PATH)
-    chosen: Any = ""
-    # From the weakest settings to the strongest.
-    for path in (home / ".gemini" / "settings.json", Path(".gemini/settings.json"), system):
-        chosen = nested(read_settings(path), "security", "auth", "selectedType") or chosen
-    if not chosen and environment.get("GOOGLE_GENAI_USE_GCA") == "true":
+def upstream_of(environment: Mapping[str, str], cwd: Path, auth: str) -> str:
+    """The address that Gemini CLI would use: that of the environment, of the user's own file of variables, or Google's.
+
+    The client reads one such file, the nearest; an address in a project's is refused.
+    """
+    variable, official = ADDRESSES[auth]
+    file = _variables_file(environment, cwd)
+    address = environment[variable] if variable in environment else read_variables(file).get(variable, "")
+    if address and variable not in environment and file.parent not in (_home(environment), _own(environment)):
+        raise LedgerError(
+            f"{file} of this project sends Gemini CLI, and with it your key, to {address}",
+            hint=f"if that is what you want: execledger run --upstream {address} -- gemini ...",
+        )
+    return address or official
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    # The current folder has no symbolic links in its path, and is compared with this one.
+    return Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or Path.home()).resolve()
+
+
+def _own(environment: Mapping[str, str]) -> Path:
+    """The folder with the user's own files."""
+    return _home(environment) / ".gemini"
+
+
+def _variables_file(environment: Mapping[str, str], cwd: Path) -> Path:
+    """The file of variables that Gemini CLI reads, if it is there: the nearest from ``cwd`` upward, else the user's."""
+    own = _own(environment) / ".env"
+    return nearest_variables(cwd, ".gemini") or (own if own.is_file() else _home(environment) / ".env")
+
+
+def auth_type(environment: Mapping[str, str], cwd: Path) -> str:
+    """The way to authenticate that Gemini CLI will use; refused if it can't be redirected, or a project chooses it."""
+    files = (Path(environment.get(SYSTEM_SETTINGS) or SYSTEM_PATH), _own(environment) / "settings.json")
+    own = next(filter(None, map(_selected, files)), "")
+    by_project = _selected(cwd / ".gemini" / "settings.json")
+    if by_project and by_project != own and not _selected(files[0]):
+        # The client heeds it only in a folder that it trusts: which address it will use is not known.
+        raise LedgerError(
+            f".gemini/settings.json of this project has Gemini CLI authenticate by {by_project}, "
+            + (f"and yours by {own}" if own else "and you have chosen nothing"),
+            hint="choose the same with /auth in Gemini CLI, or remove selectedType there",
+        )
+    variables = {**read_variables(_variables_file(environment, cwd)), **environment}
+    chosen = own
+    if not chosen and variables.get("GOOGLE_GENAI_USE_GCA") == "true":
         chosen = LOGIN
-    if not chosen and environment.get("GOOGLE_GENAI_USE_VERTEXAI") == "true":
+    if not chosen and variables.get("GOOGLE_GENAI_USE_VERTEXAI") == "true":
         chosen = "vertex-ai"
     if chosen in ADDRESSES:
-        return str(chosen)
+        return chosen
     if chosen:
         raise LedgerError(
             f"Gemini CLI is to authenticate by {chosen}, whose address can't be redirected",
@@ -71,3 +109,8 @@ def _auth_type(environment: Mapping[str, str]) -> str:
         hint="choose one with /auth in Gemini CLI, or put "
         '{"security": {"auth": {"selectedType": "gemini-api-key"}}} into ~/.gemini/settings.json',
     )
+
+
+def _selected(path: Path) -> str:
+    """The way to authenticate that a file of settings chooses; "" if it chooses none."""
+    return str(nested(read_settings(path), "security", "auth", "selectedType") or "")
