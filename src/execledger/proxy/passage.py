@@ -28,6 +28,8 @@ from execledger.session.session import error_text
 
 STREAM, ANSWERS = "text/event-stream", ("text/event-stream", "application/json")
 """The content types of a streamed answer, and of all answers that are judged."""
+GOVERNED = "x-execledger"
+"""The header of a request that a Ledger between the client and this proxy has dealt with."""
 OPENING = 3
 """Leaves at the beginning of an unnamed conversation that identify it."""
 
@@ -153,6 +155,10 @@ class Passage:
                 async with opened.workspace.lock:
                     opened.workspace.unseen = True
 
+    def governs(self, sent: Sent) -> bool:
+        """Whether a request is one whose model is informed or governed here."""
+        return sent.followed is not None and not self.book.rules.policy.shadow
+
     def answer(self, sent: Sent, status: int, headers: Mapping[str, str]) -> ResponseEditor | None:
         """The editor of the answer to a request; None if it is forwarded unchanged. Requires ``sent.lock``."""
         if sent.followed is None or status != 200:
@@ -228,7 +234,8 @@ class Passage:
             # A conversation without a name is identified by its beginning.
             opening = digest(*(bytes(raw).decode("utf-8", "replace") for raw in request.leaves[:OPENING]))
             asked = replace(asked, session=opening, thread=opening, named=False)
-        received = Received(dialect, request, adapter, asked, text.startswith(OPENING_OF_A_VIEW))
+        informed = GOVERNED in headers or text.startswith(OPENING_OF_A_VIEW)
+        received = Received(dialect, request, adapter, asked, informed)
         if len(request.body) > PORTION * LIGHTER:
             # For a long request these are computed here, off the event loop; for others, when they are needed.
             task, _ = self.book.task_of(received), request.marks

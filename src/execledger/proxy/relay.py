@@ -30,11 +30,11 @@ from aiohttp.payload import Payload
 from multidict import CIMultiDict
 from yarl import URL
 
-from execledger.local_server.loopback import foreign_origin
+from execledger.local_server.loopback import LOOPBACK_NAMES, foreign_origin
 from execledger.proxy.clients import LAUNCHED
 from execledger.proxy.content_encoding import portions
 from execledger.proxy.limits import MAX_BODY
-from execledger.proxy.passage import Passage, Sent
+from execledger.proxy.passage import GOVERNED, Passage, Sent
 from execledger.redact import redact
 from execledger.version import __version__
 
@@ -147,7 +147,10 @@ class Relay:
         else:
             await self._passage.unread(request.method, request.path, request.headers)
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
-        headers = _end_to_end(request.headers, read)
+        headers = _end_to_end(request.headers, (*read, GOVERNED))
+        if self._passage.governs(sent) or GOVERNED in request.headers:
+            # Another proxy of ours is on this machine, and providers are not: these are not told.
+            headers.update({GOVERNED: "1"} if URL(self._routes[prefix]).host in LOOPBACK_NAMES else {})
         try:
             answer = await self._asked(prefix, request, headers, data or sent.body)
             # Waiting for the model takes most of the time: the history is not kept in memory meanwhile.
