@@ -37,7 +37,9 @@ class Place:
         (self.repository / ".execledger.toml").write_text(text)
 
     def settled(self, switches: Switches = NOTHING, **environment: str) -> tuple[Switches, bool]:
-        return with_files(switches, self.inner, {"HOME": str(self.home), **environment}, self.told.append)
+        environment = {"HOME": str(self.home), **environment}
+        settled, disabled_by = with_files(switches, self.inner, environment, self.told.append)
+        return settled, disabled_by is None
 
 
 @pytest.fixture

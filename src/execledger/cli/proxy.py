@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Stand between any number of agents and their models, until stopped."""
     # The projects of its agents are not known here.
-    switches, enabled = with_files(switches, None, os.environ, tell)
+    switches, disabled_by = with_files(switches, None, os.environ, tell)
     rules = proxy_rules(switches, sealed)
     upstream, routes = divided(upstreams)
     from execledger.proxy.serve import Proxy, ProxySettings
@@ -57,7 +57,7 @@ def command(
         rules=rules,
         edits=edits_file(),
         port=port,
-        pass_through=pass_through or is_off() or not (enabled or is_on()),
+        pass_through=pass_through or is_off() or (disabled_by is not None and not is_on()),
     )
     with Proxy(settings) as proxy:
         for prefix in (*([""] if upstream else ()), *routes):

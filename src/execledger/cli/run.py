@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,15 @@ import click
 
 from execledger.agents.programs import find_program
 from execledger.agents.registry import REFUSED, Agent, Launch, Option, agent_of, agents
-from execledger.cli.settings_files import with_files
+from execledger.cli.settings_files import user_file, with_files
 from execledger.cli.switches import Switches, switches, tell
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
 from execledger.extras import install_command, missing, needing
 from execledger.off import is_off, is_on
+
+UPSTREAM, PASS_THROUGH = "--upstream", "--pass-through"
+"""The options of agents behind the proxy that name the address of the model, and that have nothing changed."""
 
 
 def _argument(option: Option) -> str:
@@ -68,15 +72,19 @@ def command(
     program = find_program(name, chosen.how_to_install())
     own = own_options(chosen, options)
     try:
-        enabled = not is_off()
+        enabled, disabled_by = not is_off(), None
         if enabled and not no_settings:
-            switches, by_files = with_files(switches, Path.cwd(), os.environ, tell)
-            enabled = by_files or is_on()
+            switches, disabled_by = with_files(switches, Path.cwd(), os.environ, tell)
+            disabled_by = None if is_on() else disabled_by
+        if disabled_by is not None:
+            enabled = passes_on(chosen, own, disabled_by)
+            own[PASS_THROUGH] = True
         if enabled:
-            launch = Launch(policy=switches.policy(), journals=switches.journals(), asked=switches.asked(), options=own)
+            journals = switches.journals() if disabled_by is None else None
+            launch = Launch(policy=switches.policy(), journals=journals, asked=switches.asked(), options=own)
             with needing(chosen.extra, chosen.modules):
                 start = chosen.part("launcher")
-            if view:
+            if view and disabled_by is None:
                 show(launch.journals, browser=not no_browser)
             status: int = start(program, arguments, launch)
             return status
@@ -87,6 +95,19 @@ def command(
         with suppress(Exception):
             tell(f"Ledger: a fault of its own, {chosen.key} is started without it: {type(error).__name__}: {error}")
     os.execv(program, [program, *arguments])
+
+
+def passes_on(chosen: Agent, own: Mapping[str, Any], file: Path) -> bool:
+    """Whether an agent is started behind a proxy that changes nothing, as ``file`` disables Ledger; it is named.
+
+    A project can't undo what the user asked for, nor the refusals of what its other files choose.
+    """
+    users = file == user_file(os.environ)
+    passed_on = UPSTREAM in own if users else any(option.name == PASS_THROUGH for option in chosen.options)
+    if passed_on or not users:
+        done = "its requests are passed on unchanged" if passed_on else "it is started without it"
+        tell(f"{printable(str(file))}: disables Ledger for {chosen.key}, {done} (EXECLEDGER=on overrides this)")
+    return passed_on
 
 
 def own_options(chosen: Agent, values: dict[str, Any]) -> dict[str, Any]:

@@ -66,17 +66,18 @@ def project_file(folder: Path) -> Path | None:
 
 def with_files(
     switches: Switches, folder: Path | None, environment: Mapping[str, str], tell: Tell
-) -> tuple[Switches, bool]:
-    """The switches of a command line, with those of both files where it says nothing, and whether Ledger is enabled.
+) -> tuple[Switches, Path | None]:
+    """The switches of a command line, with those of both files where it says nothing, and which file disables Ledger.
 
     Without a ``folder`` there is no project. A file that can't be understood switches Ledger off, which is the safe
     reading.
     """
     own, path = user_file(environment), project_file(folder) if folder is not None else None
     settings = _known(_read(own, tell), own, tell)
+    projects = {} if path is None else _cautious(_read(path, tell), path, tell)
+    disabling = [file for file, found in ((own, settings), (path, projects)) if not found.get("enabled", True)]
     # Of two values a project's counts: it is the cautious one.
-    settings |= {} if path is None else _cautious(_read(path, tell), path, tell)
-    return _merged(switches, settings), bool(settings.get("enabled", True))
+    return _merged(switches, settings | projects), next(iter(disabling), None)
 
 
 def _known(settings: dict[str, Any] | None, path: Path, tell: Tell) -> dict[str, Any]:

@@ -123,24 +123,46 @@ def web_proxy() -> Iterator[tuple[str, list[str]]]:
     server.server_close()
 
 
+def run_claude(home: Path, env: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+    """Run that client with Ledger in the folder ``work`` of a home, where the user's settings have these variables."""
+    program, settings = home / "claude", home / ".claude" / "settings.json"
+    program.write_text(CLAUDE)
+    program.chmod(0o755)
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(json.dumps({"env": env}))
+    (home / "work").mkdir(exist_ok=True)
+    near = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "anthropic_base_url")
+    inherited = {name: value for name, value in os.environ.items() if name.lower() not in near}
+    own = {**inherited, "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "EXECLEDGER": "", ADDRESS: ""}
+    command = [sys.executable, "-m", "execledger", "run", *options, "--", str(program)]
+    return subprocess.run(command, cwd=home / "work", env=own, capture_output=True, text=True, check=False)
+
+
 def test_a_web_proxy_in_settings_is_between_ledger_and_the_model_only(
     tmp_path: Path, web_proxy: tuple[str, list[str]]
 ) -> None:
     """Requests for this machine would reach it in the clear, with the key in them."""
     address, asked = web_proxy
-    program, settings = tmp_path / "claude", tmp_path / ".claude" / "settings.json"
-    program.write_text(CLAUDE)
-    program.chmod(0o755)
-    settings.parent.mkdir()
-    settings.write_text(
-        json.dumps({"env": {"HTTP_PROXY": address, "NO_PROXY": "intranet", ADDRESS: "http://m.invalid"}})
-    )
-    near = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
-    inherited = {name: value for name, value in os.environ.items() if name.lower() not in near}
-    command = [sys.executable, "-m", "execledger", "run", "--", str(program)]
-    own = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "EXECLEDGER": ""}
-    done = subprocess.run(command, cwd=tmp_path, env={**inherited, **own}, capture_output=True, text=True, check=False)
+    done = run_claude(tmp_path, {"HTTP_PROXY": address, "NO_PROXY": "intranet", ADDRESS: "http://m.invalid"})
     assert (done.returncode, asked) == (0, ["http://m.invalid/v1/models"]), done.stderr
+
+
+def test_a_project_that_disables_ledger_does_not_undo_what_the_user_asked_for(
+    tmp_path: Path, web_proxy: tuple[str, list[str]]
+) -> None:
+    """Its file is named, ``--upstream`` counts, and what its other files choose is refused as ever."""
+    address, asked = web_proxy
+    project = tmp_path / "work"
+    (project / ".claude").mkdir(parents=True)
+    (project / ".execledger.toml").write_text("enabled = false\n")
+    done = run_claude(tmp_path, {}, "--upstream", address)
+    assert (done.returncode, asked) == (0, ["/v1/models"]), done.stderr
+    said = f"{project / '.execledger.toml'}: disables Ledger for claude, its requests are passed on unchanged"
+    assert done.stderr.startswith(said)
+    assert not list(tmp_path.glob("state/**/*.jsonl"))
+    (project / ".claude" / "settings.json").write_text(json.dumps({"env": {ADDRESS: address}}))
+    done = run_claude(tmp_path, {})
+    assert (done.returncode, asked) == (2, ["/v1/models"]) and "with it your key" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "http_proxy", "ALL_PROXY"])
