@@ -29,7 +29,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def choose(file: Path, auth: str) -> None:
     file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps({"security": {"auth": {"selectedType": auth}}}))
+    file.write_text(f"/* mine */ {json.dumps({'security': {'auth': {'selectedType': auth}}})} // chosen\n")
 
 
 @pytest.mark.parametrize("name", [".env", ".gemini/.env"])
@@ -59,6 +59,10 @@ def test_an_address_of_the_project_is_refused(project: Path, environment: dict[s
     assert upstream_of({**environment, VARIABLE: "http://mine"}, project, KEY) == "http://mine"
     file.write_text("OTHER=1\n")
     assert upstream_of(environment, project, KEY) == GOOGLE
+    file.write_text(f"{VARIABLE}='http://a; touch b\x1b[2J'\n")
+    with pytest.raises(LedgerError) as refused:
+        upstream_of(environment, project, KEY)
+    assert "--upstream 'http://a; touch b?[2J' -- gemini" in refused.value.hint and refused.value.message.isprintable()
 
 
 def test_the_project_does_not_choose_how_to_authenticate(
@@ -75,3 +79,21 @@ def test_the_project_does_not_choose_how_to_authenticate(
     assert auth_type(environment, project) == KEY
     choose(tmp_path / "system.json", LOGIN)
     assert auth_type(environment, project) == LOGIN
+
+
+def test_a_variable_chooses_the_login(project: Path, environment: dict[str, str]) -> None:
+    """Where nothing is stored; also one in the file of variables that the client reads."""
+    assert auth_type({**environment, "GOOGLE_GENAI_USE_GCA": "true"}, project) == LOGIN
+    (project / ".env").write_text("GOOGLE_GENAI_USE_GCA=true\n")
+    assert auth_type(environment, project) == LOGIN
+
+
+def test_what_can_not_be_redirected_is_refused(tmp_path: Path, project: Path, environment: dict[str, str]) -> None:
+    """A key alone is not enough: given an address, the client would assume a gateway and refuse to start."""
+    with pytest.raises(LedgerError, match="no stored choice of authentication"):
+        auth_type({**environment, "GEMINI_API_KEY": "x"}, project)
+    with pytest.raises(LedgerError, match="vertex-ai"):
+        auth_type({**environment, "GOOGLE_GENAI_USE_VERTEXAI": "true"}, project)
+    choose(tmp_path / "home" / ".gemini" / "settings.json", "compute-default-credentials")
+    with pytest.raises(LedgerError, match="compute-default-credentials"):
+        auth_type(environment, project)

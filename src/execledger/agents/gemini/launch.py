@@ -8,6 +8,7 @@ choice has to be in its settings.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, sessi
 from execledger.agents.gemini.tools import ADAPTER
 from execledger.agents.registry import Launch
 from execledger.agents.settings_files import nearest_variables, nested, read_settings, read_variables
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
 
 KEY, LOGIN = "gemini-api-key", "oauth-personal"
@@ -57,8 +59,8 @@ def upstream_of(environment: Mapping[str, str], cwd: Path, auth: str) -> str:
     address = environment[variable] if variable in environment else read_variables(file).get(variable, "")
     if address and variable not in environment and file.parent not in (_home(environment), _own(environment)):
         raise LedgerError(
-            f"{file} of this project sends Gemini CLI, and with it your key, to {address}",
-            hint=f"if that is what you want: execledger run --upstream {address} -- gemini ...",
+            f"{printable(str(file))} of this project sends Gemini CLI, and with it your key, to {printable(address)}",
+            hint=f"if that is what you want: execledger run --upstream {printable(shlex.quote(address))} -- gemini ...",
         )
     return address or official
 
@@ -113,4 +115,4 @@ def auth_type(environment: Mapping[str, str], cwd: Path) -> str:
 
 def _selected(path: Path) -> str:
     """The way to authenticate that a file of settings chooses; "" if it chooses none."""
-    return str(nested(read_settings(path), "security", "auth", "selectedType") or "")
+    return printable(str(nested(read_settings(path), "security", "auth", "selectedType") or ""))

@@ -18,6 +18,7 @@ from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, sessi
 from execledger.agents.pi.tools import ADAPTER
 from execledger.agents.registry import Launch
 from execledger.agents.settings_files import checked_settings, nested, read_settings
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
 
 OFFICIAL: Mapping[str, str] = {
@@ -80,7 +81,9 @@ def addresses_of(environment: Mapping[str, str], named: str | None, upstream: st
 
 
 def _refusal(reason: str) -> LedgerError:
-    return LedgerError(f"pi: {reason}", hint="name a provider: pi --provider NAME, and with --upstream URL its address")
+    return LedgerError(
+        f"pi: {printable(reason)}", hint="name a provider: pi --provider NAME, and with --upstream URL its address"
+    )
 
 
 def _json(value: object) -> str:

@@ -2,7 +2,8 @@
 
 Qwen Code takes the address of a model from its provider in ``modelProviders``, else from ``--openai-base-url``, else
 from a variable, else from its settings. Providers are overridden in a settings file of the system's, which is a
-temporary one of our own with what was in the system's before; addresses that remain are given by variables.
+temporary one of our own with what was in the system's before; addresses that remain are given by variables. Files of a
+project are stronger than the user's: what they say of addresses is refused, unless the user gives one for all.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from msgspec import Struct
 from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.qwen.tools import ADAPTER
 from execledger.agents.registry import Launch
-from execledger.agents.settings_files import nested, read_settings, read_variables
+from execledger.agents.settings_files import checked_settings, nearest_variables, nested, read_variables
 from execledger.core.wording import printable
 from execledger.errors import LedgerError
 
@@ -42,15 +43,17 @@ SYSTEM_SETTINGS = "QWEN_CODE_SYSTEM_SETTINGS_PATH"
 """The variable with the path of the system's settings, which override those of the user and of the project."""
 SYSTEM_PATH = Path("/etc/qwen-code/settings.json")
 """Where these are without the variable."""
-ASIDE = frozenset("mcp extensions auth hooks channel review sessions serve update -v --version -h --help".split())
+SYSTEM_DEFAULTS = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+"""The variable with the path of the system's weakest settings; without it they are beside its other ones."""
+ASIDE = frozenset("mcp extensions auth hooks review sessions update -v --version -h --help".split())
 """Subcommands and options that ask no model: these start as they are."""
-PROJECT_FILES = (".qwen/.env", ".env")
-"""Files of a project that may set variables: whoever wrote it chose them, and not the user."""
+PROJECT_SETTINGS = ".qwen/settings.json"
+"""The settings of a project: whoever wrote it chose them, and not the user."""
 _ADDRESS, _AUTH = "--openai-base-url", "--auth-type"
 
 
 class _Setup(Struct, frozen=True):
-    """What the user has set."""
+    """What is set."""
 
     variables: dict[str, str]
     """The variables of this process, and those of the user's own files behind them."""
@@ -58,6 +61,14 @@ class _Setup(Struct, frozen=True):
     """The user's settings."""
     system: dict[str, Any]
     """The system's settings."""
+    defaults_file: Path
+    """The file with the system's weakest settings."""
+    project: dict[str, Any]
+    """The project's settings."""
+    project_variables: dict[str, str]
+    """The variables in the project's file of variables, if the client reads one."""
+    project_file: str
+    """That file."""
 
     @property
     def auth(self) -> dict[str, Any]:
@@ -67,20 +78,23 @@ class _Setup(Struct, frozen=True):
 
     @property
     def providers(self) -> dict[str, Any]:
-        """The configured models; the system's replace the user's."""
-        found = self.system.get("modelProviders") or self.user.get("modelProviders")
-        return found if isinstance(found, dict) else {}
+        """The configured models. Of the lists for one provider the strongest is used, and no other.
+
+        The project's are among them because all that remain are to be redirected; see ``_check_project``.
+        """
+        sources = (checked_settings(self.defaults_file), self.user, self.project, self.system)
+        found = (source.get("modelProviders") for source in sources)
+        return {name: models for one in found if isinstance(one, dict) for name, models in one.items()}
 
 
 def start(program: str, arguments: list[str], launch: Launch) -> int:
     """Run Qwen Code to its end; its exit status."""
     if not ASIDE.isdisjoint(arguments[:1]):
         os.execv(program, [program, *arguments])
-    setup = _setup(os.environ)
+    setup = _setup(os.environ, Path.cwd())
     rest, given = _given_address(arguments)
     chosen = launch.options.get("--upstream", "")
-    routes = dict(_routes(setup, _auth_type(arguments, setup), chosen or given, chosen))
-    _check(routes, setup, arguments)
+    routes = routes_of(setup, arguments, given, chosen)
 
     def command(url: str, stack: ExitStack) -> AgentCommand:
         base = session_address(url)
@@ -91,29 +105,49 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
             addresses = {own: f"{base}{path}" for own, path in _provider_paths(setup).items()}
             providers = _redirected(setup.providers, addresses)
             file.write_bytes(msgspec.json.encode({**setup.system, "modelProviders": providers}))
-            variables[SYSTEM_SETTINGS] = str(file)
+            variables |= {SYSTEM_SETTINGS: str(file), SYSTEM_DEFAULTS: str(setup.defaults_file)}
         return AgentCommand(rest, variables)
 
     return run_behind_proxy(program, launch, ADAPTER, "", command, prefix="", routes=routes)
 
 
-def _setup(environment: Mapping[str, str]) -> _Setup:
-    """What is set in the environment and in the user's files."""
-    home = Path(environment.get("HOME") or Path.home())
-    folder = home / ".qwen"
-    user = read_settings(folder / "settings.json")
+def routes_of(setup: _Setup, arguments: Sequence[str], given: str, chosen: str) -> dict[str, str]:
+    """A path for each address that is to be redirected, and the address; what can't be redirected is refused.
+
+    ``given`` is the address among the client's arguments, ``chosen`` the one of ``--upstream``.
+    """
+    routes = dict(_routes(setup, _auth_type(arguments, setup), chosen or given, chosen))
+    _check_project(setup, arguments, chosen)
+    _check(routes, setup, arguments)
+    return routes
+
+
+def _setup(environment: Mapping[str, str], cwd: Path) -> _Setup:
+    """What is set in the environment and in files."""
+    home = Path(environment.get("HOME") or Path.home()).resolve()
+    at_home = {**read_variables(home / ".env"), **read_variables(home / ".qwen" / ".env")}
+    folder = Path(environment.get("QWEN_HOME") or at_home.get("QWEN_HOME") or home / ".qwen").expanduser().resolve()
+    user = checked_settings(folder / "settings.json")
     inner = user.get("env")
-    kept = {
-        **(inner if isinstance(inner, dict) else {}),
-        **read_variables(home / ".env"),
-        **read_variables(folder / ".env"),
-    }
+    kept = {**(inner if isinstance(inner, dict) else {}), **at_home, **read_variables(folder / ".env")}
     variables = {**{name: str(value) for name, value in kept.items()}, **{k: v for k, v in environment.items() if v}}
-    return _Setup(variables, user, read_settings(Path(environment.get(SYSTEM_SETTINGS) or SYSTEM_PATH)))
+    system = Path(environment.get(SYSTEM_SETTINGS) or SYSTEM_PATH)
+    nearest = nearest_variables(cwd, ".qwen")
+    if nearest is not None and nearest.parent in (home, home / ".qwen", folder):
+        nearest = None
+    return _Setup(
+        variables=variables,
+        user=user,
+        system=checked_settings(system),
+        defaults_file=Path(environment.get(SYSTEM_DEFAULTS) or system.parent / "system-defaults.json"),
+        project={} if cwd == home else checked_settings(cwd / PROJECT_SETTINGS),
+        project_variables=read_variables(nearest) if nearest else {},
+        project_file=str(nearest or ""),
+    )
 
 
 def _auth_type(arguments: Sequence[str], setup: _Setup) -> str:
-    """The chosen way to authenticate; "" if neither an option nor a setting says."""
+    """The chosen way to authenticate; "" if neither an option nor a setting of the user's says."""
     for at, word in enumerate(arguments):
         if word == _AUTH and at + 1 < len(arguments):
             return arguments[at + 1]
@@ -147,6 +181,9 @@ def _routes(setup: _Setup, auth: str, given: str, chosen: str) -> Iterator[tuple
     """
     for name, official in OFFICIAL.items():
         own = setup.variables.get(name, "")
+        if chosen:
+            # Otherwise the project's are refused.
+            own = own or setup.project_variables.get(name, "") or str(nested(setup.project, "env", name) or "")
         if name == "OPENAI_BASE_URL":
             own = given or own or str(setup.auth.get("baseUrl") or "")
         if own or VARIABLES.get(auth) == name:
@@ -185,17 +222,43 @@ def _check(routes: Mapping[str, str], setup: _Setup, arguments: Sequence[str]) -
             f"Qwen Code is to authenticate by {auth or 'qwen-oauth'}, whose address can't be redirected",
             hint="use an API key: qwen --auth-type openai, with OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
         )
-    for path in PROJECT_FILES:
-        for name in OFFICIAL:
-            found = read_variables(Path(path)).get(name)
-            if found and not setup.variables.get(name) and found not in routes.values():
-                raise LedgerError(
-                    f"{path} of this project sends Qwen Code, and with it your key, to {printable(found)}",
-                    hint=f"if that is what you want: execledger run --upstream {printable(shlex.quote(found))} "
-                    "-- qwen ...",
-                )
     if not routes:
         raise LedgerError(
             "there is no address of a model to redirect: no provider, no variable, no way to authenticate",
             hint="set one up with `qwen`, or say which: execledger run -- qwen --auth-type openai ...",
         )
+
+
+def _check_project(setup: _Setup, arguments: Sequence[str], chosen: str) -> None:
+    """Refuse a project that decides where the user's key goes, or how to authenticate.
+
+    An address that the user gives for all requests replaces those of the project.
+    """
+    for file, address in () if chosen else _project_addresses(setup):
+        raise LedgerError(
+            f"{printable(file)} of this project sends Qwen Code, and with it your key, to {printable(address)}",
+            hint=f"if that is what you want: execledger run --upstream {printable(shlex.quote(address))} -- qwen ...",
+        )
+    selected = printable(str(nested(setup.project, "security", "auth", "selectedType") or ""))
+    if selected and selected != _auth_type(arguments, setup):
+        raise LedgerError(
+            f"{PROJECT_SETTINGS} of this project has Qwen Code authenticate by {selected}, which you have not chosen",
+            hint=f"if that is what you want: execledger run -- qwen {_AUTH} {shlex.quote(selected)} ...",
+        )
+
+
+def _project_addresses(setup: _Setup) -> Iterator[tuple[str, str]]:
+    """The addresses that a project sets and the user does not, each with the file."""
+    for name in OFFICIAL:
+        if (found := setup.project_variables.get(name)) and not setup.variables.get(name):
+            yield setup.project_file, found
+    env, providers = setup.project.get("env"), setup.project.get("modelProviders")
+    for name, value in env.items() if isinstance(env, dict) else ():
+        if name.endswith("_BASE_URL") and value and not setup.variables.get(name):
+            yield PROJECT_SETTINGS, str(value)
+    address = str(nested(setup.project, "security", "auth", "baseUrl") or "")
+    if address and address != setup.auth.get("baseUrl"):
+        yield PROJECT_SETTINGS, address
+    if isinstance(providers, dict) and providers:
+        bases = [str(model.get("baseUrl") or "") for model in _models(providers)]
+        yield PROJECT_SETTINGS, next(filter(None, bases), "the addresses of its modelProviders")
