@@ -105,7 +105,7 @@ class TableAdapter:
         tag = f"<{self.client.reminder}>"
         unclear = len(own) != 1 or (bool(self.client.reminder) and tag in own[0])
         if reminders:
-            seen = replace(seen, notice="\n".join(filter(None, (seen.notice, *map(str.strip, reminders)))))
+            seen = replace(seen, reminders="\n".join(map(str.strip, reminders)))
         return replace(seen, truncated=True, cut=None) if unclear else seen
 
     def referenced(self, call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:

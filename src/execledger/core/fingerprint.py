@@ -35,7 +35,10 @@ def _digest(data: bytes) -> str:
 
 
 def fingerprint(observation: Observation, *, steady: bool) -> Fingerprint:
-    """Return the fingerprint of a result; the digest without timings takes another pass, only if ``steady``."""
+    """Return the fingerprint of a result, without reminders of the client.
+
+    The digest without timings takes another pass, only if ``steady``.
+    """
     output = observation.output
     rest = (
         f"{observation.exit_status} {observation.failed} {observation.timed_out} {observation.cut} "

@@ -40,7 +40,12 @@ def clean_observation(observation: Observation) -> Observation:
         head, tail = map(clean, observation.pieces)
         output, cut = head + tail, len(head)
     return replace(
-        observation, output=output, cut=cut, stderr=clean(observation.stderr), notice=clean(observation.notice)
+        observation,
+        output=output,
+        cut=cut,
+        stderr=clean(observation.stderr),
+        notice=clean(observation.notice),
+        reminders=clean(observation.reminders),
     )
 
 

@@ -310,7 +310,8 @@ class History:
             return (reference,)
         if not shim_ran(self._adapter, edit, leaf.parts, is_error=leaf.is_error):
             return None
-        added = self._adapter.observation_of(edit.shim, leaf.parts, is_error=leaf.is_error).notice
+        result = self._adapter.observation_of(edit.shim, leaf.parts, is_error=leaf.is_error)
+        added = result.notice or result.reminders
         return self._adapter.referenced(edit.shim, leaf.parts, reference) if added else (reference,)
 
 

@@ -118,7 +118,9 @@ def _result(step: Step, steps: list[Step], earlier: list[Observation]) -> Observ
         return replace(shown, truncated=True, cut=None) if altered else shown
     holders = [earlier[at] for at in step.shown.refers_to if at < len(earlier)]
     found = _standing(mark, holders, shown.exit_status) if mark is not None else None
-    return found or Observation(exit_status=shown.exit_status, truncated=True)
+    if found is None:
+        return Observation(exit_status=shown.exit_status, truncated=True)
+    return replace(found, reminders=shown.reminders)
 
 
 def _put_together(step: Step, steps: list[Step], earlier: list[Observation]) -> Observation | None:

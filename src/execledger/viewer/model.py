@@ -317,7 +317,7 @@ def _output(truth: Observation, shown: Shown, limit: int) -> OutputAnswer:
         known=not unknown,
         exit_status=truth.exit_status,
         stderr=truth.stderr[:limit],
-        notice=truth.notice[:limit],
+        notice="\n".join(filter(None, (truth.notice, truth.reminders)))[:limit],
         timed_out=truth.timed_out,
         elided=truth.cut,
     )

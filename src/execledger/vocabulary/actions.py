@@ -115,6 +115,8 @@ class Observation(Struct, frozen=True):
     """Something was left out: at ``cut``, or at an unknown place if that is None."""
     timed_out: bool = False
     """The action was stopped by a time limit; it may still be running."""
+    reminders: str = ""
+    """What the client appended to the result in words of its own: no part of the result, and never compared."""
 
     @property
     def succeeded(self) -> bool:

@@ -97,8 +97,8 @@ def test_what_the_client_added_up() -> None:
     [
         ("     1→x\n     2→y\n     3→", None, Observation("     1→x\n     2→y\n")),
         ("1\tx\n2\ty", None, Observation("1\tx\n2\ty")),
-        ("1\tx\n2\t\n\n" + REMINDER + "\n", None, Observation("1\tx\n", notice=REMINDER)),
-        (REMINDER, None, Observation("", notice=REMINDER)),
+        ("1\tx\n2\t\n\n" + REMINDER + "\n", None, Observation("1\tx\n", reminders=REMINDER)),
+        (REMINDER, None, Observation("", reminders=REMINDER)),
         (f"1\tx\n2\t{REMINDER}", None, Observation(f"1\tx\n2\t{REMINDER}")),
         (
             "File unchanged since last read. Look there.",
@@ -188,7 +188,7 @@ def test_what_a_read_asks_for(given: dict[str, Any], call: object) -> None:
             None,
             Observation("<persisted-output>\nOutput too large", exit_status=0, truncated=True),
         ),
-        (f"out\n\n{REMINDER}", False, None, Observation("out", notice=REMINDER, exit_status=0)),
+        (f"out\n\n{REMINDER}", False, None, Observation("out", exit_status=0, reminders=REMINDER)),
         (f"out\n{REMINDER}", False, {"stdout": f"out\n{REMINDER}"}, Observation(f"out\n{REMINDER}", exit_status=0)),
     ],
 )

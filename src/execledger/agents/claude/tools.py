@@ -10,6 +10,7 @@ import re
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.agents.tool_table import AgentTool, Tools, reminders_at
 from execledger.core.lines import split_lines
@@ -93,15 +94,18 @@ def observed(action: Action, name: str, text: str, *, is_error: bool, told: obje
     printed = told.get("stdout") if isinstance(told, dict) else None
     # A command may print what looks like a reminder; the client keeps what it printed.
     own = isinstance(printed, str) and _CLOSES in printed
-    text, notice = (text, "") if own else _without_reminders(text)
+    text, reminders = (text, "") if own else _without_reminders(text)
+    return replace(_of_result(action, name, text, reminders, is_error=is_error, told=told), reminders=reminders)
+
+
+def _of_result(action: Action, name: str, text: str, reminders: str, *, is_error: bool, told: object) -> Observation:
+    """The observation that the tool's own words hold."""
     if name == SHELL:
-        return trimmed(action, _of_shell(text, notice, is_error=is_error, told=told))
+        return trimmed(action, _of_shell(text, is_error=is_error, told=told))
     if isinstance(action.call, Read) and not is_error:
-        return _of_read(action.call, text, notice, told)
+        return _of_read(action.call, _untrimmed(text, action.call.numbering) if reminders else text, told)
     stopped = bool(_BACKGROUND.match(text) or (is_error and _TIMED_OUT.search(text)))
-    return Observation(
-        text, notice=notice, failed=is_error and not stopped, timed_out=stopped, truncated=bool(_LEFT_OUT.search(text))
-    )
+    return Observation(text, failed=is_error and not stopped, timed_out=stopped, truncated=bool(_LEFT_OUT.search(text)))
 
 
 def _without_reminders(text: str) -> tuple[str, str]:
@@ -110,10 +114,11 @@ def _without_reminders(text: str) -> tuple[str, str]:
     return text[:at], re.sub(rf"({_CLOSES})\s+({OPENS})", r"\1\n\2", text[at:].strip())
 
 
-def _of_shell(text: str, notice: str, *, is_error: bool, told: object) -> Observation:
+def _of_shell(text: str, *, is_error: bool, told: object) -> Observation:
     """The result of a shell command: a failed one begins with its exit status."""
+    notice = ""
     if moved := RESET.search(text):
-        text, notice = text[: moved.start()], f"{moved[0].strip()}\n{notice}".rstrip()
+        text, notice = text[: moved.start()], moved[0].strip()
     status: int | None = 0
     if is_error:
         ended = EXIT.match(text)
@@ -141,15 +146,14 @@ def _of_shell(text: str, notice: str, *, is_error: bool, told: object) -> Observ
     )
 
 
-def _of_read(read: Read, text: str, notice: str, told: object) -> Observation:
+def _of_read(read: Read, text: str, told: object) -> Observation:
     """Lines of a file behind their numbers; a stub that stands for them is no content."""
     kind = told.get("type") if isinstance(told, dict) else None
     if _UNCHANGED.match(text) or kind == "file_unchanged":
-        return Observation(notice=f"{text}\n{notice}".rstrip(), truncated=True)
-    text = _untrimmed(text, read.numbering) if notice else text
+        return Observation(notice=text.rstrip(), truncated=True)
     cut = any(len(line) >= MAX_LINE for line in split_lines(text)) or bool(_LEFT_OUT.search(text))
     # A picture, a notebook and the like are no lines of the file.
-    shown = Observation(text, notice=notice, truncated=cut or kind not in (None, "text"))
+    shown = Observation(text, truncated=cut or kind not in (None, "text"))
     return without_phantom(read, shown, at_end=_at_end(told))
 
 
