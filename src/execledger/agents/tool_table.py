@@ -129,7 +129,8 @@ class Tools(Struct, frozen=True, kw_only=True):
     running: Pattern = NEVER
     """What a message of the client, or the frame of a result, contains if the call has not ended, or was stopped."""
     failure: Pattern = NEVER
-    """How a result begins that reports a failure, where the client does not mark it as an error."""
+    """How a result begins that reports a failure, where the client does not mark it as an error; not what a command
+    printed."""
 
     def action_of(
         self, name: str, given: object, cwd: str | None, thread: str = "", *, numbering: str | None = None
@@ -174,11 +175,13 @@ class Tools(Struct, frozen=True, kw_only=True):
         framed = self.framed(name, given, text)
         # Some clients mark a command that failed as an error, and report its exit code as well.
         is_error = is_error and "status" not in framed.told
-        if tool is None or is_error or self.failure.match(text) or not framed.complete:
+        printed = tool is not None and tool.kind == "run" and framed.complete
+        reported = not printed and self.failure.match(text) is not None
+        if tool is None or is_error or reported or not framed.complete:
             stopped = bool(self.running.search(text))
             # In place of a file it is a complaint; of a command that has no exit code nothing is known.
             instead = tool is not None and tool.kind != "run" and not framed.complete
-            failed = (is_error or instead or bool(self.failure.match(text))) and not stopped
+            failed = (is_error or instead or reported) and not stopped
             return Observation(text, failed=failed, timed_out=stopped, truncated=failed or not framed.complete)
         output = "" if framed.own in tool.frame.empty else framed.own
         gap = bool(tool.frame.gap.search(output))

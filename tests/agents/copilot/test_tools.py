@@ -78,6 +78,16 @@ def test_results_that_prove_nothing() -> None:
     assert ADAPTER.observation_of(VIEW, ("",)).truncated
 
 
+def test_the_listing_of_a_folder_is_no_file() -> None:
+    """Nothing but its form tells it from a file: names in order, without a line break behind the last one."""
+    for listing in (" lead\n.git\nREADME\nZed.py\na file.txt\nempty\nsrc", "one"):
+        for call_ in (call("view", path="/repo"), call("view", path="/repo", view_range=[1, 2])):
+            seen = ADAPTER.observation_of(call_, (listing,))
+            assert (seen.output, seen.failed, seen.truncated, seen.pieces) == (listing, False, True, ())
+    for file in ("a\nb\n", "b\na", "a\n\nb", "a\na", "a\nb/c"):
+        assert not ADAPTER.observation_of(VIEW, (file,)).truncated, file
+
+
 def test_only_shell_commands_have_shims() -> None:
     """A native read always runs."""
     shim = ADAPTER.shim_of(CAT, "m1", "Instead of cat a.py")

@@ -78,6 +78,19 @@ def test_results_of_commands() -> None:
     assert ADAPTER.observation_of(made, ("Tool execution denied",)).exit_status is None
 
 
+def test_an_exit_code_that_a_command_may_have_printed() -> None:
+    """The client writes one only if it is not 0; behind the text of a file, or if the command has the words, whose
+    line it is remains unknown."""
+    zero = ADAPTER.observation_of(shell("cat ci.log"), (ran("built\nExit Code: 0"),))
+    assert zero == Observation("built\nExit Code: 0", exit_status=0)
+    for command in ("cat ci.log", "tail -n 2 ci.log", "make; echo Exit Code: $?"):
+        seen = ADAPTER.observation_of(shell(command), (ran("built\nExit Code: 1"),))
+        assert seen == Observation("built\nExit Code: 1", truncated=True), command
+    assert ADAPTER.observation_of(shell("pytest"), (ran("1 failed\nExit Code: 1"),)).exit_status == 1
+    nothing = ADAPTER.observation_of(shell("grep x a.py"), (ran("(empty)", "\nExit Code: 1"),))
+    assert nothing.output_unknown and nothing.exit_status == 1
+
+
 def test_an_edited_result_keeps_the_frame() -> None:
     """Of a command and of a read in part."""
     assert ADAPTER.referenced(shell("cat a.py"), (ran(LINES.rstrip()),), "[R]") == (ran("[R]"),)

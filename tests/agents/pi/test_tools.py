@@ -54,6 +54,8 @@ def test_results() -> None:
     cut = f"{LINES}\n\n[Showing lines 9-48 of 48 (50.0KB limit). Full output: /tmp/x]"
     assert ADAPTER.observation_of(CAT, (cut,)).truncated
     assert ADAPTER.observation_of(CAT, ("(no output)",)).truncated
+    logged = ADAPTER.observation_of(CAT, ("ERROR: one test failed\nEOF: end of the log\n",))
+    assert (logged.exit_status, logged.failed, logged.truncated) == (0, False, False)
     part = ADAPTER.observation_of(
         READ, (f"{LINES.rstrip()}\n\n[Showing lines 1-40 of 90. Use offset=41 to continue.]",)
     )

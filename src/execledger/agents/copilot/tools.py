@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import pairwise
+
+from msgspec.structs import replace
 
 from execledger.agents.table_adapter import AgentClient, TableAdapter
 from execledger.agents.tool_table import AgentTool, Frame, Tools
@@ -63,9 +66,20 @@ class CopilotAdapter(TableAdapter):
         return super().task_of(_TIME.sub("", text))
 
     def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
-        """The observation; a message in place of a file is no content."""
+        """The observation; a message in place of a file, or what may be the listing of a folder, is no content."""
         refused = call.name == "view" and bool(parts) and _REFUSAL.match(parts[0]) is not None
-        return super().observation_of(call, parts, is_error=is_error or refused)
+        seen = super().observation_of(call, parts, is_error=is_error or refused)
+        return replace(seen, truncated=True, cut=None) if call.name == "view" and _may_list(seen.output) else seen
+
+
+def _may_list(shown: str) -> bool:
+    """Whether a text may be the listing of a folder: names in the order of their UTF-16 code units.
+
+    ``view`` also shows folders, in this form alone, and disregards the range of lines. The last name has no line break.
+    """
+    names = shown.split("\n")
+    keys = [name.encode("utf-16-be", "surrogatepass") for name in names]
+    return all(name and "/" not in name for name in names) and all(one < two for one, two in pairwise(keys))
 
 
 ADAPTER = CopilotAdapter(

@@ -16,15 +16,17 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from execledger.agents.table_adapter import AgentClient, TableAdapter
+from execledger.agents.table_adapter import AgentClient, TableAdapter, arguments_of
 from execledger.agents.tool_table import AgentTool, Frame, Tools
-from execledger.session.adapter import Asked
+from execledger.core.classify import classify
+from execledger.session.adapter import Asked, ToolCall
+from execledger.vocabulary.actions import Action, Observation
 
 _FILE = ("file_path", "absolute_path")
 _COMMAND = Frame(
     head=re.compile(r"(?P<cut>Output too large\.[^\n]*\n)?(?:<untrusted_context>\n)?Output: "),
     tail=re.compile(
-        r"(?:\nExit Code: (?P<status>-?\d{1,9}))?(?:\nSignal: (?P<failed>[^\n]*))?(?:\nBackground PIDs: [\d, ]+)?"
+        r"(?:\nExit Code: (?P<status>-?[1-9]\d{0,8}))?(?:\nSignal: (?P<failed>[^\n]*))?(?:\nBackground PIDs: [\d, ]+)?"
         r"\nProcess Group PGID: \d+(?:\n</untrusted_context>)?\s*\Z"
     ),
     required=True,
@@ -95,6 +97,21 @@ class GeminiAdapter(TableAdapter):
         """Sender and purpose of a request; the cache key is the session that a body with a login names."""
         asked = super().asked(headers, cache_key, last)
         return replace(asked, session=cache_key, thread=cache_key)
+
+    def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
+        """The observation; of a result whose exit code the command may itself have printed nothing is known."""
+        seen = super().observation_of(call, parts, is_error=is_error)
+        given = arguments_of(call)
+        command = self.tools.command_of(call.name, given)
+        status = self.tools.framed(call.name, given, "\n".join(parts)).told.get("status")
+        if command is None or status is None or not seen.output or not _may_print_code(command):
+            return seen
+        return replace(seen, output=f"{seen.output}\nExit Code: {status}", exit_status=None, truncated=True, cut=None)
+
+
+def _may_print_code(command: str) -> bool:
+    """Whether a command prints text of files, or the words that precede an exit code."""
+    return "exit code" in command.lower() or classify(Action(command)).comparable
 
 
 ADAPTER = GeminiAdapter(_CLIENT)
