@@ -109,8 +109,13 @@ class TableAdapter:
         return replace(seen, truncated=True, cut=None) if unclear else seen
 
     def referenced(self, call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:
-        """The output with a reference in place of its own text; the frame and the reminders stay."""
+        """The output with a reference in place of its own text; the frame and the reminders stay.
+
+        A frame about a shim does not: it repeats a command that the model has not made.
+        """
         own, reminders = self._split(parts)
+        if self.shim_mark(call) is not None:
+            return joined_parts((reference,), reminders, len(parts))
         framed = self.tools.framed(call.name, arguments_of(call), "\n".join(own))
         return joined_parts((framed.having(reference),), reminders, len(parts))
 

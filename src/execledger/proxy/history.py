@@ -242,9 +242,7 @@ class History:
             before = asked.starts
         # A shim changes no directory, whatever the call would do that it replaced.
         known.cwd = asked.starts if asked.edit else self._adapter.cwd_after(asked.call, leaf.parts or (), before)
-        # A result that is not only text is identified by its bytes.
-        answer = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
-        known.chain = digest(known.chain, leaf.call_id, asked.call.name, asked.call.text, *answer)
+        known.chain = _chained(known.chain, raw, leaf, asked.call)
         edit: Edit | None = asked.edit or self._store.result(known.chain)
         if on_answered is not None:
             # Another call of the same turn, or other output of the model, would be between the two.
@@ -269,12 +267,20 @@ class History:
                 known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
 
     def _take_again(self, known: _Known, raw: bytes, leaf: Leaf, first: _Known) -> None:
-        """Read a result that the client sends again; it is no further step, and is shown as the first one is."""
+        """Read a result that the client sends again; it is no further step, and is shown as the first one is.
+
+        An edit of a result holds for that text: another text under the same id is shown as it is.
+        """
         asked = first.answers
-        edit: Edit | None = (asked.edit or self._store.result(first.chain)) if asked is not None else None
-        if edit is not None and asked is not None and asked.call is not None and first.edited is not None:
+        if asked is None or asked.call is None or first.edited is None:
+            return
+        before = self._known[first.at - 1].chain if first.at else ""
+        same = _chained(before, raw, leaf, asked.call) == first.chain
+        edit: Edit | None = asked.edit or (self._store.result(first.chain) if same else None)
+        if edit is not None:
             shown = self._shown(edit, asked.call, leaf)
-            known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
+            with suppress(RepeatedNames):
+                known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
 
     def _asked(self, call_id: str) -> _Known | None:
         """The call that a result answers: of several with one id in one turn, the first that has no result."""
@@ -313,6 +319,12 @@ class History:
         result = self._adapter.observation_of(edit.shim, leaf.parts, is_error=leaf.is_error)
         added = result.notice or result.reminders
         return self._adapter.referenced(edit.shim, leaf.parts, reference) if added else (reference,)
+
+
+def _chained(before: str, raw: bytes, leaf: Leaf, call: ToolCall) -> str:
+    """The chain behind a result, from the one before it; a result that is not only text is identified by its bytes."""
+    answer = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
+    return digest(before, leaf.call_id, call.name, call.text, *answer)
 
 
 def shim_ran(adapter: Adapter, edit: CallEdit, parts: tuple[str, ...], *, is_error: bool) -> bool:

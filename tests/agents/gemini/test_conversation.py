@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from execledger.agents.gemini.tools import ADAPTER
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore
@@ -88,6 +90,25 @@ def test_a_result_that_is_sent_again_is_shown_as_before() -> None:
     more = {"role": "user", "parts": [{"text": "Go on."}]}
     assert passed(resumed, body(*twice, more), b"") == [once[0], once[0], once[1], once[1]]
     assert resumed.faults == 0
+
+
+@pytest.mark.parametrize("odd", ["another text", "a repeated name"])
+def test_a_result_that_is_sent_again_otherwise_is_shown_as_it_is(odd: str) -> None:
+    """A reference holds for the text that it was made for, and an object that would lose a field is not edited."""
+    store = EditStore(None)
+    passage = Passage(Book(Rules(), ADAPTER, store))
+    passed(passage, body(FIRST), proposal(1))
+    passed(passage, body(FIRST, asked("a0"), answered("a0")), proposal(1))
+    history = [FIRST, asked("a0"), answered("a0"), asked("a1"), answered("a1")]
+    once = passed(passage, body(*history), b"")
+    other = TEXT.replace("value_7 = 7", "value_7 = 8") if odd == "another text" else TEXT
+    result = json.dumps(answered("a1")).replace(json.dumps(TEXT), json.dumps(other))
+    if odd == "a repeated name":
+        result = result.replace('{"functionResponse"', '{"odd": 1, "odd": 2, "functionResponse"')
+    resumed = Passage(Book(Rules(), ADAPTER, store))
+    request = body(*history, {"role": "again"}).replace(b'{"role": "again"}', result.encode())
+    assert passed(resumed, request, b"") == [*once, other]
+    assert resumed.faults == 0 and once[1] != TEXT
 
 
 def test_results_with_ids_answer_calls_without_in_their_order() -> None:
