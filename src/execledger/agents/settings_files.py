@@ -26,7 +26,7 @@ _COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])')
 def read_settings(path: Path) -> dict[str, Any]:
     """The settings in a file of JSON, which may have comments, commas before closing brackets, a byte order mark."""
     try:
-        return parsed_settings(path.read_text("utf-8-sig"))
+        return parsed_settings(path.read_text("utf-8-sig", "replace"))
     except (OSError, *NOT_JSON):
         return {}
 
@@ -34,8 +34,8 @@ def read_settings(path: Path) -> dict[str, Any]:
 def checked_settings(path: Path) -> dict[str, Any]:
     """The same; a file that is there and can't be read is refused, because what it says would be disregarded."""
     try:
-        return parsed_settings(path.read_text("utf-8-sig"))
-    except FileNotFoundError:
+        return parsed_settings(path.read_text("utf-8-sig", "replace"))
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, *NOT_JSON) as error:
         hint = "mend it: it may say where requests are to go"

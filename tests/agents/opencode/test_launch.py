@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.opencode.launch import OFFICIAL, ConfigSource, _decoded, _merged, _model, _sources, addresses_of
+from execledger.agents.opencode.launch import (
+    OFFICIAL,
+    ConfigSource,
+    _merged,
+    _model,
+    _sources,
+    addresses_of,
+    content_of,
+)
 from execledger.errors import LedgerError
 
 ZEN = {"opencode": OFFICIAL["opencode"][0]}
@@ -84,5 +92,46 @@ def test_configurations_are_found_and_merged(tmp_path: Path, environment: dict[s
     ]
     assert _model(["run", "-m", "e/f"], sources) == _model(["--model=e/f"], sources) == "e/f"
     assert _model(["run"], sources) == "c/d"
-    assert _decoded("{") == {}
     assert _merged({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 4}}) == {"a": {"b": 4, "c": 2}, "d": 3}
+
+
+def test_an_address_may_have_another_name(environment: dict[str, str]) -> None:
+    """``api`` is weaker than the option, and a project's is refused as well; so is a model's that is not its own."""
+
+    def source(owner: str = "user", **provider: object) -> ConfigSource:
+        return ConfigSource("opencode.json", {"provider": {"mine": provider}}, owner)
+
+    option = source(options={"baseURL": "http://option"})
+    assert addresses_of([source(api="http://api")], environment, "", "") == {**ZEN, "mine": "http://api"}
+    assert addresses_of([option, source(api="http://api")], environment, "", "")["mine"] == "http://option"
+    model = {"m": {"provider": {"api": "http://elsewhere"}}, "n": {}}
+    for given in ({"api": "http://elsewhere"}, {"models": model}):
+        with pytest.raises(LedgerError, match="your key, to http://elsewhere"):
+            addresses_of([source("project", **given)], environment, "mine/m", "")
+        assert addresses_of([source("project", **given)], environment, "mine/m", "http://x")["mine"] == "http://x"
+    with pytest.raises(LedgerError, match="a model is asked at http://elsewhere"):
+        addresses_of([source(api="http://api", models=model)], environment, "", "")
+    assert addresses_of([source(api="http://elsewhere", models=model)], environment, "", "")
+
+
+def test_providers_that_are_known_by_a_variable_have_routes(tmp_path: Path, environment: dict[str, str]) -> None:
+    """opencode offers the models of every provider whose key is set: some are built in, the others are in its list."""
+    keyed = {**environment, "GROQ_API_KEY": "x", "FAR_TOKEN": "x", "NEAR_KEY": ""}
+    assert addresses_of([], keyed, "", "") == {**ZEN, "groq": OFFICIAL["groq"][0]}
+    listed = {
+        "far": {"api": "https://far/v1", "env": ["FAR_KEY", "FAR_TOKEN"]},
+        "near": {"api": "https://near/v1", "env": ["NEAR_KEY"]},
+        "groq": {"env": ["GROQ_API_KEY"]},
+    }
+    file = tmp_path / "listed.json"
+    file.write_text(json.dumps(listed))
+    found = addresses_of([], {**keyed, "OPENCODE_MODELS_PATH": str(file)}, "", "")
+    assert found == {**ZEN, "groq": OFFICIAL["groq"][0], "far": "https://far/v1"}
+
+
+def test_content_that_can_not_be_read_is_refused() -> None:
+    """It may hold permissions, which would be lost."""
+    assert content_of({}) == {}
+    assert content_of({"OPENCODE_CONFIG_CONTENT": '{"permission": "deny", /* x */ }'}) == {"permission": "deny"}
+    with pytest.raises(LedgerError, match="OPENCODE_CONFIG_CONTENT"):
+        content_of({"OPENCODE_CONFIG_CONTENT": '{"permission": '})

@@ -19,6 +19,7 @@ import msgspec
 from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
 from execledger.agents.opencode.tools import ADAPTER
 from execledger.agents.registry import Launch
+from execledger.agents.settings_files import nested, parsed_settings, read_settings
 from execledger.core.wording import printable
 from execledger.errors import LedgerError
 from execledger.proxy.json_split import NOT_JSON
@@ -29,6 +30,13 @@ OFFICIAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "anthropic": ("https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",)),
     "openai": ("https://api.openai.com/v1", ("OPENAI_API_KEY",)),
     "opencode": ("https://opencode.ai/zen/v1", ("OPENCODE_API_KEY",)),
+    "google": ("https://generativelanguage.googleapis.com/v1beta", ("GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY")),
+    "openrouter": ("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    "groq": ("https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
+    "xai": ("https://api.x.ai/v1", ("XAI_API_KEY",)),
+    "mistral": ("https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
+    "cerebras": ("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",)),
+    "deepseek": ("https://api.deepseek.com", ("DEEPSEEK_API_KEY",)),
 }
 """Providers whose addresses opencode has built in, with the variables of their keys."""
 REFUSED: Mapping[str, str] = {
@@ -47,8 +55,6 @@ MANAGED = Path("/etc/opencode")
 """Where an administrator's configuration is; nothing overrides it."""
 NAMES = ("opencode.json", "opencode.jsonc")
 """The names of configuration files."""
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _VARIABLE = re.compile(r"\{env:([^}]*)\}")
 
 
@@ -67,12 +73,13 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     """Run opencode to its end; its exit status."""
     if not ASIDE.isdisjoint(arguments[:1]):
         os.execv(program, [program, *arguments])
+    content = content_of(os.environ)
     sources = [*_sources(os.environ, Path.cwd())]
     addresses = addresses_of(sources, os.environ, _model(arguments, sources), launch.options.get("--upstream", ""))
 
     def command(url: str, _: ExitStack) -> AgentCommand:
         own = {"provider": {name: {"options": {"baseURL": f"{url}/{name}"}} for name in addresses}}
-        merged = _merged(_decoded(os.environ.get(CONTENT) or "{}"), own)
+        merged = _merged(content, own)
         return AgentCommand(arguments, {CONTENT: msgspec.json.encode(merged).decode()})
 
     routes = {f"/{name}": address for name, address in addresses.items()}
@@ -96,8 +103,9 @@ def addresses_of(
     if chosen in REFUSED and not upstream:
         raise LedgerError(f"{model}: {REFUSED[chosen]}", hint="use a provider with an API key: --model PROVIDER/MODEL")
     logins = _logins(environment)
-    found = {name: address for name, (address, _) in OFFICIAL.items()} | _listed(environment)
-    keys = {name: variables for name, (_, variables) in OFFICIAL.items()}
+    listed = _listed(environment)
+    found = {name: address for name, (address, _) in OFFICIAL.items()} | _listed_addresses(listed)
+    keys = {name: variables for name, (_, variables) in OFFICIAL.items()} | _listed_keys(listed)
     configured = _configured(sources, chosen if upstream else "")
     wanted = {"opencode", chosen, *configured, *logins}
     wanted |= {name for name, variables in keys.items() if any(map(environment.get, variables))}
@@ -119,27 +127,52 @@ def addresses_of(
 
 def _configured(sources: Sequence[ConfigSource], given: str) -> dict[str, str]:
     """The configured providers with their addresses, "" without one; that of ``given`` is the user's choice."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
+    api: dict[str, str] = {}
+    of_models: list[tuple[str, str]] = []
     for source in sources:
         providers = source.config.get("provider")
         for name, provider in providers.items() if isinstance(providers, dict) else ():
-            options = provider.get("options") if isinstance(provider, dict) else None
-            address = str(options.get("baseURL") or "") if isinstance(options, dict) else ""
-            found[name] = address or found.get(name, "")
-            if not address or name == given:
-                continue
-            if source.owner == "administrator":
-                raise LedgerError(
-                    f"{source.name}, an administrator's file, sends opencode to {address}, and nothing overrides it",
-                    hint="have baseURL removed there, or run `execledger proxy` at that address",
-                )
-            if source.owner == "project":
-                raise LedgerError(
-                    f"{source.name} of this project sends opencode, and with it your key, to {printable(address)}",
-                    hint=f"if you want that: execledger run --upstream {printable(shlex.quote(address))} "
-                    f"-- opencode --model {printable(shlex.quote(f'{name}/MODEL'))}",
-                )
+            option, own = str(nested(provider, "options", "baseURL") or ""), str(nested(provider, "api") or "")
+            options[name], api[name] = option or options.get(name, ""), own or api.get(name, "")
+            models = nested(provider, "models")
+            inner = [nested(one, "provider", "api") for one in (models.values() if isinstance(models, dict) else ())]
+            of_models += [(name, str(address)) for address in inner if address]
+            for address in filter(None, (option, own, *inner)) if name != given else ():
+                _check_owner(source, name, str(address))
+    # What the option says is stronger than the other.
+    found = {name: options[name] or api[name] for name in options}
+    for name, address in of_models:
+        if address != found[name] and name != given:
+            raise LedgerError(
+                f"provider.{name}: a model is asked at {address}, which would be replaced by the provider's address",
+                hint="make it a provider of its own in your configuration",
+            )
     return found
+
+
+def _check_owner(source: ConfigSource, name: str, address: str) -> None:
+    """Refuse an address that is not the user's own."""
+    if source.owner == "administrator":
+        raise LedgerError(
+            f"{source.name}, an administrator's file, sends opencode to {address}, and nothing overrides it",
+            hint="have the address removed there, or run `execledger proxy` at that address",
+        )
+    if source.owner == "project":
+        raise LedgerError(
+            f"{source.name} of this project sends opencode, and with it your key, to {printable(address)}",
+            hint=f"if you want that: execledger run --upstream {printable(shlex.quote(address))} "
+            f"-- opencode --model {printable(shlex.quote(f'{name}/MODEL'))}",
+        )
+
+
+def content_of(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The configuration in the variable that is to be extended; refused if it can't be read, instead of being lost."""
+    try:
+        return parsed_settings(environment.get(CONTENT) or "{}")
+    except NOT_JSON as error:
+        hint = "mend it, or unset it"
+        raise LedgerError(f"{CONTENT}: found no configuration that can be read: {error}", hint=hint) from None
 
 
 def _sources(environment: Mapping[str, str], cwd: Path) -> Iterator[ConfigSource]:
@@ -147,18 +180,18 @@ def _sources(environment: Mapping[str, str], cwd: Path) -> Iterator[ConfigSource
     home = Path(environment.get("HOME") or Path.home())
     own = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
     for path in (*(own / name for name in ("config.json", *NAMES)), *_named(environment, "OPENCODE_CONFIG")):
-        yield ConfigSource(str(path), _read(path), "user")
+        yield ConfigSource(str(path), read_settings(path), "user")
     if not environment.get("OPENCODE_DISABLE_PROJECT_CONFIG"):
         for folder in reversed([cwd, *cwd.parents]):
             for path in (*(folder / name for name in NAMES), *(folder / ".opencode" / name for name in NAMES)):
-                yield ConfigSource(str(path), _read(path), "user" if folder == home else "project")
+                yield ConfigSource(str(path), read_settings(path), "user" if folder == home else "project")
     for folder in _named(environment, "OPENCODE_CONFIG_DIR"):
         for name in NAMES:
-            yield ConfigSource(str(folder / name), _read(folder / name), "user")
+            yield ConfigSource(str(folder / name), read_settings(folder / name), "user")
     if content := environment.get(CONTENT):
-        yield ConfigSource(CONTENT, _decoded(content), "user")
+        yield ConfigSource(CONTENT, content_of({CONTENT: content}), "user")
     for name in NAMES:
-        yield ConfigSource(str(MANAGED / name), _read(MANAGED / name), "administrator")
+        yield ConfigSource(str(MANAGED / name), read_settings(MANAGED / name), "administrator")
 
 
 def _named(environment: Mapping[str, str], variable: str) -> Iterator[Path]:
@@ -182,41 +215,33 @@ def _logins(environment: Mapping[str, str]) -> dict[str, str]:
     """The providers that the user has logged in to, each with the kind of login; secrets are not kept."""
     home = Path(environment.get("HOME") or Path.home())
     folder = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
-    entries = _read(folder / "auth.json").items()
+    entries = read_settings(folder / "auth.json").items()
     return {name: str(entry.get("type") or "") for name, entry in entries if isinstance(entry, dict)}
 
 
-def _listed(environment: Mapping[str, str]) -> dict[str, str]:
-    """The addresses in opencode's list of providers, as it last fetched it."""
+def _listed(environment: Mapping[str, str]) -> dict[str, Any]:
+    """opencode's list of providers, as it last fetched it."""
     home = Path(environment.get("HOME") or Path.home())
     folder = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "opencode"
-    listed = _read(folder / "models.json").items()
-    found = {name: entry.get("api") for name, entry in listed if isinstance(entry, dict)}
+    return read_settings(Path(environment.get("OPENCODE_MODELS_PATH") or folder / "models.json"))
+
+
+def _listed_addresses(listed: Mapping[str, Any]) -> dict[str, str]:
+    """The addresses of listed providers."""
+    found = {name: nested(entry, "api") for name, entry in listed.items()}
     # Some addresses have placeholders, for a region or an account.
     return {name: api for name, api in found.items() if isinstance(api, str) and api and "$" not in api}
+
+
+def _listed_keys(listed: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The variables of listed providers: with a value for one of them, opencode offers the provider's models."""
+    found = {name: nested(entry, "env") for name, entry in listed.items()}
+    return {name: tuple(map(str, env)) for name, env in found.items() if isinstance(env, list)}
 
 
 def _expanded(address: str, environment: Mapping[str, str]) -> str:
     """An address with the values of the variables that it names."""
     return _VARIABLE.sub(lambda found: environment.get(found[1], ""), address)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """A file of configuration; one that is missing or can't be read is empty."""
-    try:
-        return _decoded(path.read_text("utf-8", "replace"))
-    except (OSError, *NOT_JSON):
-        return {}
-
-
-def _decoded(text: str) -> dict[str, Any]:
-    """The object in a JSON text, which may have comments and commas before closing brackets."""
-    plain = _COMMENT.sub(lambda found: found[1] or " ", text.removeprefix("\ufeff"))
-    plain = _COMMA.sub(lambda found: found[1] or "", plain)
-    try:
-        return msgspec.json.decode(plain, type=dict[str, Any])
-    except NOT_JSON:
-        return {}
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
