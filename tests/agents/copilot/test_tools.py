@@ -86,6 +86,8 @@ def test_the_listing_of_a_folder_is_no_file() -> None:
             assert (seen.output, seen.failed, seen.truncated, seen.pieces) == (listing, False, True, ())
     for file in ("a\nb\n", "b\na", "a\n\nb", "a\na", "a\nb/c"):
         assert not ADAPTER.observation_of(VIEW, (file,)).truncated, file
+    part = call("view", path="/repo/a.py", view_range=[7, 8])
+    assert not ADAPTER.observation_of(part, ("a = 1\nb = 2",)).truncated
 
 
 def test_only_shell_commands_have_shims() -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from execledger.agents.table_adapter import AgentClient, TableAdapter
 from execledger.agents.tool_table import AgentTool, Frame, Tools
 from execledger.session.adapter import ToolCall
-from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.actions import Observation, Read
 
 _SHELL = Frame(
     tail=re.compile(
@@ -69,15 +69,20 @@ class CopilotAdapter(TableAdapter):
         """The observation; a message in place of a file, or what may be the listing of a folder, is no content."""
         refused = call.name == "view" and bool(parts) and _REFUSAL.match(parts[0]) is not None
         seen = super().observation_of(call, parts, is_error=is_error or refused)
-        return replace(seen, truncated=True, cut=None) if call.name == "view" and _may_list(seen.output) else seen
+        read = self.action_of(call, None).call
+        listed = isinstance(read, Read) and _may_list(read, seen.output)
+        return replace(seen, truncated=True, cut=None) if listed else seen
 
 
-def _may_list(shown: str) -> bool:
+def _may_list(read: Read, shown: str) -> bool:
     """Whether a text may be the listing of a folder: names in the order of their UTF-16 code units.
 
-    ``view`` also shows folders, in this form alone, and disregards the range of lines. The last name has no line break.
+    ``view`` also shows folders, in this form alone, and disregards the range of lines: as many lines as were asked for
+    are lines of a file. The last name has no line break.
     """
     names = shown.split("\n")
+    if read.last is not None and len(names) == read.last - read.first + 1:
+        return False
     keys = [name.encode("utf-16-be", "surrogatepass") for name in names]
     return all(name and "/" not in name for name in names) and all(one < two for one, two in pairwise(keys))
 
