@@ -41,7 +41,7 @@ ANSWER = {
     "observation": {"results": [{"source_call_id": "c", "content": "a"}]},
 }
 EXPECTED = (
-    "expected a run of mini-swe-agent, Codex, Claude Code, opencode, Copilot CLI, pi, OpenHands, Qwen Code, Gemini CLI,"
+    "expected a run of mini-swe-agent, Codex, Claude Code, opencode, Copilot CLI, pi, Gemini CLI, Qwen Code, OpenHands,"
     " SWE-agent or Vorflux, or one in ATIF"
 )
 
