@@ -14,7 +14,7 @@ import pytest
 
 from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.step import take
 from execledger.journal.reader import read_journal, rebuild
 from execledger.vocabulary.actions import Action, Observation
@@ -138,7 +138,7 @@ PATHS = (
 @pytest.mark.parametrize("path", PATHS)
 def test_odd_paths_are_paths(path: str, preset: str) -> None:
     """A path with quotes, line breaks or marks that turn text around is one file, and is never taken for another."""
-    ledger = Ledger("Mend it.", Policy(preset=Preset(preset)))
+    ledger = Ledger("Mend it.", Policy(preset=Preset(preset), cadence=Cadence.EVERY))
     quoted = "'" + path.replace("'", "'\\''") + "'"
     texts = {f"cat -- {quoted}": "".join(f"odd {n}\n" * 3 for n in range(40)), "cat -- plain.py": "plain\n" * 90}
     steps = [

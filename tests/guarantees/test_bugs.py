@@ -52,6 +52,9 @@ def test_a_part_that_still_stands_does_not_vouch_for_the_rest(tmp_path: Path, pr
     rest = (1,)
     step = shop.do(f"sed -n '20,60p' {FILE}", visible=rest)
     assert (step.shown.kind, step.shown.refers_to) in (("full", ()), ("partial", rest))
+    for number in range(4):
+        # Right behind a partial reference, the lines that it omits are shown.
+        shop.do(f"grep -c nothing{number} docs/guide.md")
     assert shop.do(f"sed -n '45,75p' {FILE}", visible=rest).shown.refers_to == (1,)
 
 

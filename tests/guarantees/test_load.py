@@ -168,7 +168,7 @@ def test_more_sessions_than_files_have_every_event_in_their_journals(figure: Fig
     many = 320
     asyncio.run(one_after_the_other(many, tmp_path))
     kinds = Counter(tuple(events_of(path)) for path in (tmp_path / "journals").iterdir())
-    assert kinds == {("start", "step", "view", "end"): many}
+    assert kinds == {("start", "step", "end"): many}
     assert len([line for line in (tmp_path / "stderr").read_text().splitlines() if "file" in line]) <= 1
     figure(f"{many} sessions with 256 files: every journal complete")
 

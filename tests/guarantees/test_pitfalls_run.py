@@ -105,10 +105,11 @@ def test_codex_keeps_no_view_and_finds_it_last(tmp_path: Path, preset: str) -> N
 
 RENDER = """
 import sys
+from execledger.core.policy import Cadence, Policy
 from execledger.vocabulary.actions import Action, Observation
 from execledger.core.ledger import Ledger
 from execledger.core.step import take
-ledger = Ledger("<issue>Mend it.</issue>")
+ledger = Ledger("<issue>Mend it.</issue>", Policy(cadence=Cadence.EVERY))
 for number in range(40):
     for command in (f"cat src/m{number % 7}.py", f"sed -i s/a/b/ src/m{number % 5}.py src/n{number % 3}.py"):
         result = Observation(f"line {number}\\n" * 30, exit_status=0)
