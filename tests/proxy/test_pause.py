@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.codex import tools as codex
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.journal.pause import Pause, begin_pause, end_pause, pause_file
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore
@@ -23,7 +23,7 @@ READ = "cat a.py"
 def test_a_paused_session_keeps_what_was_shown_and_adds_nothing(preset: str) -> None:
     """Requests grow throughout; references come before and after the pause, and none in between."""
     paused = False
-    rules = Rules(policy=Policy(preset=Preset(preset)), sealed=True)
+    rules = Rules(policy=Policy(preset=Preset(preset), cadence=Cadence.EVERY), sealed=True)
     talk = Talk(Passage(Book(rules, codex, EditStore(None)), paused=lambda: paused))
     talk.turn(READ)
     (before,) = talk.turn(READ)
