@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,17 @@ exit 7
 """
 LAUNCHING = re.compile(r"/agents/(\w+/|behind_proxy)")
 """The files whose calls are broken: launchers."""
+
+
+@pytest.fixture(autouse=True)
+def _own_process() -> Iterator[None]:
+    """What a proxy changes in its process comes back, also where a broken call has left one running."""
+    threshold, switches, callbacks = gc.get_threshold(), sys.getswitchinterval(), list(gc.callbacks)
+    yield
+    gc.set_threshold(*threshold)
+    sys.setswitchinterval(switches)
+    gc.callbacks[:] = callbacks
+    gc.unfreeze()
 
 
 class Executed(BaseException):

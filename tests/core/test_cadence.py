@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from execledger.core.cadence import Budget
 from execledger.core.inform import StateView
@@ -149,6 +150,19 @@ def test_checks_do_not_hide_what_may_have_been_written_since(between: str, words
     story.do(between, "x\n")
     read_in_parts(story)
     assert f"Checks: `pytest tests/test_b.py` succeeded 4 commands ago{words}\n" in story.view().text
+
+
+def test_a_test_beside_other_commands_proves_nothing_about_their_files() -> None:
+    """It may have run before a command that is recorded before it."""
+    story = focused(sealed=False)
+    story.do("echo x > a.py")
+    story.do("pytest tests/test_b.py", "1 passed\n")
+    alone = story.steps.pop()
+    story.ledger = Ledger(TASK, FOCUSED)
+    for step in (*story.steps, replace(alone, concurrent=True)):
+        story.ledger.record(step)
+    read_in_parts(story, "b.py")
+    assert "succeeded 3 commands ago, files may have changed since" in story.view().text
 
 
 def test_an_edit_of_another_conversation_is_not_called_yours() -> None:

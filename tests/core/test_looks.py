@@ -203,3 +203,19 @@ def test_a_focused_view_tells_of_a_change_that_no_command_is_known_to_have_made(
         run(ledger, "grep -n x b.py")
         look(ledger, Verdict.CHANGED)
     assert ledger.inform().text == ""
+
+
+def test_every_file_that_others_have_changed_is_told() -> None:
+    """More than a focused view lists otherwise; also where another line of the same result had changed before."""
+    ledger = Ledger("Mend it.", Policy(view_credit=0))
+    for number in range(5):
+        take(ledger, Action(f"cat f{number}.py", "/w"), lambda _: Observation(TEXT, exit_status=0), sealed=True)
+
+    def found(*pieces: SightedLines) -> None:
+        files = (FileSighting(f"/w/f{at}.py", (ResultSighting(at, pieces),), 10, str(pieces)) for at in range(5))
+        ledger.witness(Sighting(tuple(files)))
+
+    found(SightedLines(1, 4, Verdict.SAME), SightedLines(5, 5, Verdict.CHANGED), SightedLines(6, 10, Verdict.SAME))
+    assert ledger.inform().text == ""
+    found(SightedLines(1, 4, Verdict.SAME), SightedLines(5, 6, Verdict.CHANGED), SightedLines(7, 10, Verdict.SAME))
+    assert ledger.inform().text.count("(changed") == 5

@@ -5,8 +5,9 @@ of the cache, whatever it says. So a view lists only what the next command may w
 the views of a run cost less than its references have saved, and a small credit; but always when a look has found lines
 changed that no command of the agent's is known to have written.
 
-``FocusedCadence`` is a fold over the recorded steps and sightings and asks nothing else, so a replay, every adapter and
-a journal that is read back have the same views at the same places.
+``FocusedCadence`` is a fold over the recorded steps and sightings and asks nothing else, so every adapter
+and a journal that is read back have the same views at the same places; a replay, which has no looks at files, has those
+that the steps cause.
 """
 
 from __future__ import annotations
@@ -88,8 +89,9 @@ class FocusedCadence:
 
     def due(self, thread: str) -> tuple[str, ...]:
         """Return the files that a view before the next model call of ``thread`` lists; none if no view is due."""
-        changed = (path for one, path in self._changed if one == thread)
-        return tuple(dict.fromkeys((*changed, *self._due.get(thread, ()))))[:MAX_FILES]
+        changed = tuple(path for one, path in self._changed if one == thread)
+        others = (path for path in self._due.get(thread, ()) if path not in changed)
+        return (*changed, *islice(others, max(MAX_FILES - len(changed), 0)))
 
     def tell_changed(self, ledger: Ledger, thread: str, path: str) -> None:
         """List a file whose lines a look found changed although no command wrote it, whatever the view costs."""

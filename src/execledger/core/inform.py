@@ -351,4 +351,6 @@ def status(ledger: Ledger, record: ObservationRecord, counters: tuple[int, int],
 
 def in_context(ledger: Ledger, record: ObservationRecord, visible: Container[int]) -> bool:
     """Whether the text of an observation is still in the model's context."""
-    return record.holder in visible and ledger.results[record.holder].kind != "reference"
+    held = record.holder in visible and ledger.results[record.holder].kind != "reference"
+    # Of a file that printed what another command did, the reference has to be there as well.
+    return held and (not record.told or record.step in visible)

@@ -449,12 +449,15 @@ class Ledger:
     def _changed_unnoticed(self, known: LatestSighting, file: FileSighting) -> bool:
         """Whether lines are changed or gone that the look before found, and no command since is known to have written
         the file."""
-        found = {one.step for one in known.file.results if all(piece.verdict in FOUND_AGAIN for piece in one.pieces)}
+        found = {
+            one.step: [piece for piece in one.pieces if piece.verdict in FOUND_AGAIN] for one in known.file.results
+        }
         lost = any(
-            piece.verdict in (Verdict.CHANGED, Verdict.GONE)
+            piece.first <= there.last and there.first <= piece.last
             for one in file.results
-            if one.step in found
             for piece in one.pieces
+            if piece.verdict in (Verdict.CHANGED, Verdict.GONE)
+            for there in found.get(one.step, ())
         )
         return lost and all(file.path not in one.record.writes for one in self.results[known.at :])
 
