@@ -89,7 +89,9 @@ def test_a_session_with_everything_in_it(binary: Path, place: ClaudeHome) -> Non
     made = steps(place.journals)
     assert len(made) == 11 and len(list(place.journals.glob("*.jsonl"))) == 1
     cwds = [step["action"]["cwd"] for step in made]
-    assert cwds[:6] == [str(place.repository)] * 6 and cwds[-1] == str(place.repository / "deep")
+    # The older version does not report where a `cd` has led.
+    moved = str(place.repository / "deep") if binary == claude(CURRENT) else None
+    assert (cwds[:6], cwds[-1]) == ([str(place.repository)] * 6, moved)
 
 
 def test_shadow_changes_no_byte(current: Path, place: ClaudeHome) -> None:

@@ -13,12 +13,12 @@ from execledger.core.ledger import MAX_OUTPUT, Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
 from execledger.core.witness import ShownRange
-from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.actions import Action, Observation, Read
 from execledger.vocabulary.decisions import Reuse
 from execledger.vocabulary.records import Lines
 from execledger.vocabulary.sightings import FileSighting, ResultSighting, SightedLines, Sighting, Verdict
 from tests.core.stories import Story, source, text
-from tests.support.policies import WHOLE_VIEWS
+from tests.support.policies import UNPRICED, WHOLE_VIEWS
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 11))
 
@@ -219,3 +219,16 @@ def test_every_file_that_others_have_changed_is_told() -> None:
     assert ledger.inform().text == ""
     found(SightedLines(1, 4, Verdict.SAME), SightedLines(5, 6, Verdict.CHANGED), SightedLines(7, 10, Verdict.SAME))
     assert ledger.inform().text.count("(changed") == 5
+
+
+def test_a_clients_own_note_in_place_of_a_file_shows_nothing_of_it() -> None:
+    """What was shown before it is referred to as before; an empty file is another matter."""
+    whole, part = Read("/w/a.py"), Read("/w/a.py", 2, 40)
+    kinds = []
+    for between in (Observation(notice="File unchanged.", truncated=True), Observation("")):
+        ledger = Ledger("Mend it.", replace(UNPRICED, partial=False))
+        lines = text(40).splitlines(keepends=True)
+        for call, result in ((whole, Observation(text(40))), (whole, between), (part, Observation("".join(lines[1:])))):
+            step = take(ledger, Action(f"read {call.first}", "/w", call), partial(_returned, result))
+        kinds.append(step.shown.kind)
+    assert kinds == ["reference", "full"]

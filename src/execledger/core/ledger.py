@@ -551,7 +551,8 @@ class Ledger:
         It covers nothing, but supersedes older results that it contradicts. Only the files that it names are visited.
         """
         thread, output = step.action.thread, step.observation.output
-        if not output.strip() and record.view is None:
+        if not output.strip() and (record.view is None or step.observation.truncated):
+            # Nothing of a file is shown, unless all of it is: an empty one.
             return
         for name in (*record.shows, *((record.view.path,) if record.view is not None else ())):
             for seen in self._files_named(thread, name):
