@@ -126,8 +126,24 @@ def test_a_suppressed_command_is_shown_as_the_model_made_it(current: Path, place
     assert run.status == 0, run.errors
     last = server.turns[-1]
     assert calls(last) == [("Bash", {"command": "cat big.py"})] * 2
-    assert results(last)["toolu_001_0"].startswith("[Ledger: not run, ")
+    first, second = (results(last)[f"toolu_{at:03}_0"] for at in (0, 1))
+    assert second.startswith("[Ledger: not run, ") and "[ledger:" not in second
+    assert ("<system-reminder>" in second) == ("<system-reminder>" in first)
     assert "reused before running" in run.errors
+
+
+def test_a_shim_that_the_users_rules_refuse_is_shown_as_the_client_answered(current: Path, place: ClaudeHome) -> None:
+    """Nothing is claimed about a command that was not answered, and the model reads its own call."""
+    turns: list[Turn] = [[("Bash", {"command": "cat big.py"})], [("Bash", {"command": "cat big.py"})]]
+    mine = ("--settings", json.dumps({"permissions": {"deny": ["Bash(echo:*)"]}}))
+    with ScriptedServer(played(turns)) as server:
+        prefix = ledger(place.journals, "--sealed")
+        run = run_claude(current, *mine, "Mend it.", url=server.url, home=place, prefix=prefix)
+    assert run.status == 0, run.errors
+    check_requests(server.turns)
+    assert calls(server.turns[-1]) == [("Bash", {"command": "cat big.py"})] * 2
+    refused = results(server.turns[-1])["toolu_001_0"]
+    assert "denied" in refused and "[Ledger:" not in refused
 
 
 def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHome) -> None:

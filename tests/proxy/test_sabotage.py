@@ -141,14 +141,15 @@ def test_a_fault_costs_one_decision_and_many_end_it(
 @pytest.mark.guarantee("fail-open")
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("broken", ["_stream.end", "_events.rest"])
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
 def test_a_second_fault_in_an_answer_costs_no_byte_of_the_rest(
-    monkeypatch: pytest.MonkeyPatch, broken: str, times: int
+    monkeypatch: pytest.MonkeyPatch, kind: str, broken: str, times: int
 ) -> None:
     """While an answer is edited, and while what is left of it is put together: the client reads what is not lost."""
     talk = Talk(new_passage())
     talk.request()
     assert talk.last is not None
-    answer = talk.passage.answer(talk.last, 200, {"content-type": "text/event-stream"})
+    answer = talk.passage.answer(talk.last, 200, {"content-type": kind})
     assert answer is not None
     part, name = broken.split(".")
     failed = list[str]()
@@ -170,6 +171,34 @@ def test_a_second_fault_in_an_answer_costs_no_byte_of_the_rest(
     assert b"".join(answer.feed(event) for event in events) + answer.end() == b"".join(events)
     (counts,) = (run.counts for run in talk.passage.book.summaries)
     assert counts.faults == 2
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("most", [1_000, 10])
+def test_faults_while_a_whole_answer_is_judged_change_no_byte(
+    monkeypatch: pytest.MonkeyPatch, most: int, times: int
+) -> None:
+    """At its end, and where it exceeds the limit: each piece is forwarded once, as it came."""
+    monkeypatch.setattr("execledger.proxy.whole_answer.MAX_EVENT", most)
+    talk = Talk(new_passage())
+    talk.request()
+    assert talk.last is not None
+    answer = talk.passage.answer(talk.last, 200, {"content-type": "application/json"})
+    assert answer is not None
+    failed = list[str]()
+
+    def fail(*_: object) -> None:
+        failed.append("planted")
+        if len(failed) <= times:
+            raise RuntimeError("planted")
+
+    monkeypatch.setattr(answer._stream, "_propose", fail)
+    call = {"type": "function_call", "call_id": "c", "name": "exec_command", "arguments": '{"cmd":"ls"}'}
+    body = json.dumps({"output": [call, {**call, "call_id": "d"}]}).encode()
+    pieces = [body[at : at + 7] for at in range(0, len(body), 7)]
+    assert b"".join([*map(answer.feed, pieces), answer.end()]) == body
+    assert failed
+    assert [run.counts.faults for run in talk.passage.book.summaries] == [1]
 
 
 def test_a_call_at_which_ledger_failed_may_write(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,10 @@ class TableAdapter:
             seen = replace(seen, reminders="\n".join(map(str.strip, reminders)))
         return replace(seen, truncated=True, cut=None) if unclear else seen
 
+    def own_parts(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The text parts of a result without the client's reminders."""
+        return trimmed_parts(self._split(parts)[0]) if self.client.reminder else parts
+
     def referenced(self, call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:
         """The output with a reference in place of its own text; the frame and the reminders stay.
 
@@ -169,6 +173,12 @@ def split_parts(parts: tuple[str, ...], own_end: Callable[[str], int]) -> tuple[
         behind.insert(0, own[-1][at:])
         own[-1] = own[-1][:at]
     return tuple(own), tuple(behind)
+
+
+def trimmed_parts(own: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts of a tool without spaces at the end, which clients trim if they append reminders; none if empty."""
+    *before, last = own or ("",)
+    return (*before, last.rstrip()) if last.strip() else tuple(before)
 
 
 def joined_parts(own: tuple[str, ...], behind: tuple[str, ...], count: int) -> tuple[str, ...]:

@@ -366,8 +366,7 @@ class Conversation:
         """Whether the history shows a result as its stored edit says, and not as it came."""
         if isinstance(edit, ResultEdit):
             return edit.fits(observation)
-        parts = answered.parts
-        return parts is None or shim_ran(self.adapter, edit, parts, is_error=answered.is_error)
+        return shim_ran(self.adapter, edit, answered.parts, is_error=answered.is_error)
 
     def _edited(self, action: Action, observation: Observation, edit: Edit) -> Step:
         """The step of a stored edit; its targets are translated into the step numbers of this ledger."""

@@ -67,6 +67,8 @@ class _Known(Struct):
     """The hash of its bytes as the client sends them."""
     chain: str
     """The hash of every call and result up to it."""
+    former: str
+    """The same hash with the client's own words in it: edits of earlier versions are stored under it."""
     cwd: str | None
     """The working directory after it."""
     edited: bytes | None = None
@@ -108,7 +110,7 @@ class History:
         self._turn = 0
         """The position of the first call of the last turn."""
         self._chains: set[str] = set()
-        """The chain of every leaf."""
+        """The chain of every leaf, also as earlier versions computed it."""
         self.first_cwd: str | None = None
         """The working directory at the beginning, where the request states it outside the leaves."""
         self.steps: list[int] = []
@@ -190,7 +192,7 @@ class History:
         if known.answer_id:
             self._answers[known.answer_id] = known
         known.at = len(self._known)
-        self._chains.add(known.chain)
+        self._chains.update((known.chain, known.former))
         self._known.append(known)
 
     def _common(self, marks: Sequence[int]) -> int:
@@ -201,7 +203,7 @@ class History:
 
     def _take(self, raw: bytes, mark: int, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool) -> _Known:
         """Read one new leaf."""
-        known = _Known(mark, self.chain, self.cwd)
+        known = _Known(mark, self.chain, self._known[-1].former if self._known else "", self.cwd)
         if leaf.kind == "call" and leaf.call is not None:
             self._take_call(known, raw, leaf)
         elif leaf.kind == "result":
@@ -242,8 +244,8 @@ class History:
             before = asked.starts
         # A shim changes no directory, whatever the call would do that it replaced.
         known.cwd = asked.starts if asked.edit else self._adapter.cwd_after(asked.call, leaf.parts or (), before)
-        known.chain = _chained(known.chain, raw, leaf, asked.call)
-        edit: Edit | None = asked.edit or self._store.result(known.chain)
+        known.chain, known.former = self._chained((known.chain, known.former), raw, leaf, asked.call)
+        edit: Edit | None = asked.edit or self._stored(known)
         if on_answered is not None:
             # Another call of the same turn, or other output of the model, would be between the two.
             alone = self._known[-1] is asked
@@ -274,9 +276,10 @@ class History:
         asked = first.answers
         if asked is None or asked.call is None or first.edited is None:
             return
-        before = self._known[first.at - 1].chain if first.at else ""
-        same = _chained(before, raw, leaf, asked.call) == first.chain
-        edit: Edit | None = asked.edit or (self._store.result(first.chain) if same else None)
+        before = self._known[first.at - 1] if first.at else None
+        chains = ("", "") if before is None else (before.chain, before.former)
+        same = self._chained(chains, raw, leaf, asked.call)[0] == first.chain
+        edit: Edit | None = asked.edit or (self._stored(first) if same else None)
         if edit is not None:
             shown = self._shown(edit, asked.call, leaf)
             with suppress(RepeatedNames):
@@ -295,6 +298,23 @@ class History:
             del self._open[call_id]
         return asked
 
+    def _chained(self, before: tuple[str, str], raw: bytes, leaf: Leaf, call: ToolCall) -> tuple[str, str]:
+        """The chain behind a result and the one of earlier versions, from those before it.
+
+        A client may send a result again with other reminders: it is identified by the tool's own words, and by its
+        bytes if it is not only text.
+        """
+        whole = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
+        own = self._adapter.own_parts(whole) if leaf.parts is not None else whole
+        chain = digest(before[0], leaf.call_id, call.name, call.text, *own)
+        same = before[0] == before[1] and own == whole
+        return chain, chain if same else digest(before[1], leaf.call_id, call.name, call.text, *whole)
+
+    def _stored(self, known: _Known) -> ResultEdit | None:
+        """The stored edit of a result."""
+        edit = self._store.result(known.chain)
+        return edit if edit is not None or known.former == known.chain else self._store.result(known.former)
+
     def _shown(self, edit: Edit, call: ToolCall, leaf: Leaf) -> tuple[str, ...] | None:
         """The text parts shown for a result; None shows its own. A reference needs its targets in this history."""
         here, parts = self._chains.issuperset(edit.targets), leaf.parts
@@ -312,26 +332,23 @@ class History:
 
         What the client added of its own to the answer, such as reminders, stays; a header about the shim does not.
         """
-        if leaf.parts is None:
-            return (reference,)
-        if not shim_ran(self._adapter, edit, leaf.parts, is_error=leaf.is_error):
+        parts = leaf.parts
+        if not shim_ran(self._adapter, edit, parts, is_error=leaf.is_error):
             return None
-        result = self._adapter.observation_of(edit.shim, leaf.parts, is_error=leaf.is_error)
+        if parts is None:
+            return (reference,)
+        result = self._adapter.observation_of(edit.shim, parts, is_error=leaf.is_error)
         added = result.notice or result.reminders
-        return self._adapter.referenced(edit.shim, leaf.parts, reference) if added else (reference,)
+        return self._adapter.referenced(edit.shim, parts, reference) if added else (reference,)
 
 
-def _chained(before: str, raw: bytes, leaf: Leaf, call: ToolCall) -> str:
-    """The chain behind a result, from the one before it; a result that is not only text is identified by its bytes."""
-    answer = leaf.parts if leaf.parts is not None else (blake2b(raw, digest_size=16).hexdigest(),)
-    return digest(before, leaf.call_id, call.name, call.text, *answer)
-
-
-def shim_ran(adapter: Adapter, edit: CallEdit, parts: tuple[str, ...], *, is_error: bool) -> bool:
+def shim_ran(adapter: Adapter, edit: CallEdit, parts: tuple[str, ...] | None, *, is_error: bool) -> bool:
     """Whether ``parts`` are what a shim answers; a person may have refused it, or the client may have failed to run it.
 
-    A command prints its mark. Other tools reject a shim by design: whatever they answer is about the shim.
+    A command prints its mark, and nothing but text. Other tools reject a shim by design: whatever they answer is about
+    the shim.
     """
-    result = adapter.observation_of(edit.shim, parts, is_error=is_error)
-    ended = not (result.failed or result.timed_out)
-    return isinstance(adapter.action_of(edit.shim, None).call, Aside) or (ended and edit.mark in result.output)
+    if isinstance(adapter.action_of(edit.shim, None).call, Aside):
+        return True
+    result = adapter.observation_of(edit.shim, parts, is_error=is_error) if parts is not None else None
+    return result is not None and not (result.failed or result.timed_out) and edit.mark in result.output

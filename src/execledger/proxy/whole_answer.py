@@ -21,14 +21,14 @@ class WholeAnswer:
 
     def feed(self, event: bytes) -> bytes:
         """Nothing, unless the body exceeds the limit: then everything so far."""
-        self._chunks.append(event)
-        self._size += len(event)
-        if self._size <= MAX_EVENT:
-            return b""
-        if not self._unchanged:
+        size = self._size + len(event)
+        if size > MAX_EVENT and not self._unchanged:
+            self._unchanged = True
             self._propose("", UNREAD)
-        self._unchanged = True
-        return self.end()
+        # Kept last: a piece that was kept before a fault would be forwarded twice.
+        self._chunks.append(event)
+        self._size = size
+        return b"" if size <= MAX_EVENT else self.end()
 
     def skip(self, piece: bytes) -> bytes:
         """The same as ``feed``."""

@@ -103,6 +103,13 @@ class Adapter(Protocol):
         """The observation that a call's output holds; ``is_error`` if the client marked it as an error."""
         ...
 
+    def own_parts(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The text parts of a result without what the client appends in words of its own, such as reminders.
+
+        A result is identified by them: a client may send it again with other reminders.
+        """
+        ...
+
     def referenced(self, call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:
         """The output with a reference in place of its text."""
         ...

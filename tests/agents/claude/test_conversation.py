@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+import pytest
+
 from execledger.agents.claude import adapter
-from execledger.core.fingerprint import fingerprint
+from execledger.core.fingerprint import digest, fingerprint
 from execledger.journal.clean import clean_observation
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore, ResultEdit
@@ -32,7 +35,8 @@ class Client:
     """A client that sends its whole history each time."""
 
     def __init__(self) -> None:
-        self.passage = Passage(Book(Rules(), adapter, EditStore(None)))
+        self.store = EditStore(None)
+        self.passage = Passage(Book(Rules(), adapter, self.store))
         words = [{"type": "text", "text": PLACE}, {"type": "text", "text": "Mend it."}]
         self.messages: list[Json] = [{"role": "user", "content": words}]
 
@@ -77,6 +81,58 @@ def test_equal_results_are_equal_whatever_the_client_reminds_of() -> None:
     first, second = client.shown()
     assert first == f"{HITS.rstrip()}\n\n{left(14_998_991)}"
     assert second.startswith("[Ledger: ") and second.endswith(f"]\n\n{left(14_990_007)}")
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("first", ["other", "gone", "block"])
+@pytest.mark.parametrize("second", ["same", "other", "gone", "block"])
+def test_a_result_that_is_sent_again_with_other_reminders_is_shown_as_before(
+    first: str, second: str, restarted: bool
+) -> None:
+    """Its edit is found by the calls and the tools' own words, also by a proxy that has only the stored edits."""
+    client = Client()
+    for tokens in (7, 9):
+        client.shown(*GREP)
+        client.result(f"{HITS.rstrip()}\n\n{left(tokens)}")
+    before = client.shown()
+    for at, how in ((2, first), (4, second)):
+        sent = client.messages[at]["content"]
+        contents = {"same": sent[0]["content"], "other": f"{HITS.rstrip()}\n\n{left(3)}", "gone": HITS, "block": HITS}
+        sent[0]["content"] = contents[how]
+        sent += [{"type": "text", "text": left(3)}] if how == "block" else []
+    if restarted:
+        client.passage = Passage(Book(Rules(), adapter, client.store))
+    told = before[1].partition("\n\n<system-reminder>")[0]
+    endings = {"same": f"\n\n{left(9)}", "other": f"\n\n{left(3)}", "gone": "", "block": ""}
+    assert client.shown()[1] == f"{told}{endings[second]}"
+    assert told.startswith("[Ledger: output omitted.") and not client.passage.faults
+
+
+def test_another_output_under_the_same_id_is_shown() -> None:
+    """An edit holds for what the tool said: in other words there is nothing to omit."""
+    client = Client()
+    for tokens in (7, 9):
+        client.shown(*GREP)
+        client.result(f"{HITS.rstrip()}\n\n{left(tokens)}")
+    client.shown()
+    other = HITS.replace("value_7 = 7", "value_7 = 8")
+    client.messages[4]["content"][0]["content"] = other
+    assert client.shown()[1] == other
+
+
+def test_edits_of_earlier_versions_are_found() -> None:
+    """These identified results by their whole text, reminders included."""
+    client = Client()
+    texts = [f"{HITS.rstrip()}\n\n{left(tokens)}" for tokens in (7, 9)]
+    chains = [""]
+    for number, text in enumerate(texts):
+        call = ToolCall(GREP[0], msgspec.json.encode(GREP[1]).decode())
+        chains.append(digest(chains[-1], f"toolu_{1 + 2 * number}", call.name, call.text, text))
+        block = {"type": "tool_use", "id": f"toolu_{1 + 2 * number}", "name": GREP[0], "input": GREP[1]}
+        client.messages.append({"role": "assistant", "content": [block]})
+        client.result(text)
+    client.store.add(ResultEdit(chains[2], Allow("new"), Shown("reference", "[Ledger: as before]"), (chains[1],)))
+    assert client.shown() == [texts[0], f"[Ledger: as before]\n\n{left(9)}"]
 
 
 def test_a_partial_edit_fits_whatever_the_client_reminds_of() -> None:

@@ -115,3 +115,10 @@ def test_a_shim_that_did_not_run_is_shown_as_it_was_answered(client: Client, ans
     assert shown[2]["input"] == {"command": "cat a.py"}, "the model reads its own call"
     assert client.turn(2, "python3 b.py")["content"] == TEXT
     assert client.request()[3] == result
+
+
+def test_an_answer_to_a_shim_that_is_not_only_text_is_shown_as_it_came(client: Client) -> None:
+    """The shim prints text alone: this is not its answer, and nothing is claimed about the command."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    result = client.turn(1, "cat a.py", content=[image])
+    assert result["content"][1] == image and "[Ledger:" not in json.dumps(result)

@@ -14,7 +14,7 @@ import msgspec
 
 from execledger.agents import shims
 from execledger.agents.claude import tools
-from execledger.agents.table_adapter import arguments_of, joined_parts, split_parts
+from execledger.agents.table_adapter import arguments_of, joined_parts, split_parts, trimmed_parts
 from execledger.agents.tool_table import MOVES, reminders_at
 from execledger.session.adapter import Asked, ToolCall
 from execledger.vocabulary.actions import Action, Observation
@@ -99,6 +99,12 @@ def observation_of(call: ToolCall, parts: tuple[str, ...], *, is_error: bool = F
     # A reminder between other words could not be kept in its place.
     unclear = len(own) > 1 or any(tools.OPENS in text for text in own)
     return msgspec.structs.replace(seen, truncated=seen.truncated or unclear)
+
+
+def own_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The text parts of a result without the client's reminders."""
+    own, _ = _split(parts)
+    return trimmed_parts(own)
 
 
 def referenced(call: ToolCall, parts: tuple[str, ...], reference: str) -> tuple[str, ...]:

@@ -85,6 +85,11 @@ def cwd_after(call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) ->
     return cwd
 
 
+def own_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The text parts of a result; Codex adds no words of its own that change when it sends a result again."""
+    return parts
+
+
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((value for name in names if (value := headers.get(name))), "")
 
@@ -106,6 +111,7 @@ __all__ = [
     "cwd_after",
     "cwd_of",
     "observation_of",
+    "own_parts",
     "referenced",
     "remarked",
     "shim_mark",
