@@ -9,6 +9,7 @@ from inline_snapshot import snapshot
 from msgspec.structs import replace
 
 from execledger.core import inform
+from execledger.core.cadence import VIEW_TOKENS
 from execledger.core.ledger import MAX_OUTPUT, Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
@@ -203,6 +204,20 @@ def test_a_focused_view_tells_of_a_change_that_no_command_is_known_to_have_made(
         run(ledger, "grep -n x b.py")
         look(ledger, Verdict.CHANGED)
     assert ledger.inform().text == ""
+
+
+def test_a_view_of_a_change_by_others_is_charged() -> None:
+    """Each call that it is sent with costs a view, whatever the balance; the budget counts as many as are sent."""
+    ledger = session(policy=Policy(view_credit=0, caches_output=False))
+    look(ledger, Verdict.SAME)
+    budget, sent = ledger.views.budget, 0
+    assert (budget.balance, ledger.inform().text) == (0, "")
+    look(ledger, Verdict.CHANGED)
+    for _ in range(4):
+        sent += bool(ledger.inform().text)
+        run(ledger, "grep -n x b.py")
+        look(ledger, Verdict.CHANGED)
+    assert (sent, budget.balance) == (3, -3 * VIEW_TOKENS)
 
 
 def test_every_file_that_others_have_changed_is_told() -> None:

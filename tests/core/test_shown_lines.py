@@ -14,6 +14,7 @@ from execledger.core.shown_lines import (
     MAX_CONTRADICTIONS,
     MAX_EXCERPTS,
     MAX_LOOKS,
+    MAX_RENDERINGS,
     Excerpt,
     Recency,
     ShownLines,
@@ -165,6 +166,15 @@ def test_a_bounded_number_of_passages_is_kept() -> None:
     assert len(found) <= MAX_EXCERPTS and found[0] == (1, 4, 5 * MAX_EXCERPTS - 1)
 
 
+def test_lines_that_are_no_longer_kept_prove_nothing() -> None:
+    """While a result is kept, its lines are compared; once it or a newer one was dropped, they may differ."""
+    seen = index((0, "abcd", 1), (1, "abcd", 1), (2, "abXd", 1))
+    assert [seen.differs_since(step, range(3)) for step in range(3)] == [True, True, False]
+    seen = index(*((step, "abcd", 1) for step in range(MAX_EXCERPTS + 1)))
+    kept = [step for step in range(MAX_EXCERPTS + 1) if not seen.differs_since(step, range(1000))]
+    assert kept == list(range(MAX_EXCERPTS // 2 + 1, MAX_EXCERPTS + 1))
+
+
 def test_a_withheld_line_is_found_by_its_text() -> None:
     """Whether it was shown as text before, is shown so later, or is asked for."""
     seen = index((0, "abcd", 1))
@@ -255,6 +265,26 @@ def test_looks_are_asked_for_up_to_a_bound() -> None:
     found = recency({1: FILE, 500: FILE}, dict.fromkeys(range(2, 2 + MAX_LOOKS + 1), FILE))
     assert found.since("", FILE, frozenset((3,))) == 1
     assert found.since("", FILE, frozenset((2,))) == -1
+
+
+def test_renderings_with_other_line_ends_are_kept_up_to_a_bound() -> None:
+    """A dropped one may have shown any file, as long as it is visible; a kept one shows the files that it names."""
+    found = Recency()
+    for step in range(MAX_RENDERINGS):
+        found.render(step, "", f"./show {'a.py' if step == 3 else 'aa.py'}", returns=True)
+
+    def newest(visible: range, *, returns: bool = False) -> int:
+        return found.rendered_otherwise("", "/repo/a.py", visible, returns=returns)
+
+    assert (newest(range(1000)), newest(range(4, 1000)), newest(range(1000), returns=True)) == (3, -1, -1)
+    for step in range(MAX_RENDERINGS, 2 * MAX_RENDERINGS):
+        found.render(step, "", "./show b.py", returns=True)
+    last = MAX_RENDERINGS - 1
+    assert (newest(range(2000)), newest(range(last + 1, 2000)), len(found._renderings["", True])) == (
+        last,
+        -1,
+        MAX_RENDERINGS,
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 A view costs its tokens, uncached, and with providers that also cache what the model writes it keeps the next answer out
 of the cache, whatever it says. So a view lists only what the next command may well read again, and is sent only while
 the views of a run cost less than its references have saved, and a small credit; but always when a look has found lines
-changed that no command of the agent's is known to have written.
+changed that no command of the agent's is known to have written. Such a view is charged like any other.
 
 ``FocusedCadence`` is a fold over the recorded steps and sightings and asks nothing else, so every adapter
 and a journal that is read back have the same views at the same places; a replay, which has no looks at files, has those
@@ -70,12 +70,15 @@ class Budget:
         self.balance += _omitted(step) * (1 + CACHED_PRICE * self._policy.later_calls)
 
     def pay(self, *, likely: bool) -> bool:
-        """Pay for a view if the balance allows it; for one that is not ``likely`` to help, only with a reserve."""
-        price = self.price
-        if self.balance < price * (1 if likely else 1 + RESERVE):
+        """Charge a view if the balance allows it; one that is not ``likely`` to help, only with a reserve."""
+        if self.balance < self.price * (1 if likely else 1 + RESERVE):
             return False
-        self.balance -= price
+        self.charge()
         return True
+
+    def charge(self) -> None:
+        """Charge a view; the balance may become negative by one that is sent whatever it costs."""
+        self.balance -= self.price
 
 
 class FocusedCadence:
@@ -95,6 +98,8 @@ class FocusedCadence:
 
     def tell_changed(self, ledger: Ledger, thread: str, path: str) -> None:
         """List a file whose lines a look found changed although no command wrote it, whatever the view costs."""
+        if not self.due(thread):
+            self.budget.charge()
         self._changed[thread, path] = ledger.calls(thread)
 
     def record(self, ledger: Ledger, step: Step) -> None:
@@ -110,6 +115,8 @@ class FocusedCadence:
         files, likely = focus(ledger, thread)
         if files and self.budget.pay(likely=likely):
             self._due[thread] = files
+        elif any(told == thread for told, _ in self._changed):
+            self.budget.charge()
 
 
 def focus(ledger: Ledger, thread: str) -> tuple[tuple[str, ...], bool]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Container, Iterable, Iterator
 from itertools import product
 
@@ -149,7 +150,10 @@ class ShownLines:
         return False
 
     def differs_since(self, step: int, visible: Container[int]) -> bool:
-        """Whether a visible result newer than ``step`` shows some line differently than that does."""
+        """Whether a visible result newer than ``step`` shows, or may show, some line differently than that does."""
+        if step <= self._dropped:
+            # The lines of this or of a newer result are no longer known, so nothing proves that they are the same.
+            return True
         mine = [one for one in self._excerpts if one.step == step and one.first]
         newer = [one for one in self._excerpts if one.step > step and one.first and one.step in visible]
         for one, other in product(mine, newer):
@@ -254,6 +258,8 @@ WORD = re.compile(r"\w+(?:\.\w+)*", re.ASCII)
 """A word of a file name; a hyphen ends it, because ``grep -A1`` prints ``a.py-12-text``."""
 PLAIN = re.compile(r"[\w.-]+", re.ASCII)
 """A name that programs print unchanged; others are quoted and escaped in many ways."""
+MAX_RENDERINGS = 512
+"""Results of one kind of line ends whose commands are kept per thread; any file may be shown by a dropped one."""
 MAX_LOOKS = 64
 """Results before the last change that are examined for visibility: if none of these is visible, no older one is."""
 ANY = ""
@@ -276,7 +282,8 @@ class Recency:
         self._every_change: list[int] = []
         self._looks: dict[tuple[str, str], list[int]] = {}
         self._results: dict[str, list[int]] = {}
-        self._renderings: dict[tuple[str, bool], list[tuple[int, str]]] = {}
+        self._renderings: dict[tuple[str, bool], deque[tuple[int, str]]] = {}
+        self._dropped: dict[tuple[str, bool], int] = {}
 
     def follow(self, path: str) -> None:
         """Let ``named`` find ``path``, of which a result has shown lines."""
@@ -298,7 +305,10 @@ class Recency:
 
     def render(self, step: int, thread: str, command: str, *, returns: bool) -> None:
         """Record that the result of ``step`` may show lines without their numbers; ``returns``: they end with CR LF."""
-        self._renderings.setdefault((thread, returns), []).append((step, command))
+        kept = self._renderings.setdefault((thread, returns), deque())
+        kept.append((step, command))
+        if len(kept) > MAX_RENDERINGS:
+            self._dropped[thread, returns] = kept.popleft()[0]
 
     def rendered_otherwise(self, thread: str, path: str, visible: Container[int], *, returns: bool) -> int:
         """Return the newest visible step that may show lines of ``path`` with other line ends; -1 if there is none.
@@ -306,11 +316,15 @@ class Recency:
         Some tools print the lines of a file without their carriage returns. To a reader these are other lines, also if
         the file has not changed.
         """
+        kept = self._renderings.get((thread, not returns))
+        if kept is None:
+            return -1
         key = key_of(path)
-        for step, command in reversed(self._renderings.get((thread, not returns), [])[-MAX_LOOKS:]):
-            if step in visible and (key == ODD or key in WORD.findall(command)):
+        for step, command in reversed(kept):
+            if step in visible and (key == ODD or (key in command and key in WORD.findall(command))):
                 return step
-        return -1
+        dropped = self._dropped.get((thread, not returns), -1)
+        return dropped if dropped in visible else -1
 
     def named(self, text: str) -> list[str]:
         """Return the keys of the files whose lines were shown and that ``text`` may name."""
