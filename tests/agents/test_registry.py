@@ -127,7 +127,7 @@ def test_its_keys_are_keys_of_a_plan(parrot: Path, monkeypatch: pytest.MonkeyPat
 def test_every_part_that_a_record_names_exists() -> None:
     """Launchers, adapters, formats, tools and checks can be imported from where their records say."""
     for one in registry.agents():
-        for field in ("launcher", "problems", "adapter", "formats", "actions", "journal_names", "batch"):
+        for field in ("launcher", "problems", "adapter", "formats", "calls", "journal_names", "batch"):
             assert not getattr(one, field) or one.part(field) is not None
 
 
@@ -156,3 +156,28 @@ def test_every_dialect_of_an_agent_is_a_module() -> None:
     """A record names dialects that exist."""
     known = {type(dialect).__module__.rpartition(".")[2] for dialect in DIALECTS}
     assert {name for one in registry.proxied() for name in one.dialects} <= known
+
+
+def test_agents_by_the_names_that_other_programs_give_them() -> None:
+    """Engines and converters have names of their own; a name that only contains an agent's is not the agent's."""
+    names = "codex codex_cli mini-swe-agent claude-code opencode gemini-cli qwen-code openhands-sdk copilot-cli"
+    found = [registry.agent_named(name) for name in names.split()]
+    keys = "codex codex mini claude opencode gemini qwen openhands copilot".split()
+    assert [one.key if one is not None else "" for one in found] == keys
+    ledgered, unknown = registry.agent_named("ledger-gemini-cli"), registry.agent_named("codexplorer")
+    assert (ledgered.key if ledgered is not None else "", unknown) == ("gemini", None)
+
+
+def test_agents_by_the_tools_that_they_offer() -> None:
+    """Tools that an agent alone offers together identify it; those of no agent identify none."""
+    codex = registry.agent_offering(("exec_command", "apply_patch"))
+    claude = registry.agent_offering(("Bash", "Read", "Edit", "Write"))
+    assert [one.key if one is not None else "" for one in (codex, claude)] == ["codex", "claude"]
+    assert registry.agent_offering(("bash", "submit")) is None
+
+
+def test_no_agent_offers_the_tools_that_identify_another() -> None:
+    """The tools that identify one agent identify no other."""
+    identified = {one.key: one.offers for one in registry.agents() if one.offers}
+    for key, offers in identified.items():
+        assert [other for other, tools in identified.items() if tools <= offers] == [key]

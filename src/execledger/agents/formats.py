@@ -7,6 +7,7 @@ journals, the spans of Vorflux, and the interchange format ATIF.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +28,7 @@ from execledger.runs.journals import read_as_run
 from execledger.runs.recording import Run
 from execledger.runs.spans import is_spans, read_spans
 from execledger.session.adapter import Resolve, ToolCall
-from execledger.vocabulary.actions import Action
+from execledger.vocabulary.actions import Action, Observation
 
 _KEYS_SHOWN = 8
 
@@ -77,7 +78,7 @@ OWN = (
     Format(
         kind="object",
         recognises=lambda file: is_interchange(file.fields),
-        read=lambda file: read_interchange(file.name, file.fields, action_of),
+        read=lambda file: read_interchange(file.name, file.fields, ConvertedCalls),
     ),
 )
 """The formats that belong to no agent."""
@@ -155,13 +156,33 @@ def _unknown(name: str, fields: dict[str, Raw], what: str = "") -> NoReturn:
     raise UnreadableRun(name, f"found {what}{found}, expected a run of {known} or Vorflux, or one in ATIF")
 
 
-def action_of(agent: str, tool: str, arguments: object) -> Action:
-    """The action that a call proposes, by the tools of the agent that made it; unknown agents are read as OpenHands."""
-    known = [one for one in registry.agents() if one.actions]
-    found = next((one for one in known if one.key in agent), None) or registry.agent_of("openhands")
-    assert found is not None, "OpenHands is registered"
-    action: Action = found.part("actions")(tool, arguments, None)
-    return action
+class ConvertedCalls:
+    """Reads the calls of a run that another program converted, with the tools of the agent that it names."""
+
+    def __init__(self, agent: str, cwd: str | None) -> None:
+        """A run of the agent that is called so, started in ``cwd``; unknown agents are read as OpenHands."""
+        named = registry.agent_named(agent)
+        found = named if named is not None and named.tool_calls() is not None else registry.agent_of("openhands")
+        assert found is not None, "OpenHands is registered"
+        calls = found.tool_calls()
+        assert calls is not None, "OpenHands has tools"
+        self._agent, self._calls, self._cwd = found, calls, cwd
+        self._framed = re.compile(found.framed) if found.framed else None
+
+    def says(self, text: str) -> str:
+        """Take in a message that is not the model's; gives the task that it states, "" if it states none."""
+        self._cwd = self._calls.cwd_of(text) or self._cwd
+        return self._calls.task_of(text)
+
+    def calls(self, tool: str, arguments: object, result: str) -> tuple[Action, Observation]:
+        """Take in a call with its result, of which something is claimed only if it has the agent's own marks."""
+        call = self._agent.call_of(tool, arguments)
+        action = self._calls.action_of(call, self._cwd)
+        kept = (result,) if self._framed is not None and self._framed.match(result) else None
+        self._cwd = self._calls.cwd_after(call, kept, self._cwd)
+        if kept is None:
+            return action, Observation(result, truncated=True)
+        return action, self._calls.observation_of(call, kept)
 
 
 def shim_resolver() -> Resolve | None:

@@ -9,12 +9,13 @@ when they need it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from execledger.agents.places import RunPlace
@@ -23,7 +24,7 @@ from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.extras import install_command
 from execledger.proxy.clients import Client, Clients
-from execledger.session.adapter import Adapter, Signs
+from execledger.session.adapter import Adapter, Calls, Signs, ToolCall
 
 PACKAGES: tuple[str, ...] = (
     "execledger.agents.mini",
@@ -44,6 +45,9 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "amp": ("Amp reaches its models only through its own server, whose address can't be replaced", "use another agent"),
 }
 """Programs of agents that Ledger can't be put around, with the reason and a hint."""
+
+OURS = "ledger-"
+"""Prefix of an agent's name in engines, if it runs with Ledger."""
 
 Version: TypeAlias = tuple[int, ...]
 """The numbers of a version."""
@@ -117,6 +121,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Its programs; the first one is named in messages."""
     aliases: tuple[str, ...] = ()
     """Other names of the same programs."""
+    names: tuple[str, ...] = ()
+    """What other programs call the agent, beside the names of its programs: engines, and converters of records."""
+    offers: frozenset[str] = frozenset()
+    """Tools that no other agent offers together: they identify it where nothing names it."""
     use: Literal["run", "read"]
     """``run``: Ledger can be around it; ``read``: only its recorded runs can be read."""
     package: str = ""
@@ -166,8 +174,12 @@ class Agent(Struct, frozen=True, kw_only=True):
     record holds or as patterns of the journal's name; nothing if the file is not one of this agent."""
     records: tuple[str, ...] = ()
     """The files of recorded runs in the folder of a finished task, as patterns."""
-    actions: str = ""
-    """``action_of(tool, arguments, cwd) -> Action``: the meaning of its calls in the interchange format."""
+    calls: str = ""
+    """Its ``Calls``, for runs that other programs recorded or carry out; "" if that is its adapter for the proxy."""
+    free_text: frozenset[str] = frozenset()
+    """Tools that take free text and no arguments; other programs keep it as the argument ``input``."""
+    framed: str = ""
+    """Pattern of how a result begins, if the agent itself put its marks around it; "" if it has no such marks."""
 
     @property
     def key(self) -> str:
@@ -179,6 +191,19 @@ class Agent(Struct, frozen=True, kw_only=True):
         module, _, attribute = getattr(self, name).partition(":")
         found = import_module(module, self.folder)
         return getattr(found, attribute) if attribute else found
+
+    def tool_calls(self) -> Calls | None:
+        """Its ``Calls``; None if Ledger does not know its tools."""
+        field = "calls" if self.calls else "adapter"
+        found: Calls | None = self.part(field) if getattr(self, field) else None
+        return found
+
+    def call_of(self, tool: str, arguments: object) -> ToolCall:
+        """A call of a tool with the arguments that another program kept."""
+        given = arguments if isinstance(arguments, dict) else {}
+        if tool in self.free_text and given.keys() == {"input"} and isinstance(given["input"], str):
+            return ToolCall(tool, given["input"], custom=True)
+        return ToolCall(tool, msgspec.json.encode(arguments).decode())
 
     def how_to_install(self) -> str:
         """The command that installs the agent."""
@@ -200,6 +225,19 @@ def agent_of(program: str) -> Agent | None:
     """The agent that a program, given by name or path, belongs to; None if it is no agent's."""
     name = Path(program).name
     return next((one for one in agents() if name in one.programs + one.aliases), None)
+
+
+def agent_named(name: str) -> Agent | None:
+    """The agent that another program calls by this name, such as ``gemini-cli``; None if no agent is called so."""
+    word = re.sub(r"[\s_]+", "-", name.strip().lower()).removeprefix(OURS)
+    return next((one for one in agents() if word in one.programs + one.aliases + one.names), None)
+
+
+def agent_offering(tools: Iterable[str]) -> Agent | None:
+    """The agent that these tools identify; None if they identify none, or several."""
+    offered = frozenset(tools)
+    found = [one for one in agents() if one.offers and one.offers <= offered]
+    return found[0] if len(found) == 1 else None
 
 
 def evaluated() -> tuple[Agent, ...]:

@@ -1,13 +1,14 @@
 """Runs in the Agent Trajectory Interchange Format, which other agents' runs are converted to.
 
-A converter wrote the results, in a form of its own. Whether the model read them in that form is not told, so nothing is
-claimed of them; what the calls would do is understood as far as they are known.
+The calls are read with the tools of the agent that the run names. A converter wrote the results: those with the marks
+that the agent itself puts around its results were taken over as they were. Of all others it is not known whether the
+model read them in that form, so nothing is claimed of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
@@ -17,14 +18,36 @@ from execledger.runs.recording import Recorded, Run
 from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation
 
-ActionOf: TypeAlias = Callable[[str, str, object], Action]
-"""Maps an agent's name, a tool's name and its arguments to the action that the call proposes."""
+
+class CallReader(Protocol):
+    """Reads the messages and calls of one run, in their order, with the tools of its agent."""
+
+    def says(self, text: str) -> str:
+        """Take in a message that is not the model's; gives the task that it states, "" if it states none."""
+        ...
+
+    def calls(self, tool: str, arguments: object, result: str) -> tuple[Action, Observation]:
+        """Take in a call with its result."""
+        ...
+
+
+Begin: TypeAlias = Callable[[str, str | None], CallReader]
+"""Takes an agent's name and the directory in which it started, None if that is unknown."""
 
 
 class _Agent(Struct, frozen=True):
     name: str | None = None
     version: str | None = None
     model_name: str | None = None
+    extra: Any = None
+
+    @property
+    def cwd(self) -> str | None:
+        """The directory in which the agent started; None if it is not kept, or if there were several."""
+        about = self.extra if isinstance(self.extra, dict) else {}
+        several = about.get("cwds")
+        found = several[0] if isinstance(several, list) and len(several) == 1 else about.get("cwd")
+        return found if isinstance(found, str) and found.startswith("/") else None
 
 
 class _Call(Struct, frozen=True):
@@ -59,20 +82,30 @@ def is_interchange(fields: Mapping[str, Raw]) -> bool:
     return "steps" in fields and bytes(fields.get("schema_version", b"")).startswith(b'"ATIF')
 
 
-def read_interchange(name: str, fields: Mapping[str, Raw], action_of: ActionOf) -> Run:
-    """Read a run from its top-level fields; ``action_of`` knows the tools of agents."""
+def read_interchange(name: str, fields: Mapping[str, Raw], begin: Begin) -> Run:
+    """Read a run from its top-level fields; ``begin`` knows the tools of agents."""
     agent = decode(name, fields.get("agent", _NULL), _AGENT, "agent") or _Agent()
     steps = decode(name, fields["steps"], _STEPS, "steps")
     answers = [step for step in steps if step.source == "agent"]
+    reader = begin(agent.name or "", agent.cwd)
+    task, recorded = "", list[Recorded]()
+    turn = 0
+    for step in steps:
+        if step.source == "agent":
+            recorded += _recorded(turn, step, reader)
+            turn += 1
+        else:
+            stated = reader.says(text_of(step.message))
+            task = task or (stated if step.source == "user" else "")
     return Run(
         name=name,
         format="atif",
         agent=f"{agent.name or ''} {agent.version or ''}".strip(),
         model=agent.model_name or next((step.model_name for step in answers if step.model_name), ""),
-        task=next((text_of(step.message) for step in steps if step.source == "user"), ""),
+        task=task,
         container=False,
         turns=len(answers),
-        steps=tuple(_recorded(agent.name or "", answers, action_of)),
+        steps=tuple(recorded),
         model_calls=told([_took(step.metrics) for step in answers]),
         totals=_total(decode(name, fields.get("final_metrics", _NULL), _ANY, "final_metrics")),
         instance=instance_of(name),
@@ -80,18 +113,18 @@ def read_interchange(name: str, fields: Mapping[str, Raw], action_of: ActionOf) 
     )
 
 
-def _recorded(agent: str, answers: list[_Step], action_of: ActionOf) -> Iterator[Recorded]:
-    """The calls that have a result; a single result without an id answers a single call."""
-    for turn, step in enumerate(answers):
-        calls, results = step.tool_calls or [], (step.observation or _Results()).results
-        found = {result.source_call_id: text_of(result.content) for result in results}
-        for call in calls:
-            alone = None if len(calls) == len(results) == 1 else call.tool_call_id
-            text = found.get(call.tool_call_id, found.get(alone))
-            if text is not None:
-                yield Recorded(
-                    action_of(agent, call.function_name, call.arguments), Observation(text, truncated=True), turn
-                )
+def _recorded(turn: int, step: _Step, reader: CallReader) -> Iterator[Recorded]:
+    """The calls of a step that have a result; results without ids answer the calls in their order."""
+    calls, results = step.tool_calls or [], (step.observation or _Results()).results
+    if any(result.source_call_id for result in results):
+        by_id = {result.source_call_id: result for result in results}
+        pairs = [(call, by_id[call.tool_call_id]) for call in calls if call.tool_call_id in by_id]
+    else:
+        # Behind the results there may be a complaint about an answer that is not kept.
+        pairs = [*zip(calls, results, strict=False)] if len(results) >= len(calls) else []
+    for call, result in pairs:
+        read = reader.calls(call.function_name, call.arguments, text_of(result.content))
+        yield Recorded(*read, turn)
 
 
 def _took(metrics: object) -> ModelCall:

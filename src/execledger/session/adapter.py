@@ -73,12 +73,8 @@ class Signs(Struct, frozen=True, kw_only=True):
     """Tools that no other agent offers together; they count where no header identifies any agent."""
 
 
-class Adapter(Protocol):
-    """Translates one agent's tools to actions and observations of the core, and back."""
-
-    def asked(self, headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
-        """Sender and purpose of a request: from its headers, its cache key, and its last item if that is a user's."""
-        ...
+class Calls(Protocol):
+    """Translates one agent's tool calls and their results to actions and observations of the core."""
 
     def task_of(self, text: str) -> str:
         """The task that a user message states; "" if the agent itself wrote the message."""
@@ -101,6 +97,14 @@ class Adapter(Protocol):
 
     def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
         """The observation that a call's output holds; ``is_error`` if the client marked it as an error."""
+        ...
+
+
+class Adapter(Calls, Protocol):
+    """Translates one agent's tools to actions and observations of the core, and back."""
+
+    def asked(self, headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
+        """Sender and purpose of a request: from its headers, its cache key, and its last item if that is a user's."""
         ...
 
     def own_parts(self, parts: tuple[str, ...]) -> tuple[str, ...]:

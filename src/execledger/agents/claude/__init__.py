@@ -8,6 +8,7 @@ AGENT = Agent(
     folder=__name__,
     name="Claude Code",
     programs=("claude",),
+    names=("claude-code",),
     use="run",
     extra="proxy",
     install="npm install -g @anthropic-ai/claude-code",
@@ -26,6 +27,6 @@ AGENT = Agent(
         RunPlace(".claude", "projects", (("CLAUDE_CONFIG_DIR", ""),)),
         RunPlace(".config/claude", "projects", (("CLAUDE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "claude"))),
     ),
-    actions=".tools:action_of",
+    offers=frozenset({"Bash", "Read", "Edit"}),
 )
 """Claude Code in the registry."""

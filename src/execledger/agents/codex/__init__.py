@@ -9,6 +9,7 @@ AGENT = Agent(
     folder=__name__,
     name="Codex",
     programs=("codex",),
+    names=("codex-cli",),
     use="run",
     extra="codex",
     modules=("aiohttp", "zstandard", "tree_sitter_javascript"),
@@ -37,5 +38,8 @@ AGENT = Agent(
         variables("OPENAI_API_KEY", "CODEX_API_KEY"),
     ),
     records=("rollout-*.jsonl",),
+    offers=frozenset({"exec_command"}),
+    free_text=frozenset({"apply_patch", "exec"}),
+    framed=r"(?:Command: |Chunk ID: \w+\nWall time: |Wall time: |Exit code: -?\d+\nWall time: )",
 )
 """Codex in the registry."""

@@ -8,6 +8,7 @@ AGENT = Agent(
     folder=__name__,
     name="Copilot CLI",
     programs=("copilot",),
+    names=("copilot-cli", "github-copilot"),
     use="run",
     extra="proxy",
     install="npm install -g @github/copilot",
@@ -20,6 +21,6 @@ AGENT = Agent(
     signs=Signs(headers={"x-initiator": r"\A(?:user|agent)\Z"}),
     formats=".recorded:FORMATS",
     places=(RunPlace(".copilot", "session-state/*/events.jsonl", (("COPILOT_HOME", ""),)),),
-    actions=".tools:action_of",
+    offers=frozenset({"bash", "view", "create"}),
 )
 """Copilot CLI in the registry."""

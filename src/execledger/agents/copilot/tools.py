@@ -7,7 +7,6 @@ its exit code.
 from __future__ import annotations
 
 import re
-from functools import partial
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -47,8 +46,6 @@ TOOLS = Tools(
     running=re.compile(r"\n?<command (?:with shellId: [^\s>]+ is still running|started in)"),
 )
 """The tools; ``task`` starts a sub-agent, ``write_agent`` continues one, and either may do anything."""
-action_of = partial(TOOLS.action_of)
-"""The meaning of its calls in the interchange format."""
 _REFUSAL = re.compile(
     r"Path (?:[^\n]* )?does not exist|File too large to read at once"
     r"|(?:Error|Failed|Invalid|Unable|Permission denied)\b"

@@ -8,6 +8,7 @@ AGENT = Agent(
     folder=__name__,
     name="Gemini CLI",
     programs=("gemini",),
+    names=("gemini-cli",),
     use="run",
     extra="proxy",
     install="npm install -g @google/gemini-cli",
@@ -20,6 +21,6 @@ AGENT = Agent(
     signs=Signs(headers={"user-agent": r"GeminiCLI"}),
     formats=".recorded:FORMATS",
     places=(RunPlace("", ".gemini/tmp/*/chats", (("GEMINI_CLI_HOME", ""),)),),
-    actions=".tools:action_of",
+    offers=frozenset({"run_shell_command", "read_file", "replace"}),
 )
 """Gemini CLI in the registry."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -76,8 +75,6 @@ TOOLS = Tools(
     ),
 )
 """The tools. A sub-agent, a tool of another server, or any that is not here may do anything."""
-action_of = partial(TOOLS.action_of)
-"""The meaning of its calls in the interchange format."""
 _CLIENT = AgentClient(
     name="gemini",
     tools=TOOLS,

@@ -59,5 +59,7 @@ AGENT = Agent(
     ),
     isolation="salt",
     records=("*.traj.json",),
+    calls=".calls",
+    framed=r"\s*(?:<exception>|<returncode>|\{\s*\"returncode\")",
 )
 """mini-swe-agent in the registry."""

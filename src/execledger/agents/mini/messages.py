@@ -68,6 +68,14 @@ def observed(rendered: str, command: str) -> Observation | None:
         return Observation(
             exit_status=status, failed=status == -1, **rendered_output(rendered[answer.end() :])._asdict()
         )
+    fields = _json(rendered) or {}
+    if isinstance(code := fields.get("returncode"), int):
+        error = str(fields.get("exception_info") or "")
+        timed_out = code == -1 and "timed out" in error
+        part = rendered_output(rendered)
+        return Observation(
+            notice=error, exit_status=code, failed=code == -1 and not timed_out, timed_out=timed_out, **part._asdict()
+        )
     # The command is quoted in front, and it may hold anything, marks included.
     rest = rendered.removeprefix(f"The last command <command>{command}</command>")
     if answer := _TIMED_OUT.match(rest):
@@ -91,16 +99,24 @@ def _from_tags(rendered: str) -> RenderedOutput | None:
 
 def _from_json(rendered: str) -> RenderedOutput | None:
     """The output in a JSON object; text may follow the object."""
-    try:
-        fields, _ = json.JSONDecoder().raw_decode(rendered.lstrip())
-    except (ValueError, RecursionError):
-        return None
+    fields = _json(rendered) or {}
     output, head, tail = (fields.get(key) for key in ("output", "output_head", "output_tail"))
     if isinstance(output, str):
         return RenderedOutput(output)
     if isinstance(head, str) and isinstance(tail, str):
         return RenderedOutput(head + tail, len(head), truncated=True)
     return None
+
+
+def _json(rendered: str) -> dict[str, Any] | None:
+    """The JSON object that a text begins with; None if it begins with anything else."""
+    if not rendered.lstrip().startswith("{"):
+        return None
+    try:
+        fields, _ = json.JSONDecoder().raw_decode(rendered.lstrip())
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None
 
 
 def _stands_in(marked: RenderedOutput, raw: str) -> bool:

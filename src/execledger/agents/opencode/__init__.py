@@ -21,6 +21,6 @@ AGENT = Agent(
     formats=".recorded:FORMATS",
     kept=".kept:KEPT",
     places=(RunPlace(".local/share/opencode", "opencode*.db", (("XDG_DATA_HOME", "opencode"),)),),
-    actions=".tools:action_of",
+    offers=frozenset({"bash", "read", "edit", "todowrite"}),
 )
 """opencode in the registry."""

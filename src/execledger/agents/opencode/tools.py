@@ -6,7 +6,6 @@ A command's result has no exit code, so that whether it failed is unknown. Every
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -60,8 +59,6 @@ TOOLS = Tools(
     running=re.compile(r"_metadata>\n[^<]*(?:exceeding timeout|aborted the command)|User aborted the command"),
 )
 """The tools; ``task`` starts a sub-agent, and may do anything."""
-action_of = partial(TOOLS.action_of)
-"""The meaning of its calls in the interchange format."""
 _COMPLAINT = re.compile(
     r"^[^\s:][^\n:]*: (?:[^\n]*: )?(?:No such file or directory|Permission denied|Is a directory|command not found"
     r"|Not a directory|Input/output error)",

@@ -8,6 +8,7 @@ AGENT = Agent(
     folder=__name__,
     name="OpenHands",
     programs=("openhands",),
+    names=("openhands-sdk",),
     use="run",
     package="openhands",
     extra="proxy",
@@ -22,6 +23,7 @@ AGENT = Agent(
     formats=".recorded:FORMATS",
     kept=".kept:KEPT",
     places=(RunPlace(".openhands", "conversations", (("OPENHANDS_PERSISTENCE_DIR", ""),)),),
-    actions=".tools:foreign_action_of",
+    calls=".adapter:FOREIGN",
+    offers=frozenset({"terminal", "file_editor"}),
 )
 """OpenHands in the registry."""

@@ -61,19 +61,29 @@ class OpenHandsAdapter(TableAdapter):
         return None if command is None or MOVES.search(command) else super().shim_of(call, mark, words)
 
 
+class ForeignAdapter(OpenHandsAdapter):
+    """The calls of agents that are not known by name and have similar tools."""
+
+    def action_of(self, call: ToolCall, cwd: str | None, thread: str = "") -> Action:
+        """The action that a call proposes."""
+        shell = call.name in tools.FOREIGN_SHELLS
+        return super().action_of(replace(call, name="execute_bash") if shell else call, cwd, thread)
+
+
 def _unknown(text: str) -> Observation:
     """A message in place of a file."""
     return Observation(text, failed=True, truncated=True)
 
 
-ADAPTER = OpenHandsAdapter(
-    AgentClient(
-        name="openhands",
-        tools=TOOLS,
-        session=("x-litellm-session-id",),
-        own_words=re.compile(r"\s*<(?:CONVERSATION SUMMARY|EXTRA_INFO|USER_CONTEXT)"),
-        place=re.compile(r"^Your current working directory is: (/[^\n]*)\nUser operating system: ", re.MULTILINE),
-        keeps_directory=True,
-    )
+_CLIENT = AgentClient(
+    name="openhands",
+    tools=TOOLS,
+    session=("x-litellm-session-id",),
+    own_words=re.compile(r"\s*<(?:CONVERSATION SUMMARY|EXTRA_INFO|USER_CONTEXT)"),
+    place=re.compile(r"^Your current working directory is: (/[^\n]*)\nUser operating system: ", re.MULTILINE),
+    keeps_directory=True,
 )
+ADAPTER = OpenHandsAdapter(_CLIENT)
 """The adapter for the proxy."""
+FOREIGN = ForeignAdapter(_CLIENT)
+"""The calls of runs that other programs converted."""

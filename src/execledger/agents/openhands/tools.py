@@ -170,8 +170,3 @@ def _result(event: Event) -> _Result:
     except msgspec.ValidationError:
         known = _Result()
     return known if isinstance(event.observation, dict) else msgspec.structs.replace(known, content=event.content)
-
-
-def foreign_action_of(name: str, given: object, cwd: str | None) -> Action:
-    """The action of a call in a record that was converted from an agent with similar tools."""
-    return action_of("execute_bash" if name in FOREIGN_SHELLS else name, given, cwd)

@@ -18,6 +18,5 @@ AGENT = Agent(
     dialects=("chat", "messages", "responses"),
     formats=".recorded:FORMATS",
     places=(RunPlace(".pi/agent", "sessions", (("PI_CODING_AGENT_DIR", ""),)),),
-    actions=".tools:action_of",
 )
 """pi in the registry."""

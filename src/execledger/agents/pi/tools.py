@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from execledger.agents.table_adapter import AgentClient, TableAdapter
 from execledger.agents.tool_table import AgentTool, Frame, Tools
@@ -36,8 +35,6 @@ TOOLS = Tools(
     failure=re.compile(r"E[A-Z]{3,}: |Offset \d+ is beyond end|Operation aborted|Read image file \[|\[Line \d+ is "),
 )
 """The tools; those of extensions may do anything."""
-action_of = partial(TOOLS.action_of)
-"""The meaning of its calls in the interchange format."""
 
 
 class PiAdapter(TableAdapter):

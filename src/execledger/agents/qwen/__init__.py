@@ -8,6 +8,7 @@ AGENT = Agent(
     folder=__name__,
     name="Qwen Code",
     programs=("qwen",),
+    names=("qwen-code", "qwen-coder"),
     use="run",
     extra="proxy",
     install="npm install -g @qwen-code/qwen-code",
@@ -20,6 +21,6 @@ AGENT = Agent(
     signs=Signs(headers={"user-agent": r"(?:QwenCode|.*\bQwenCode)/"}),
     formats=".recorded:FORMATS",
     places=(RunPlace(".qwen", "projects", (("QWEN_RUNTIME_DIR", ""), ("QWEN_HOME", ""))),),
-    actions=".tools:action_of",
+    offers=frozenset({"run_shell_command", "read_file", "edit"}),
 )
 """Qwen Code in the registry."""

@@ -12,7 +12,6 @@ not continue the main one. A read tool is never suppressed: the client refuses t
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from execledger.agents.table_adapter import AgentClient, TableAdapter
 from execledger.agents.tool_table import AgentTool, Frame, Tools
@@ -73,8 +72,6 @@ TOOLS = Tools(
     ),
 )
 """The tools. A sub-agent, a tool of another server, or any that is not here may do anything."""
-action_of = partial(TOOLS.action_of)
-"""The meaning of its calls in the interchange format."""
 ADAPTER = TableAdapter(
     AgentClient(
         name="qwen",

@@ -6,6 +6,7 @@ AGENT = Agent(
     folder=__name__,
     name="SWE-agent",
     programs=("sweagent",),
+    names=("swe-agent",),
     use="read",
     package="sweagent",
     formats=".recorded:FORMATS",
