@@ -20,7 +20,7 @@ from execledger.core.policy import Preset
 from execledger.core.step import propose
 from execledger.core.working_tree import is_looked_behind
 from execledger.proxy.content_encoding import Decoder
-from execledger.proxy.dialect import Dialect, SplitRequest
+from execledger.proxy.dialect import Dialect, LeafFormat, Request
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import AnsweredCall, History, RecordedCall, shim_ran
 from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT, MAX_STEPS, MAX_TAKEN, STEP
@@ -154,7 +154,7 @@ class _Proposed(Struct, frozen=True):
     """What it may write is not known: the working tree is looked at behind it."""
 
 
-class _Judged(Struct, frozen=True):
+class Judged(Struct, frozen=True):
     """The outcome for a proposed call."""
 
     shim: ToolCall | None
@@ -180,7 +180,14 @@ class Conversation:
     """One thread of a workspace."""
 
     def __init__(
-        self, workspace: Workspace, thread: str, dialect: Dialect, adapter: Adapter, store: EditStore, *, sealed: bool
+        self,
+        workspace: Workspace,
+        thread: str,
+        dialect: LeafFormat,
+        adapter: Adapter,
+        store: EditStore,
+        *,
+        sealed: bool,
     ) -> None:
         """A conversation without a history."""
         self.dialect = dialect
@@ -207,13 +214,17 @@ class Conversation:
         """Whether only this session's own commands can write, and all of them are known and completed."""
         return self._may_be_sealed and self._workspace.knows_all(self._thread)
 
-    def continues(self, request: SplitRequest) -> bool:
+    def continues(self, request: Request) -> bool:
         """Whether the request begins with the whole known history of this conversation."""
         return self._history.continues(request.marks)
 
+    def known(self, request: Request) -> int:
+        """The number of leaves at the beginning of the request that were followed before."""
+        return self._history.common(request.marks)
+
     # Inform
 
-    def informed(self, request: SplitRequest, *, turn: bool, view: bool = True) -> Work[Turn | None]:
+    def informed(self, request: Request, *, turn: bool, view: bool = True) -> Work[Turn | None]:
         """The request as the model is to be asked it; None if Ledger is off for this session, or a limit is exceeded.
 
         A ``turn`` of the agent ends with the state view, unless ``view`` is false.
@@ -224,7 +235,7 @@ class Conversation:
             self.overlook()
         return asking
 
-    def _informed(self, request: SplitRequest, turn: bool, view: bool) -> Work[Turn | None]:
+    def _informed(self, request: Request, turn: bool, view: bool) -> Work[Turn | None]:
         """The history as the model is to be shown it, with the state view at its end."""
         workspace = self._workspace
         if len(request.leaves) > MAX_ITEMS or workspace.full:
@@ -412,32 +423,35 @@ class Conversation:
 
     # Govern
 
-    def answer(self, turn: Turn, decoder: Decoder | None = None, *, streams: bool = True) -> ResponseEditor:
+    def answer(
+        self, turn: Turn, dialect: Dialect, decoder: Decoder | None = None, *, streams: bool = True
+    ) -> ResponseEditor:
         """An editor for the answer to a request, streamed or whole, whose content encoding ``decoder`` undoes."""
-        workspace = self._workspace
-        pending, cwd = False, turn.cwd
+        propose = Answer(self, turn).propose
+        editor = dialect.stream(propose) if streams else WholeAnswer(dialect, propose)
+        session = self._workspace.session
+        return ResponseEditor(editor, session, self.lock, self.overlook, decoder, events=streams)
 
-        def judge(call_id: str, call: ToolCall) -> ToolCall | None:
-            nonlocal pending, cwd
-            ask = partial(self._judged, replace(turn, cwd=cwd), call_id, call, pending)
-            judged = workspace.session.faults.guarded("govern", ask, None)
-            pending, cwd = judged is None or judged.pending, None if judged is None else judged.cwd
-            if judged is None:
-                # It is sent to the client; its effects are unknown.
-                self.overlook()
-                return None
-            return judged.shim
-
-        editor = self.dialect.stream(judge) if streams else WholeAnswer(self.dialect, judge)
-        return ResponseEditor(editor, workspace.session, self.lock, self.overlook, decoder, events=streams)
+    def may_write(self, call: ToolCall, cwd: str | None) -> bool:
+        """Whether a call may write."""
+        ledger = self._workspace.session.ledger
+        return ledger.classify(self.adapter.action_of(call, cwd, self._thread)).may_write
 
     def overlook(self) -> None:
         """Note that the next calls of the model are unknown: they may write until the next turn, and stay unseen."""
         self._workspace.write(self._thread)
         self._workspace.unseen = True
 
-    def _judged(self, turn: Turn, call_id: str, call: ToolCall, pending: bool) -> _Judged:
-        """Judge a proposed call, and keep it until its result arrives."""
+    def judged(self, turn: Turn, call_id: str, call: ToolCall, pending: bool, suppress: bool) -> Judged | None:
+        """Judge a proposed call, and keep it until its result arrives; None after an internal fault."""
+        ask = partial(self._judged, turn, call_id, call, pending, suppress)
+        judged = self._workspace.session.faults.guarded("govern", ask, None)
+        if judged is None:
+            # It is sent to the client; its effects are unknown.
+            self.overlook()
+        return judged
+
+    def _judged(self, turn: Turn, call_id: str, call: ToolCall, pending: bool, suppress: bool) -> Judged:
         workspace = self._workspace
         action = self.adapter.action_of(call, turn.cwd, self._thread)
         # Evaluated for each call: other conversations go on while an answer is streamed.
@@ -448,7 +462,8 @@ class Conversation:
         decision, edit = proposal.decision, None
         if proposal.suppressed:
             shown = workspace.session.complete(action, decision, None, turn.visible).shown
-            edit = self._call_edit(action, decision, shown, call, call_id) if shown.refers_to else None
+            if shown.refers_to and suppress:
+                edit = self._call_edit(action, decision, shown, call, call_id)
             if edit is None:
                 # Without a reference to show in its place, after an internal fault, the call can still be run.
                 decision = NO_SHIM if shown.refers_to else FAULT
@@ -461,7 +476,7 @@ class Conversation:
             call, turn.cwd, action, decision, ledger.clock, pending, proposal.may_write, unlisted
         )
         cwd = self.adapter.cwd_after(call, None, turn.cwd) if edit is None else turn.cwd
-        return _Judged(None if edit is None else edit.shim, proposal.pending, cwd)
+        return Judged(None if edit is None else edit.shim, proposal.pending, cwd)
 
     def _call_edit(
         self, action: Action, decision: Decision, shown: Shown, call: ToolCall, call_id: str
@@ -475,3 +490,20 @@ class Conversation:
         targets = self._workspace.chains_of(shown.refers_to)
         edit = CallEdit(mark, call, shim, decision, shown.text, targets, call_id)
         return edit if self._store.add(edit) == edit else None
+
+
+class Answer:
+    """Judges the calls of one answer of the model, in their order."""
+
+    def __init__(self, conversation: Conversation, turn: Turn, *, pending: bool = False) -> None:
+        """The answer to ``turn``; ``pending`` says that its calls run beside one of them that may write."""
+        self._conversation = conversation
+        self._turn = turn
+        self._pending = pending
+
+    def propose(self, call_id: str, call: ToolCall, *, suppress: bool = True) -> ToolCall | None:
+        """Judge the next call: the call to run in its place, or None; ``suppress`` is false if it runs in any case."""
+        judged = self._conversation.judged(self._turn, call_id, call, self._pending, suppress)
+        self._pending = judged is None or judged.pending
+        self._turn = replace(self._turn, cwd=None if judged is None else judged.cwd)
+        return None if judged is None else judged.shim

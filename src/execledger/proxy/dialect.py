@@ -48,11 +48,9 @@ class Leaf(Struct, frozen=True):
     """The text of the user or of the context."""
 
 
-class SplitRequest(Protocol):
-    """One request, split into its frame and its leaves."""
+class Request(Protocol):
+    """What a conversation needs of one request."""
 
-    body: bytes
-    """The bytes of the request, decoded."""
     leaves: Sequence[bytes]
     """The leaves of the conversation in their order."""
 
@@ -60,6 +58,23 @@ class SplitRequest(Protocol):
     def marks(self) -> Sequence[int]:
         """The hash of each leaf, see ``marks_of``."""
         ...
+
+    @property
+    def model(self) -> str:
+        """The name of the requested model; "" if the request has none."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """The system prompt, where it is not among the leaves; some clients state the working directory there."""
+        ...
+
+
+class SplitRequest(Request, Protocol):
+    """One request, split into its frame and its leaves."""
+
+    body: bytes
+    """The bytes of the request, decoded."""
 
     @property
     def offers_tools(self) -> bool:
@@ -74,16 +89,6 @@ class SplitRequest(Protocol):
     @property
     def cache_key(self) -> str:
         """The key under which the client asks for the prompt to be cached; "" without one."""
-        ...
-
-    @property
-    def model(self) -> str:
-        """The name of the requested model; "" if the request has none."""
-        ...
-
-    @property
-    def instructions(self) -> str:
-        """The system prompt, where it is not among the leaves; some clients state the working directory there."""
         ...
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
@@ -113,17 +118,8 @@ class StreamEditor(Protocol):
         ...
 
 
-class Dialect(Protocol):
-    """One wire format."""
-
-    paths: tuple[str, ...]
-    """Endings of the request paths whose bodies hold a conversation."""
-    turn_paths: tuple[str, ...]
-    """Those of them at which the model may propose tool calls."""
-
-    def split(self, path: str, body: bytes) -> Work[SplitRequest | None]:
-        """The request, split; None if its shape is not supported, and it is to be forwarded unchanged."""
-        ...
+class LeafFormat(Protocol):
+    """Reads and edits leaves; all that a conversation needs of a dialect."""
 
     def leaf(self, raw: bytes) -> Leaf:
         """The content of a leaf; one that can't be read is context."""
@@ -139,6 +135,19 @@ class Dialect(Protocol):
 
     def view_leaf(self, text: str) -> bytes:
         """A new leaf that carries a state view."""
+        ...
+
+
+class Dialect(LeafFormat, Protocol):
+    """One wire format."""
+
+    paths: tuple[str, ...]
+    """Endings of the request paths whose bodies hold a conversation."""
+    turn_paths: tuple[str, ...]
+    """Those of them at which the model may propose tool calls."""
+
+    def split(self, path: str, body: bytes) -> Work[SplitRequest | None]:
+        """The request, split; None if its shape is not supported, and it is to be forwarded unchanged."""
         ...
 
     def stream(self, propose: Propose) -> StreamEditor:

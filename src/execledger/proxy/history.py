@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from execledger.core.fingerprint import digest
 from execledger.core.references import NOT_ANSWERED
-from execledger.proxy.dialect import Dialect, Leaf, marks_of
+from execledger.proxy.dialect import Leaf, LeafFormat, marks_of
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.json_split import RepeatedNames
 from execledger.proxy.worker import LIGHTER, Work, run_to_end
@@ -96,7 +96,7 @@ class _Known(Struct):
 class History:
     """One conversation, matched from request to request."""
 
-    def __init__(self, dialect: Dialect, adapter: Adapter, store: EditStore) -> None:
+    def __init__(self, dialect: LeafFormat, adapter: Adapter, store: EditStore) -> None:
         """An empty history."""
         self._dialect = dialect
         self._adapter = adapter
@@ -132,11 +132,11 @@ class History:
         if not known or len(marks) < known:
             return not known
         # The last one first: it nearly always decides, and comparing all of them takes long.
-        return marks[known - 1] == self._known[-1].mark and self._common(marks) == known
+        return marks[known - 1] == self._known[-1].mark and self.common(marks) == known
 
     def reach(self, leaves: Sequence[bytes], marks: Sequence[int], most: int) -> int:
         """How many leaves can be followed with at most ``most`` new bytes; at least one that is new."""
-        at = self._common(marks)
+        at = self.common(marks)
         left = most
         while at < len(leaves) and (left == most or len(leaves[at]) <= left):
             left -= len(leaves[at])
@@ -151,7 +151,7 @@ class History:
         self, leaves: Sequence[bytes], marks: Sequence[int], on_answered: OnAnswered | None = None, *, turn: bool = True
     ) -> Work[list[bytes]]:
         """The leaves as the model is to be shown them; ``on_answered`` is called for each new answered call."""
-        same = self._common(marks)
+        same = self.common(marks)
         if same < len(self._known):
             for gone in self._known[same:]:
                 if gone.answers is not None:
@@ -195,7 +195,7 @@ class History:
         self._chains.update((known.chain, known.former))
         self._known.append(known)
 
-    def _common(self, marks: Sequence[int]) -> int:
+    def common(self, marks: Sequence[int]) -> int:
         """The number of leaves at the beginning that are known."""
         pairs = zip(marks, self._known, strict=False)
         most = min(len(marks), len(self._known))

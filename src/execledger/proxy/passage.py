@@ -41,8 +41,9 @@ class Sent(Struct):
     """The body to forward."""
     plain: bool = False
     """The body was decoded, and has no content encoding any more."""
-    followed: tuple[Conversation, Turn] | None = None
-    """The conversation and turn whose calls are to be judged; None if the answer is forwarded unchanged."""
+    followed: tuple[Conversation, Turn, Dialect] | None = None
+    """The conversation and turn whose calls are to be judged, and their dialect; None if the answer is forwarded
+    unchanged."""
 
     @property
     def lock(self) -> AbstractAsyncContextManager[object]:
@@ -163,13 +164,13 @@ class Passage:
         """The editor of the answer to a request; None if it is forwarded unchanged. Requires ``sent.lock``."""
         if sent.followed is None or status != 200:
             return None
-        conversation, turn = sent.followed
+        conversation, turn, dialect = sent.followed
         try:
             encoding = headers.get("content-encoding", "")
             stream_decoder = decoder(encoding) if encoding else None
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind in ANSWERS and (stream_decoder is not None or not encoding):
-                return conversation.answer(turn, stream_decoder, streams=kind == STREAM)
+                return conversation.answer(turn, dialect, stream_decoder, streams=kind == STREAM)
             conversation.overlook()
         except Exception as error:
             self._fault("an answer", error)
@@ -203,9 +204,9 @@ class Passage:
             asking = await self._runner.run(self._asking(opened, received, turn), opened.workspace.lock)
         if asking is None:
             return await self._restored(dialect, path, headers, body)
-        return Sent(asking.body, plain=True, followed=(asking.conversation, asking.turn) if turn else None)
+        return Sent(asking.body, plain=True, followed=(asking.conversation, asking.turn, dialect) if turn else None)
 
-    def _asking(self, opened: OpenSession, received: Received, turn: bool) -> Work[_Asking | None]:
+    def _asking(self, opened: OpenSession, received: Received[SplitRequest], turn: bool) -> Work[_Asking | None]:
         """A request as the model is to be asked it; its session's lock is held."""
         request = received.request
         conversation = self.book.conversation(opened, received)
@@ -217,7 +218,9 @@ class Passage:
         request.leaves = ()
         return _Asking(body, conversation, replace(asking, leaves=[]))
 
-    def _received(self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[Received | None]:
+    def _received(
+        self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Work[Received[SplitRequest] | None]:
         """The request, split, and its sender; no session is used for that."""
         request = yield from _split(dialect, path, headers, body)
         if request is None:

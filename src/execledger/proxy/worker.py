@@ -58,13 +58,15 @@ class InlineRunner:
         """Do nothing: no work is pending."""
 
 
-class _Running:
+class RunningWork:
     """Work that has begun."""
 
     def __init__(self, work: Work[T]) -> None:
+        """Work of which nothing has been run yet."""
         self._work = work
         self._weight = 0
         self.result: object = None
+        """The result, after the last portion."""
 
     def advance(self, *, at_least_one: bool) -> bool:
         """Run one portion; True if it was the last."""
@@ -91,7 +93,7 @@ class Worker:
 
     async def run(self, work: Work[T], lock: asyncio.Lock | None = None) -> T:
         """The result of ``work``, computed with ``lock`` held; cancelling the awaiting task does not stop it."""
-        running, lock, ended = _Running(work), lock or asyncio.Lock(), True
+        running, lock, ended = RunningWork(work), lock or asyncio.Lock(), True
         await lock.acquire()
         try:
             ended = running.advance(at_least_one=False)
@@ -115,7 +117,7 @@ class Worker:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _go_on(self, running: _Running, lock: asyncio.Lock) -> None:
+    async def _go_on(self, running: RunningWork, lock: asyncio.Lock) -> None:
         """Run the remaining portions on the thread, then release the lock."""
         loop, ended = asyncio.get_running_loop(), False
         try:
@@ -134,5 +136,5 @@ class Worker:
         self._pool.shutdown()
 
 
-def _portion(running: _Running) -> bool:
+def _portion(running: RunningWork) -> bool:
     return running.advance(at_least_one=True)
