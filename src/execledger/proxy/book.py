@@ -20,7 +20,7 @@ from execledger.journal.events import Started, policy_fields
 from execledger.proxy.clients import Clients, OnlyClient
 from execledger.proxy.conversation import Conversation, Workspace
 from execledger.proxy.deferred_journal import DeferredJournal, Schedule
-from execledger.proxy.dialect import LeafFormat, Request
+from execledger.proxy.dialect import LeafFormat, TurnRequest
 from execledger.proxy.edits import EditStore
 from execledger.proxy.limits import IDLE_SECONDS, KEPT_TAKEN, MAX_SESSIONS, MAX_THREADS
 from execledger.proxy.worker import Work, run_to_end
@@ -52,7 +52,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     """Shows a message to the user."""
 
 
-RequestT = TypeVar("RequestT", bound=Request, covariant=True)
+RequestT = TypeVar("RequestT", bound=TurnRequest, covariant=True)
 
 
 class Received(Struct, Generic[RequestT], frozen=True):
@@ -141,7 +141,7 @@ class Book:
         """A session that is in memory."""
         return self._sessions.get(session)
 
-    def session(self, received: Received[Request]) -> OpenSession:
+    def session(self, received: Received[TurnRequest]) -> OpenSession:
         """The session that a request belongs to, opened if it is new."""
         asked, now = received.asked, time.monotonic()
         session = self._sessions.get(asked.session)
@@ -153,7 +153,7 @@ class Book:
             session = self._sessions[asked.session] = OpenSession(self._opened(received), {}, now)
         return session
 
-    def conversation(self, session: OpenSession, received: Received[Request]) -> Conversation:
+    def conversation(self, session: OpenSession, received: Received[TurnRequest]) -> Conversation:
         """The conversation that a request belongs to; called on the event loop with the session's lock held."""
         asked, dialect, adapter = received.asked, received.dialect, received.adapter
         taken = session.workspace.taken
@@ -214,7 +214,7 @@ class Book:
             self._told.add(words)
             self.rules.tell(words)
 
-    def task_of(self, received: Received[Request]) -> str:
+    def task_of(self, received: Received[TurnRequest]) -> str:
         """The task of a conversation: the first text of the user that the agent did not insert."""
         if received.task is not None:
             return received.task
@@ -222,7 +222,7 @@ class Book:
         task_of = received.adapter.task_of
         return next((text for leaf in leaves if leaf.kind == "user" and (text := task_of(leaf.text))), "")
 
-    def _opened(self, received: Received[Request]) -> Workspace:
+    def _opened(self, received: Received[TurnRequest]) -> Workspace:
         """A new session, with its journal."""
         asked, task = received.asked, self.task_of(received)
         agent = asked.agent.partition(" ")[0] or "agent"
@@ -256,7 +256,7 @@ def _witness(rules: Rules) -> LocalWitness | None:
     return LocalWitness(()) if rules.local_files and rules.policy.looks else None
 
 
-def _continued(session: OpenSession, name: str, request: Request) -> str:
+def _continued(session: OpenSession, name: str, request: TurnRequest) -> str:
     """The thread whose history an unnamed request continues; a new one if it continues none."""
     going_on = (thread for thread, known in session.threads.items() if known.continues(request))
     return next(going_on, f"{name}/{session.begun}")

@@ -20,7 +20,7 @@ from execledger.core.policy import Preset
 from execledger.core.step import propose
 from execledger.core.working_tree import is_looked_behind
 from execledger.proxy.content_encoding import Decoder
-from execledger.proxy.dialect import Dialect, LeafFormat, Request
+from execledger.proxy.dialect import Dialect, LeafFormat, TurnRequest
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.history import AnsweredCall, History, RecordedCall, shim_ran
 from execledger.proxy.limits import MAX_ITEMS, MAX_NEW, MAX_RESULT, MAX_STEPS, MAX_TAKEN, STEP
@@ -214,17 +214,22 @@ class Conversation:
         """Whether only this session's own commands can write, and all of them are known and completed."""
         return self._may_be_sealed and self._workspace.knows_all(self._thread)
 
-    def continues(self, request: Request) -> bool:
+    def continues(self, request: TurnRequest) -> bool:
         """Whether the request begins with the whole known history of this conversation."""
         return self._history.continues(request.marks)
 
-    def known(self, request: Request) -> int:
+    def known(self, request: TurnRequest) -> int:
         """The number of leaves at the beginning of the request that were followed before."""
         return self._history.common(request.marks)
 
+    def start_in(self, cwd: str) -> None:
+        """State the working directory at the beginning, where no message of the client does."""
+        if not self._placed:
+            self._placed, self._history.first_cwd = True, cwd
+
     # Inform
 
-    def informed(self, request: Request, *, turn: bool, view: bool = True) -> Work[Turn | None]:
+    def informed(self, request: TurnRequest, *, turn: bool, view: bool = True) -> Work[Turn | None]:
         """The request as the model is to be asked it; None if Ledger is off for this session, or a limit is exceeded.
 
         A ``turn`` of the agent ends with the state view, unless ``view`` is false.
@@ -235,7 +240,7 @@ class Conversation:
             self.overlook()
         return asking
 
-    def _informed(self, request: Request, turn: bool, view: bool) -> Work[Turn | None]:
+    def _informed(self, request: TurnRequest, turn: bool, view: bool) -> Work[Turn | None]:
         """The history as the model is to be shown it, with the state view at its end."""
         workspace = self._workspace
         if len(request.leaves) > MAX_ITEMS or workspace.full:
@@ -427,7 +432,7 @@ class Conversation:
         self, turn: Turn, dialect: Dialect, decoder: Decoder | None = None, *, streams: bool = True
     ) -> ResponseEditor:
         """An editor for the answer to a request, streamed or whole, whose content encoding ``decoder`` undoes."""
-        propose = Answer(self, turn).propose
+        propose = ModelAnswer(self, turn).propose
         editor = dialect.stream(propose) if streams else WholeAnswer(dialect, propose)
         session = self._workspace.session
         return ResponseEditor(editor, session, self.lock, self.overlook, decoder, events=streams)
@@ -492,7 +497,7 @@ class Conversation:
         return edit if self._store.add(edit) == edit else None
 
 
-class Answer:
+class ModelAnswer:
     """Judges the calls of one answer of the model, in their order."""
 
     def __init__(self, conversation: Conversation, turn: Turn, *, pending: bool = False) -> None:

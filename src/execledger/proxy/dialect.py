@@ -48,7 +48,7 @@ class Leaf(Struct, frozen=True):
     """The text of the user or of the context."""
 
 
-class Request(Protocol):
+class TurnRequest(Protocol):
     """What a conversation needs of one request."""
 
     leaves: Sequence[bytes]
@@ -70,7 +70,7 @@ class Request(Protocol):
         ...
 
 
-class SplitRequest(Request, Protocol):
+class SplitRequest(TurnRequest, Protocol):
     """One request, split into its frame and its leaves."""
 
     body: bytes
