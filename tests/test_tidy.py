@@ -38,7 +38,7 @@ MODULE_LINES = 800
 FUNCTION_LINES = 60
 RECORD_BASES = frozenset({"Struct", "NamedTuple"})
 
-FOLDERS = (".ci", "benchmarks", "changes", "docs", "src", "tests")
+FOLDERS = (".ci", "benchmarks", "changes", "docs", "examples", "src", "tests")
 WRITTEN_BY_HAND = frozenset({".py", ".md", ".toml", ""})
 # A character class keeps each pattern from finding itself.
 FORBIDDEN_TEXT = {

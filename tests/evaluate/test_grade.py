@@ -196,9 +196,9 @@ def test_the_harness_grades_what_there_is(trials: list[Trial], harness: Path) ->
 
 
 def test_a_harness_that_fails_is_told(trials: list[Trial], harness: Path) -> None:
-    """With where to look; nothing is graded."""
+    """With its last words and where to look; nothing is graded."""
     harness.write_text("raise SystemExit('no more disk')")
-    with pytest.raises(LedgerError, match=r"base-1: the harness ended with status 1: see .*harness\.log"):
+    with pytest.raises(LedgerError, match=r"base-1: the harness ended with status 1: no more disk \(.*harness\.log\)"):
         run_harness(Plan(), trials[0], workers=2)
     assert grades(trials[0]) == {"a": None, "b": None}
 

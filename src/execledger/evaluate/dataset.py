@@ -38,7 +38,7 @@ def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, .
     """Return the tasks of a plan; the first call, or one with ``anew``, loads them and stores them in ``folder``."""
     file = folder / f"{plan.split}.jsonl"
     if anew or not file.exists():
-        rows = selected(plan, list(_rows(plan)))
+        rows = [_with_image(row) for row in selected(plan, list(_rows(plan)))]
         make_folder(folder)
         beside = file.with_suffix(".new")
         beside.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
@@ -67,6 +67,12 @@ def selected(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not chosen:
         raise LedgerError(f"{where}: found no instances that the plan asks for")
     return chosen
+
+
+def _with_image(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its image under the name that runners of agents read; SWE-bench 5 calls it ``image``."""
+    named = row.get("image_name") or row.get("docker_image") or row.get("image")
+    return row if not named else {**row, "image_name": named}
 
 
 def _rows(plan: Plan) -> Iterable[dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from execledger.agents.evaluation import TaskResult, unanswered, write_whole
+from execledger.agents.evaluation import TaskResult, last_words, unanswered, write_whole
 from execledger.errors import LedgerError
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import PREDICTIONS, Trial
@@ -148,18 +148,31 @@ def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
     folder = trial.folder / "grading"
     folder.mkdir(exist_ok=True)
     command = [
-        *(sys.executable, "-P", "-m", HARNESS, "--dataset_name", DATASETS.get(plan.subset, plan.subset)),
+        *(sys.executable, "-P", "-m", HARNESS, "--dataset_name", _dataset(plan, trial)),
         *("--split", plan.split, "--predictions_path", str((trial.folder / PREDICTIONS).absolute())),
         *("--run_id", trial.name, "--max_workers", str(workers), "--report_dir", "."),
     ]
-    with (folder / "harness.log").open("ab") as log:
+    log = folder / "harness.log"
+    with log.open("ab") as output:
         status = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, check=False
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False
         ).returncode
     reports = sorted(folder.glob(f"*.{trial.name}.json"))
     if status or not reports:
-        raise LedgerError(f"{trial.name}: the harness ended with status {status}: see {folder / 'harness.log'}")
+        raise LedgerError(f"{trial.name}: the harness ended with status {status}: {last_words(log)} ({log})")
     return sum(keep(trial, read_report(path), path.name) for path in reports)
+
+
+def _dataset(plan: Plan, trial: Trial) -> str:
+    """Return what the harness is given as its dataset: the stored tasks where they say how they are graded."""
+    stored = trial.folder.parents[1] / "dataset" / f"{plan.split}.jsonl"
+    rows = stored.read_bytes().splitlines() if stored.is_file() else []
+    if rows and all("eval_script" in msgspec.json.decode(row, type=dict[str, Any]) for row in rows):
+        return str(stored.absolute())
+    if plan.subset not in DATASETS and Path(plan.subset).exists():
+        hint = "docs/own-tasks.md has the fields, which the harness reads from version 5 on"
+        raise LedgerError(f"{plan.subset}: its tasks have no `eval_script`, so that they can't be graded", hint=hint)
+    return DATASETS.get(plan.subset, plan.subset)
 
 
 def need_harness(docker: str = "docker", package: str = "swebench") -> None:

@@ -15,6 +15,7 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -65,6 +66,8 @@ COMMAND = """\
 note={calls}/$(date +%s%N).$$
 printf '%s\\0' "$@" > "$note.part" && mv "$note.part" "$note.call"
 if [ "$1" = run ]; then shift; set -- run --label {label} "$@"; fi
+# The harness of SWE-bench gives a container 15 seconds, which one whose process 1 ignores SIGTERM uses up.
+if [ "$1 $2" = "stop --time=15" ]; then shift 2; set -- stop --time=0 "$@"; fi
 exec {podman} "$@"
 """
 """The ``docker`` command of one test."""
@@ -72,7 +75,7 @@ LABEL = "execledger.test"
 """The label of containers that were started by such a command; its value is the command's folder."""
 PATIENCE = 60.0
 """Seconds after which something that must happen is given up."""
-Base = Literal["gnu", "busybox"]
+Base = Literal["gnu", "tasks", "busybox"]
 """What images begin with."""
 
 
@@ -157,9 +160,9 @@ class Engine:
             raise NotInstalled(f"podman {words[0]}: status {done.returncode}: {done.stderr.strip()[-500:]}")
         return done.stdout
 
-    def base(self, name: Base) -> str:
-        """The image with a userland and nothing else; made when it is asked for first."""
-        image = f"localhost/{name}:1"
+    def base(self, name: Base, image: str = "") -> str:
+        """The image with a userland and nothing else; made when it is asked for first, by this name if one is given."""
+        image = image or f"localhost/{name}:1"
         if not self.podman("images", "-q", image).strip():
             archive = getattr(userland, name)(self.folder / "tmp" / f"{name}.tar")
             self.podman("import", "-q", str(archive), image)
@@ -205,6 +208,15 @@ class Engine:
                 yield f"unix://{socket}"
             finally:
                 process.terminate()
+                process.wait()
+                self._end_monitors()
+
+    def _end_monitors(self) -> None:
+        """End the monitors of commands that were run through the service: each waits for five minutes to be asked."""
+        for number in self.processes():
+            with suppress(OSError):
+                if b"/exec_pid" in Path("/proc", str(number), "cmdline").read_bytes():
+                    os.kill(number, signal.SIGKILL)
 
     def remove(self, *containers: str) -> None:
         """Remove containers, whether they run or not; one that is gone by now is no error."""

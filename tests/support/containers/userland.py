@@ -1,7 +1,8 @@
 """Root file systems of container images, made of this machine's own programs: no registry and no network.
 
 ``gnu`` has what an image of SWE-bench has for an agent: bash, the GNU tools, git, and the Python that runs this, with
-its standard library and without packages. ``busybox`` has one program for everything, as Alpine's images do.
+its standard library and without packages. ``tasks`` has Perl and Node.js as well, where this machine has them: the
+languages of the example tasks. ``busybox`` has one program for everything, as Alpine's images do.
 """
 
 from __future__ import annotations
@@ -39,19 +40,31 @@ LEFT_OUT = frozenset("__pycache__ ensurepip idlelib lib2to3 site-packages dist-p
 """Folders of the standard library that no task needs."""
 
 
-def gnu(to: Path) -> Path:
-    """Write the archive of the GNU image; raises ``NotInstalled`` if this machine lacks a program of it."""
-    programs = {name: found for name in (*NEEDED, *WANTED) if (found := shutil.which(name, path=SEARCHED))}
+def gnu(to: Path, *further: str, beside: Iterable[Path] = ()) -> Path:
+    """Write the archive of the GNU image; raises ``NotInstalled`` if this machine lacks a program of it.
+
+    ``further`` are programs, and ``beside`` files, that are put into it too; a program that is not here is left out.
+    """
+    programs = {name: found for name in (*NEEDED, *WANTED, *further) if (found := shutil.which(name, path=SEARCHED))}
     if missing := [name for name in NEEDED if name not in programs]:
         raise NotInstalled(f"{missing[0]} is not in {SEARCHED}", "install it by the system's package manager")
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     library = Path(sysconfig.get_path("stdlib")).resolve()
     modules = list(_modules(library))
     files = {Path("/usr/bin", name): Path(found) for name, found in programs.items()}
-    files |= {path: path for path in (python, *modules)}
+    files |= {path: path for path in (python, *modules, *beside)}
     binaries = [*files.values()][: len(programs) + 1] + [path for path in modules if path.suffix == ".so"]
     files |= {path: path for path in libraries(binaries)}
     return _archive(to, files, {"/usr/bin/python3": str(python), "/usr/bin/python": str(python)})
+
+
+def tasks(to: Path) -> Path:
+    """Write the archive of the image for the example tasks."""
+    perl = shutil.which("perl", path=SEARCHED)
+    asked = [perl, "-Mstrict", "-e", 'print $INC{"strict.pm"}'] if perl else []
+    found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout if asked else ""
+    library = [path for path in Path(found).parent.rglob("*") if path.is_file()] if found else []
+    return gnu(to, "perl", "node", beside=library)
 
 
 def busybox(to: Path) -> Path:

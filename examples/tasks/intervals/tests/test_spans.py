@@ -1,0 +1,32 @@
+import unittest
+
+from spans import Span, free, merge
+
+
+class Merge(unittest.TestCase):
+    def test_overlapping(self):
+        self.assertEqual(merge([Span(2, 4), Span(1, 3)]), [Span(1, 4)])
+
+    def test_touching(self):
+        self.assertEqual(merge([Span(1, 2), Span(2, 3)]), [Span(1, 3)])
+
+    def test_apart(self):
+        self.assertEqual(merge([Span(1, 2), Span(3, 4)]), [Span(1, 2), Span(3, 4)])
+
+
+    def test_an_interval_inside_another(self):
+        self.assertEqual(merge([Span(9, 17), Span(10, 11)]), [Span(9, 17)])
+
+
+class Free(unittest.TestCase):
+    def test_nothing_is_busy(self):
+        self.assertEqual(free([], Span(8, 18)), [Span(8, 18)])
+
+
+    def test_an_interval_inside_another(self):
+        gaps = free([Span(9, 17), Span(10, 11)], Span(8, 18))
+        self.assertEqual(gaps, [Span(8, 9), Span(17, 18)])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,4 @@
+"""The characters that mean something."""
+
+COMMA, QUOTE, NEWLINE = ",", '"', "\n"
+SPECIAL = (COMMA, QUOTE, NEWLINE)

@@ -1,0 +1,26 @@
+import unittest
+
+from records import read, write
+
+
+class RoundTrip(unittest.TestCase):
+    def check(self, *rows):
+        self.assertEqual(read(write(rows)), [list(row) for row in rows])
+
+    def test_plain_fields(self):
+        self.check(["a", "b"], ["c", "d"])
+
+    def test_empty_fields(self):
+        self.check(["", "b"], ["c", ""])
+
+    def test_a_comma_in_a_field(self):
+        self.check(["a, b", "c"])
+
+
+class Writer(unittest.TestCase):
+    def test_plain_fields_have_no_quotes(self):
+        self.assertEqual(write([["a", "b"]]), "a,b\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
