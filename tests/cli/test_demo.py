@@ -44,7 +44,8 @@ because the output was shown before; 1 nudged.\
 """,
             "2 references, 0 of them false by what was recorded.",
             """\
-References would have saved $0.0003; state views would have cost $0.0003; net -$0.0000, -0.6% of the
+References would have saved 173 uncached and 434 cached tokens ($0.0003); state views would have
+cost 247 uncached tokens, 43 of which would have been cached ($0.0003); net -$0.0000, -0.6% of the
 $0.0052 that the runs cost. Prices of 2026-11-15 for gpt-5 (assumed); tokens of both are estimated
 from bytes.\
 """,

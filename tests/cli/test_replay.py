@@ -178,10 +178,13 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "net": {
                 "saved": 0.0003285,
                 "spent": 5.95e-05,
+                "saved_tokens": {"uncached": 240, "cached": 228, "written": 0, "output": 0},
+                "spent_tokens": {"uncached": 48, "cached": -4, "written": 0, "output": 0},
                 "own": 0.000815875,
                 "models": ["gpt-5 (assumed)"],
                 "date": "2026-11-15",
                 "net": 0.00026900000000000003,
+                "net_tokens": {"uncached": 192, "cached": 232, "written": 0, "output": 0},
             },
         }
     )
@@ -231,7 +234,8 @@ def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) 
             "The tokens of 0 of 1 runs were counted by the provider; all others are",
             "bytes / 4. Prices of 2026-01-01, 2026-11-15: some/model 1.",
             """\
-References would have saved $0.2628; state views would have cost $0.0476; net $0.2152, +41.0% of the
+References would have saved 240 uncached and 228 cached tokens ($0.2628); state views would have
+cost 48 uncached tokens, 4 of which would have been cached ($0.0476); net $0.2152, +41.0% of the
 $0.5247 that the runs cost. Prices of 2026-01-01, 2026-11-15 for some/model; tokens of both are
 estimated from bytes.\
 """,

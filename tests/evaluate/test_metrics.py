@@ -17,6 +17,7 @@ from execledger.evaluate.metrics import arm, measure, measured
 from execledger.evaluate.records import RunRow
 from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
 from execledger.journal.events import Counts
+from execledger.runs.account import Account
 from execledger.runs.prices import Price, Prices
 from execledger.runs.recording import Recorded
 from execledger.runs.usage import ModelCall, Tokens
@@ -135,12 +136,31 @@ def test_the_end_of_a_journal_tells_tokens_where_the_calls_do_not(tmp_path: Path
     assert (row.reported_cost, row.cost, row.count("faults")) == (0.25, 36.0, 1)
 
 
-def test_views_are_charged_with_what_they_keep_out_of_the_cache(tmp_path: Path) -> None:
-    """Their own tokens at a dollar each, and 7 of what the model wrote at 90 cents more than if it had been cached."""
-    journal = journal_of(tmp_path, Policy())
-    calls = (ModelCall(Tokens.of(input=100, cached=0, output=7)), ModelCall(Tokens.of(input=200, cached=100, output=9)))
+def test_saved_and_spent_are_those_of_the_journals_own_account(tmp_path: Path) -> None:
+    """As `stats` counts them: views at a dollar a token, and what they displace at 90 cents more than if cached."""
+    journal = journal_of(tmp_path, Policy(preset=Preset.PAPER))
+    row = measure(run(READ), journal, PRICES)
+    own = Account()
+    own.add(journal.start)
+    for number, step in enumerate(journal.steps):
+        for view in journal.views:
+            if view.index == number:
+                own.add(view)
+        own.add(step)
+    net = replace(own, model="model").net(PRICES)
+    saved = (net.saved_tokens.uncached, net.saved_tokens.cached)
+    assert (row.saved_new_tokens, row.saved_cached_tokens) == saved
+    assert (row.saved_cost, row.view_cost) == pytest.approx((net.saved, net.spent))
+    assert row.view_cost == pytest.approx((row.view_tokens or 0) + 0.9 * (row.displaced_tokens or 0))
+    assert all((*saved, row.view_tokens, row.displaced_tokens))
+
+
+def test_a_view_displaces_what_the_model_wrote_as_the_provider_counted_it(tmp_path: Path) -> None:
+    """In a run with views nobody knows how far the cache would have reached without them: all of it is charged."""
+    journal = journal_of(tmp_path, Policy(preset=Preset.PAPER))
+    calls = tuple(ModelCall(Tokens.of(input=1000 * turn, cached=0, output=7)) for turn in range(1, 41))
     row = measure(replace(run(READ), model_calls=calls), journal, PRICES)
-    assert row.view_cost == pytest.approx((row.view_tokens or 0) + 0.9 * 7)
+    assert row.displaced_tokens == 7 * (len({view.index for view in journal.views}) - 1)
 
 
 def test_an_estimate_holds_the_views_as_well(tmp_path: Path) -> None:

@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from execledger.evaluate.statistics import (
     Floats,
     Interval,
+    Noise,
     Paired,
     Spread,
     mcnemar,
+    noise,
+    order_effect,
     paired_bootstrap,
     paired_outcomes,
+    paired_test,
     pass_at_1,
     relative_change,
     rru,
@@ -101,3 +105,76 @@ def test_the_bootstrap_does_not_guess() -> None:
     assert paired_bootstrap([[1.0], [2.0]], mean_difference) is None
     rare = [1.0, *[0.0] * 9]
     assert paired_bootstrap([rare, rare], lambda base, ledger: ledger / base) is None
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 5))
+def test_the_paired_test_of_single_trials_is_mcnemars(recovered: int, regressed: int, equal: int) -> None:
+    """Instances that do not differ say nothing; all signs are tried, so that the p-value is exact."""
+    differences = [1.0] * recovered + [-1.0] * regressed + [0.0] * equal
+    assert paired_test(differences) == pytest.approx(mcnemar(recovered, regressed))
+
+
+def outcomes(draw: np.random.Generator, chances: Floats, trials: int) -> list[list[bool]]:
+    """Outcomes of instances with these chances of being resolved, trial by trial."""
+    return [[bool(one < chance) for one in draw.random(trials)] for chance in chances]
+
+
+@pytest.mark.parametrize(("instances", "trials"), [(40, 1), (30, 3)])
+def test_a_study_without_a_difference_finds_one_in_twenty(instances: int, trials: int) -> None:
+    """Of 300 studies in which both arms do the same, at most some 5 % find a difference."""
+    draw = np.random.default_rng(7)
+    found = 0
+    for _ in range(300):
+        chances = draw.beta(0.5, 0.5, instances)
+        base, ledger = (np.mean(outcomes(draw, chances, trials), axis=1) for _ in range(2))
+        found += paired_test(list(ledger - base), resamples=500) < 0.05
+    assert found <= 300 * 0.08
+
+
+def test_as_many_trials_as_are_needed_find_the_difference_in_four_of_five_studies() -> None:
+    """The number of trials that one pilot study says are needed, applied to 200 new studies with that difference."""
+    draw = np.random.default_rng(3)
+    chances = draw.uniform(0.2, 0.7, 60)
+    pilot = noise(outcomes(draw, chances, 4), outcomes(draw, chances + 0.1, 4))
+    assert pilot is not None
+    trials = pilot.trials_needed(0.1)
+    assert trials is not None and pilot.detectable(trials) <= 0.1
+    found = 0
+    for _ in range(200):
+        base = np.mean(outcomes(draw, chances, trials), axis=1)
+        found += paired_test(list(np.mean(outcomes(draw, chances + 0.1, trials), axis=1) - base), resamples=500) < 0.05
+    assert 0.65 <= found / 200 <= 0.95
+
+
+def test_what_instances_differ_by_no_number_of_trials_averages_out() -> None:
+    """Half of the instances always win and half always lose: only more instances find a small difference."""
+    sure = [[[True] * 3, [False] * 3] * 10, [[False] * 3, [True] * 3] * 10]
+    found = noise(*sure)
+    assert found is not None and found.between > 0.9
+    assert (found.trials_needed(0.05), found.instances_needed(0.05, 3) > 1_000) == (None, True)
+
+
+def test_a_study_in_which_all_outcomes_agree_is_not_taken_for_one_without_noise() -> None:
+    """Of 8 single trials without a disagreement, one in ten is taken to disagree."""
+    assert noise([[True]] * 8, [[True]] * 8) == Noise(within=0.1, between=0.0, instances=8)
+    assert noise([], []) is None
+
+
+@pytest.mark.parametrize(("per_position", "found"), [(0.0, False), (-0.05, True)])
+def test_an_effect_of_the_order_is_found_where_there_is_one(per_position: float, found: bool) -> None:
+    """Each later arm costs 5 % less, as with a warm cache; one arm costs half as much, which is no effect of order."""
+    draw = np.random.default_rng(5)
+    rows = [(block, at, "abc"[(at + block) % 3]) for block in range(60) for at in range(3)]
+    values = [
+        float(np.exp(draw.normal(block % 5, 0.1)) * (1 + per_position) ** at * (0.5 if arm == "a" else 1))
+        for block, at, arm in rows
+    ]
+    blocks, positions, arms = zip(*rows, strict=True)
+    effect = order_effect(values, positions, arms, blocks)
+    assert effect is not None and (effect.p < 0.05) is found
+    assert effect.change == pytest.approx(per_position, abs=0.02)
+
+
+def test_without_two_positions_there_is_no_order() -> None:
+    """A single arm, or blocks of one run."""
+    assert order_effect([1.0, 2.0], [0, 1], ["a", "b"], [1, 2]) is None

@@ -151,6 +151,17 @@ def test_what_is_kept_out_is_new_once_and_then_cached(turns: int, saved: float) 
     assert (found.models, found.date) == (("model",), "2026-01-01")
 
 
+def test_the_end_of_a_run_states_saved_spent_and_net() -> None:
+    """In tokens by class and in dollars; a run in which neither happened says nothing of it."""
+    (_, net) = sentences([balance(4, "gpt-5", view="v" * 200)])
+    assert net == (
+        "Ledger: References saved 99 uncached and 81 cached tokens ($0.0001); state views cost 100 uncached tokens"
+        " ($0.0001); net $0.0000, +3.7% of the $0.0002 that the runs cost. Prices of 2026-11-15 for gpt-5; tokens of"
+        " both are estimated from bytes."
+    )
+    assert len(sentences([Account(counts=Counts(proposed=1, ran=1))])) == 1
+
+
 def test_views_are_never_cached_and_keep_what_the_model_wrote_out_of_the_cache() -> None:
     """Two views of 50 tokens, and behind each a command of 10 that the next call sends uncached instead of cached."""
     assert balance(3, view="v" * 200).net(PRICES).spent == pytest.approx(2 * 50 + 2 * 10 * 0.9)
@@ -170,17 +181,37 @@ def test_an_unknown_model_has_the_assumed_price() -> None:
 
 
 def test_runs_add_up_and_are_told_in_a_sentence() -> None:
-    """What the runs cost is known only if it is of all."""
-    one = Net(saved=1.5, spent=2.0, own=10.0, models=("b",), date="2026-01-01")
-    both = one + Net(saved=0.25, spent=0.0, own=15.0, models=("a", "b"), date="2026-01-01")
-    assert both == Net(saved=1.75, spent=2.0, own=25.0, models=("a", "b"), date="2026-01-01")
-    assert both.sentence() == (
-        "References saved $1.75; state views cost $2.00; net -$0.2500, -1.0% of the $25.00 that the runs cost. "
-        "Prices of 2026-01-01 for a, b; tokens of both are estimated from bytes."
+    """Each class of tokens by itself; what the runs cost is known only if it is of all."""
+    read, viewed = Tokens(uncached=1_000, cached=9_000), Tokens(uncached=500, cached=-20)
+    one = Net(
+        saved=1.5,
+        spent=2.0,
+        saved_tokens=read,
+        spent_tokens=viewed,
+        own=10.0,
+        models=("b",),
+        date="2026-01-01",
     )
-    unknown = one + Net(models=("b",), date="2026-01-01")
+    both = one + Net(saved=0.25, saved_tokens=Tokens(written=7), own=15.0, models=("a", "b"), date="2026-01-01")
+    assert both == Net(
+        saved=1.75,
+        spent=2.0,
+        saved_tokens=Tokens(uncached=1_000, cached=9_000, written=7),
+        spent_tokens=viewed,
+        own=25.0,
+        models=("a", "b"),
+        date="2026-01-01",
+    )
+    assert both.net_tokens == Tokens(uncached=500, cached=9_020, written=7)
+    assert both.sentence() == (
+        "References saved 1,000 uncached and 7 written to the cache and 9,000 cached tokens ($1.75); state views cost"
+        " 500 uncached tokens, 20 of which would have been cached ($2.00); net -$0.2500, -1.0% of the $25.00 that the"
+        " runs cost. Prices of 2026-01-01 for a, b; tokens of both are estimated from bytes."
+    )
+    unknown = Net(spent=2.0, models=("b",), date="2026-01-01") + one
     assert unknown.sentence(would=True) == (
-        "References would have saved $1.50; state views would have cost $2.00; net -$0.5000. "
+        "References would have saved 1,000 uncached and 9,000 cached tokens ($1.50); state views would have cost"
+        " 500 uncached tokens, 20 of which would have been cached ($4.00); net -$2.50. "
         "Prices of 2026-01-01 for b; tokens of both are estimated from bytes."
     )
 

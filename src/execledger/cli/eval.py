@@ -219,7 +219,7 @@ def report(
     """Print the paper's tables for outputs of `eval run` or any recorded runs."""
     from rich.console import Console
 
-    from execledger.evaluate.collect import collect, conditions, unfinished
+    from execledger.evaluate.collect import collect, conditions, unfinished, versions_used
     from execledger.runs.prices import load_prices
 
     with needing("eval"):
@@ -235,10 +235,12 @@ def report(
     _tell_unreadable(unreadable)
     for sentence in missing:
         tell(sentence)
-    held = list(dict.fromkeys(sentence for path in paths for sentence in conditions(Path(path))))
+    about = (sentence for path in paths for told in (conditions, versions_used) for sentence in told(Path(path)))
+    held = list(dict.fromkeys(about))
     for sentence in held:
         tell(sentence)
-    notes, console = [f"Prices are of {prices.date}", *held, *missing], Console(highlight=False)
+    excluded = [f"Not read, and so excluded: {reason}" for reason in unreadable]
+    notes, console = [f"Prices are of {prices.date}", *held, *missing, *excluded], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)
         wanted = {*(formats or FORMATS)} if output else set()

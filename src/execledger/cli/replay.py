@@ -88,7 +88,7 @@ def command(
         found = {
             **tally.fields(),
             "counterfactual": msgspec.to_builtins(counterfactual),
-            "net": {**msgspec.to_builtins(worth), "net": worth.net},
+            "net": worth.fields(),
             **({"mine": own.fields()} if own is not None else {}),
         }
         click.echo(json.dumps(found, separators=(",", ":")), err=to_stderr)

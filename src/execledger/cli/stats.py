@@ -44,7 +44,7 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
         many = f"{totals.foreign:,} files are" if totals.foreign > 1 else "one file is"
         click.echo(f"execledger: {many} no journal of Ledger; {hint}", err=True)
     if as_json:
-        net = None if worth is None else {**msgspec.to_builtins(worth), "net": worth.net}
+        net = None if worth is None else worth.fields()
         click.echo(msgspec.json.encode({**msgspec.to_builtins(totals), "net": net}).decode())
     elif worth is not None:
         console = Console(highlight=False)

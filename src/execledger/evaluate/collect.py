@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from execledger.agents.formats import find_recorded, read_run
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
+from execledger.evaluate.experiment import arm_order
 from execledger.evaluate.grade import Grade, read_grades, resolved
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import ArmName, Plan
@@ -45,16 +46,17 @@ def _collected(paths: Iterable[str], prices: Prices, unreadable: list[str], read
     for path in paths:
         studies = studies_at(Path(path), unreadable)
         for study in studies:
-            for trial, plan in _trials(study, Path(path), unreadable):
+            for trial, recorded in _trials(study, Path(path), unreadable):
                 if trial.folder not in seen:
                     seen.add(trial.folder)
-                    yield from _of_trial(trial, plan, prices, unreadable, read)
+                    placed = (recorded.plan, _positions(study, recorded, trial))
+                    yield from _of_trial(trial, *placed, prices, unreadable, read)
         if not any(Path(path).resolve().is_relative_to(study.root) for study in studies):
             yield from measured_runs(_elsewhere(path, studies, seen), prices, unreadable, read)
 
 
-def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[Trial, Plan]]:
-    """Yield the trials of a study at or below a path, with its plan; an unreadable plan is noted."""
+def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[Trial, StudyRecord]]:
+    """Yield the trials of a study at or below a path, with its record; an unreadable plan is noted."""
     try:
         recorded = study.recorded()
     except LedgerError as error:
@@ -62,7 +64,20 @@ def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[T
         return
     assert recorded is not None, "a study's folder has a plan"
     for trial in trials_under(path, study, recorded.plan):
-        yield trial, recorded.plan
+        yield trial, recorded
+
+
+def _positions(study: Study, recorded: StudyRecord, trial: Trial) -> dict[str, int]:
+    """Return, by instance, the position at which the trial's arm was started; empty if the order is not recorded."""
+    if recorded.seed is None:
+        return {}
+    try:
+        instances = read_instances(study.dataset / f"{recorded.plan.split}.jsonl")
+    except LedgerError:
+        return {}
+    rows = ((one.instance_id, number // recorded.plan.batch) for number, one in enumerate(instances))
+    arms, seed = recorded.plan.arms, recorded.seed
+    return {name: arm_order(arms, seed, row, trial.number).index(trial.arm) for name, row in rows}
 
 
 def _elsewhere(path: str, studies: Iterable[Study], seen: set[Path]) -> Iterator[Source]:
@@ -139,6 +154,21 @@ def conditions(path: Path) -> list[str]:
     return said
 
 
+def versions_used(path: Path) -> list[str]:
+    """Return a sentence for each study at a path on the versions that its results were made with."""
+    said = []
+    for study in studies_at(path, []):
+        try:
+            recorded = study.recorded()
+        except LedgerError:
+            continue
+        assert recorded is not None, "a study's folder has a plan"
+        sets = [", ".join(f"{name} {value}" for name, value in sorted(one.items())) for one in recorded.versions]
+        mixed = f"{len(sets)} sets of versions (--mixed)" if len(sets) > 1 else "versions"
+        said.append(f"{_shown(path, study)}: {mixed}: {'; '.join(sets)}")
+    return said
+
+
 def _condition(recorded: StudyRecord) -> str:
     order = "in the order of the plan" if recorded.seed is None else f"in rotated order (seed {recorded.seed})"
     if not recorded.isolated:
@@ -161,7 +191,7 @@ def _shown(path: Path, study: Study) -> Path:
 
 
 def _of_trial(
-    trial: Trial, plan: Plan, prices: Prices, unreadable: list[str], read: Read
+    trial: Trial, plan: Plan, positions: Mapping[str, int], prices: Prices, unreadable: list[str], read: Read
 ) -> Iterator[tuple[Run, RunRow]]:
     grades, journals, governed = _grades(trial, unreadable), Journals(), trial.arm is not ArmName.BASE
     for name, result in trial.results().items():
@@ -179,7 +209,8 @@ def _of_trial(
             if journal is None and governed:
                 unreadable.append(lost(str(file)))
             row = measure(run, journal, prices, governed=governed)
-            yield run, _placed(row, trial, plan, result, resolved(result, grades))
+            placed = _placed(row, trial, plan, result, resolved(result, grades))
+            yield run, replace(placed, position=positions.get(name))
 
 
 def _grades(trial: Trial, unreadable: list[str]) -> dict[str, Grade]:

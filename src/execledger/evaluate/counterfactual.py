@@ -96,10 +96,14 @@ class Counterfactual(Struct):
         return _sum((self.saved, self.remarks.negative, self.views.negative, self.kept_out.negative))
 
     def worth(self, date: str) -> Net:
-        """The same in three numbers, under prices of that day."""
+        """What would have been saved and spent, and the net, under prices of that day."""
+        saved = _sum((self.saved, self.remarks.negative))
+        spent = _sum((self.views, self.kept_out))
         return Net(
-            saved=self.saved.dollars - self.remarks.dollars,
-            spent=self.views.dollars + self.kept_out.dollars,
+            saved=saved.dollars,
+            spent=spent.dollars,
+            saved_tokens=saved.tokens,
+            spent_tokens=spent.tokens,
             own=self.own.dollars,
             models=tuple(sorted(self.priced)),
             date=date,

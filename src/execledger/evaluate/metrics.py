@@ -17,16 +17,16 @@ from execledger.core.rereads import Rereads
 from execledger.errors import UnreadableRun
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals, runs_first
-from execledger.journal.events import Event
+from execledger.journal.events import ViewRendered
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.account import Account
-from execledger.runs.caching import PromptCache, RunTokens, text_bytes, timeline, usage
+from execledger.runs.caching import RunTokens, usage
 from execledger.runs.find import Source
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import as_recorded
-from execledger.runs.usage import Tokens, tokens_in
+from execledger.runs.usage import UNKNOWN, ModelCall, Tokens
 
 Read = Callable[[str, bytes], Run]
 """Reads one recorded run."""
@@ -84,20 +84,27 @@ def account_of(run: Run, journal: JournalRun | None) -> Account:
     older than that.
     """
     account = Account()
+    views: dict[int, list[ViewRendered]] = {}
     if journal is None:
         ledger = Ledger(run.task)
         steps = [(as_recorded(recorded), recorded.turn) for recorded in run.steps]
     else:
         ledger = Ledger(journal.start.task, journal.start.known_policy())
         steps = [(event.step, event.turn) for event in journal.steps]
-        events: tuple[Event, ...] = (journal.start, *journal.views, *journal.faults)
-        for event in events:
-            account.add(event)
+        account.add(journal.start)
+        for fault in journal.faults:
+            account.add(fault)
+        for view in journal.views:
+            views.setdefault(min(view.index, len(steps)), []).append(view)
     rereads = Rereads()
-    for step, turn in steps:
+    for index, (step, turn) in enumerate(steps):
+        for view in views.pop(index, ()):
+            account.add(view)
         account.add_step(step, turn, rereads.take(step, ledger.classify(step.action)))
         ledger.record(step)
         account.add_looks(step, ledger.looked_again, ledger.second_looks.stopped)
+    for view in views.pop(len(steps), ()):
+        account.add(view)
     account.counts.faults += ledger.faults.count
     return account
 
@@ -109,7 +116,8 @@ def _counted(row: RunRow, account: Account) -> RunRow:
 
 def _untold(row: RunRow, policy: Policy) -> RunRow:
     """A run that Ledger took part in, and whose journal is not there."""
-    return replace(row, **_place(policy), counts=None, false_reuses=None, view_tokens=None)
+    untold = ("counts", "false_reuses", "saved_new_tokens", "saved_cached_tokens", "view_tokens", "displaced_tokens")
+    return replace(row, **_place(policy), **dict.fromkeys(untold))
 
 
 def _place(policy: Policy) -> dict[str, str]:
@@ -120,16 +128,28 @@ def _place(policy: Policy) -> dict[str, str]:
 def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> RunRow:
     """A run that Ledger took part in, as its journal tells."""
     policy, end = journal.start.known_policy(), journal.ended
+    account = account_of(run, journal)
+    account.model = row.model
+    if len(run.model_calls) >= account.turns:
+        account.calls = run.model_calls
+    account.turns = max(account.turns, row.model_calls)
+    account.took = ModelCall(UNKNOWN if row.estimated or row.tokens is None else row.tokens)
+    net, (viewed, displaced) = account.net(prices), account.views_spent()
+    priced = prices.price(row.model) is not None
     # An agent's own record does not hold the views, so no estimate from it does.
-    unseen = Tokens(uncached=view_tokens(journal) if row.estimated and run.format != JOURNAL else 0)
+    unseen = Tokens(uncached=viewed if row.estimated and run.format != JOURNAL else 0)
     return replace(
-        _counted(row, account_of(run, journal)),
+        _counted(row, account),
         **_place(policy),
         ended=row.ended or (end.reason if end else ""),
         tokens=None if row.tokens is None else row.tokens + unseen,
         reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,
-        view_tokens=view_tokens(journal),
-        view_cost=_view_cost(run, journal, prices, row.model),
+        saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),
+        saved_cached_tokens=net.saved_tokens.cached,
+        saved_cost=net.saved if priced else None,
+        view_tokens=viewed,
+        displaced_tokens=displaced,
+        view_cost=net.spent if priced else None,
     )
 
 
@@ -138,20 +158,6 @@ def arm(policy: Policy) -> str:
     if policy.shadow or not (policy.inform or policy.govern):
         return "base"
     return "both" if policy.inform and policy.govern else "inform" if policy.inform else "govern"
-
-
-def _view_cost(run: Run, journal: JournalRun, prices: Prices, model: str) -> float | None:
-    """What the views cost: their tokens uncached, and what they kept out of the cached prefix uncached, not cached."""
-    cache = PromptCache(timeline(run))
-    calls = ((thread, turn) for thread, turns in cache.threads.items() for turn in turns)
-    # A view may have been missing from a call, after a fault: then this is too much rather than too little.
-    kept_out = sum(cache.generated(thread, turn) for thread, turn in calls) if journal.views else 0
-    return prices.cost(Tokens(uncached=view_tokens(journal) + kept_out, cached=-kept_out), model)
-
-
-def view_tokens(journal: JournalRun) -> int:
-    """Tokens of the state views, estimated."""
-    return sum(tokens_in(text_bytes(view.text)) for view in journal.views)
 
 
 def measured(paths: Iterable[str], prices: Prices, unreadable: list[str], read: Read = read_run) -> Iterator[RunRow]:

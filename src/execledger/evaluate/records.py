@@ -12,7 +12,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """One run of one instance in one arm.
 
     What only Ledger's journal tells is None where Ledger took part and its journal is missing: ``counts``,
-    ``false_reuses`` and ``view_tokens``.
+    ``false_reuses``, and what references saved and views took.
     """
 
     run: str
@@ -49,10 +49,20 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Dollars under the price table; None where the model has no price or the tokens are not known."""
     reported_cost: float | None = None
     """Dollars as the agent recorded them, where it did."""
+    saved_new_tokens: int | None = 0
+    """Tokens that references kept out of the input where they would have been uncached or written, estimated."""
+    saved_cached_tokens: int | None = 0
+    """Tokens that references kept out of the input where they would have been read from the cache, estimated."""
+    saved_cost: float | None = None
+    """Dollars for both; None where the model has no price."""
     view_tokens: int | None = 0
     """Tokens of the state views, estimated."""
+    displaced_tokens: int | None = 0
+    """Tokens that state views kept out of the cached prefix: uncached once instead of cached."""
     view_cost: float | None = None
-    """What the views cost, with what they keep out of the cached prefix; part of ``cost`` where they were sent."""
+    """Dollars for both; part of ``cost`` where views were sent."""
+    position: int | None = None
+    """Position at which its arm was started among the arms of its instance and trial, from 0; None if unknown."""
     input_by_call: tuple[int, ...] = ()
     """Tokens of input, call by call, for the figures."""
 

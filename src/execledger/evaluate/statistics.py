@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from scipy.stats import DegenerateDataWarning, binomtest, bootstrap
+from scipy.stats import DegenerateDataWarning, binomtest, bootstrap, chi2, norm, permutation_test
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,9 @@ RESAMPLES = 5_000
 SEED = 0
 """Seed of the generator that draws them."""
 LEVEL = 0.95
-"""Confidence level of intervals."""
+"""Confidence level of intervals; a difference is found if its p-value is below ``1 - LEVEL``."""
+POWER = 0.8
+"""Share of repeated evaluations that are to find a difference of the given size."""
 _BLOCK = 1_000_000
 """Number of drawn instances that are held in memory at once."""
 
@@ -65,6 +67,52 @@ class Spread(Struct, frozen=True):
     """Sample standard deviation, ``sqrt(sum((x - mean)^2) / (n - 1))``; None for a single trial."""
 
 
+class Noise(Struct, frozen=True, kw_only=True):
+    """Variance of paired outcomes, the basis of a power analysis: over the trials of an instance, and over instances.
+
+    ``d`` is the outcome with Ledger minus the outcome of the base, for one run of an instance in either arm.
+    """
+
+    within: float
+    """Variance of ``d`` over repeated trials of one instance, averaged over instances."""
+    between: float
+    """Variance over instances of the expected value of ``d``; 0 where a single trial can't tell it from ``within``."""
+    instances: int
+    """Number of instances."""
+
+    def detectable(self, trials: int) -> float:
+        """Return the smallest difference of Pass@1 that ``POWER`` of evaluations with so many trials would find."""
+        return _detection() * math.sqrt((self.between + self.within / trials) / self.instances)
+
+    def trials_needed(self, difference: float) -> int | None:
+        """Return the number of trials per arm and instance that finds this difference with a power of ``POWER``.
+
+        None if no number does: what instances differ by, trials of the same instances can't average out.
+        """
+        allowed = self.instances * (difference / _detection()) ** 2 - self.between
+        return None if allowed <= 0 else max(1, math.ceil(self.within / allowed))
+
+    def instances_needed(self, difference: float, trials: int) -> int:
+        """Return the number of instances that finds this difference with so many trials."""
+        return math.ceil((self.between + self.within / trials) * (_detection() / difference) ** 2)
+
+
+class OrderEffect(Struct, frozen=True):
+    """Effect of the position at which an arm ran among the arms of an instance."""
+
+    change: float
+    """Relative change of the measure per position."""
+    p: float
+    """p-value of the permutation test."""
+    runs: int
+    """Number of runs that have a position."""
+
+
+def _detection() -> float:
+    """Return how many standard errors a difference has to be to be found with a power of ``POWER``."""
+    return float(norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER))
+
+
 def pass_at_1(outcomes: Collection[bool]) -> float:
     """Return ``resolved / instances``, the share of resolved instances; there must be at least one instance."""
     return sum(outcomes) / len(outcomes)
@@ -102,6 +150,97 @@ def mcnemar(recovered: int, regressed: int) -> float:
     """
     pairs = recovered + regressed
     return float(binomtest(recovered, pairs, 0.5).pvalue) if pairs else 1.0
+
+
+def paired_test(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = SEED) -> float:
+    """Return the p-value of a two-sided sign-flip permutation test of the mean of paired differences.
+
+    There is one difference per instance, between the means over its trials. If both arms do the same, each difference
+    is as likely to have the other sign. All signs are tried where these are at most ``resamples``, else that many at
+    random. If all differences have one size, as those of single trials have, it is McNemar's exact test.
+    """
+    values = np.array([one for one in differences if one], dtype=np.float64)
+    if len(set(np.abs(values))) < 2:
+        return mcnemar(int((values > 0).sum()), int((values < 0).sum()))
+    found = permutation_test(
+        (values,),
+        lambda drawn, axis: drawn.mean(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, _BLOCK // len(values)),
+        rng=np.random.default_rng(seed),
+    )
+    return min(1.0, float(found.pvalue))
+
+
+def noise(base: Sequence[Sequence[bool]], ledger: Sequence[Sequence[bool]]) -> Noise | None:
+    """Return the noise of paired outcomes; for each arm the outcomes of each instance, trial by trial.
+
+    With several trials both variances are estimated from the sample; that over instances counts only if it is larger
+    than trials explain (a chi-square test at ``LEVEL``). With one trial, every disagreement between the arms counts as
+    chance of the trials, and there is taken to be one more of them in two more instances, so that an evaluation without
+    any is not taken for one without noise. None without an instance.
+    """
+    if not base:
+        return None
+    pairs = list(zip(base, ledger, strict=True))
+    several = [pair for pair in pairs if min(map(len, pair)) > 1]
+    if len(several) < 2:
+        apart = sum(one[0] != other[0] for one, other in pairs)
+        return Noise(within=(apart + 1) / (len(pairs) + 2), between=0.0, instances=len(pairs))
+    within = float(np.mean([sum(np.var(side, ddof=1) for side in pair) for pair in several]))
+    averaged = float(np.mean([sum(np.var(side, ddof=1) / len(side) for side in pair) for pair in several]))
+    total = float(np.var([np.mean(other) - np.mean(one) for one, other in several], ddof=1))
+    explained = averaged * float(chi2.ppf(LEVEL, len(several) - 1)) / (len(several) - 1)
+    floor = 1 / (sum(map(len, base)) + 2)
+    between = total - averaged if total > explained else 0.0
+    return Noise(within=max(within, floor), between=between, instances=len(pairs))
+
+
+def order_effect(
+    values: Sequence[float],
+    positions: Sequence[int],
+    arms: Sequence[str],
+    blocks: Sequence[Hashable],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> OrderEffect | None:
+    """Return the effect of positions on a positive measure; None if no two runs of a block differ in position.
+
+    A block is one trial of one instance. The logarithms are centred by arm and by block; the statistic is the slope of
+    the residuals over the positions, and the p-value is the share of permutations of residuals within blocks whose
+    slope is at least as large in absolute value.
+    """
+    arm_index, block_index = _indices(arms), _indices(blocks)
+    residuals = _centred(_centred(np.log(np.array(values, dtype=np.float64)), arm_index), block_index)
+    order = _centred(np.array(positions, dtype=np.float64), block_index)
+    weight = float(order @ order)
+    if not weight:
+        return None
+    slope = float(order @ residuals) / weight
+    generator = np.random.default_rng(seed)
+    drawn = np.zeros(resamples)
+    sizes = np.bincount(block_index)
+    # Blocks of one size are the rows of a matrix, which is permuted row by row.
+    for size in np.unique(sizes[sizes > 1]):
+        rows = np.array([np.flatnonzero(block_index == block) for block in np.flatnonzero(sizes == size)])
+        drawn += [float((order[rows] * generator.permuted(residuals[rows], axis=1)).sum()) for _ in range(resamples)]
+    extreme = int((np.abs(drawn / weight) >= abs(slope) - 1e-12).sum())
+    return OrderEffect(change=math.expm1(slope), p=(extreme + 1) / (resamples + 1), runs=len(values))
+
+
+def _indices(names: Sequence[Hashable]) -> NDArray[np.intp]:
+    """Return the number of each name, from 0 in the order of their first occurrence."""
+    known = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([known[name] for name in names])
+
+
+def _centred(values: Floats, index: NDArray[np.intp]) -> Floats:
+    """Return values less the mean of their group."""
+    means: Floats = np.bincount(index, weights=values) / np.bincount(index)
+    return values - means[index]
 
 
 def spread(values: Sequence[float]) -> Spread:

@@ -18,8 +18,10 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from execledger.core.policy import Policy
 from execledger.core.rereads import VERDICTS, Reread
@@ -80,12 +82,19 @@ METRICS = (
 
 
 class Net(Struct, frozen=True, kw_only=True):
-    """Dollars under one table of prices."""
+    """What Ledger saved and spent: tokens by the class that a provider charges for, and dollars under one price table.
+
+    Tokens of different classes are never added up: of most providers a cached one costs a tenth of another one.
+    """
 
     saved: float = 0.0
-    """What references kept out of the model's input, less the references and remarks themselves."""
+    """Dollars for what references kept out of the model's input, less the references and remarks themselves."""
     spent: float = 0.0
-    """What state views took: their tokens, uncached, and what they keep out of the cached prefix."""
+    """Dollars for what state views took: their tokens, uncached, and what they keep out of the cached prefix."""
+    saved_tokens: Tokens = Tokens()
+    """The tokens behind ``saved``."""
+    spent_tokens: Tokens = Tokens()
+    """The tokens behind ``spent``; what views keep out of the cached prefix is uncached, and negative among cached."""
     own: float | None = None
     """What the runs cost as they were, where their tokens are known."""
     models: tuple[str, ...] = ()
@@ -98,6 +107,8 @@ class Net(Struct, frozen=True, kw_only=True):
         return Net(
             saved=self.saved + other.saved,
             spent=self.spent + other.spent,
+            saved_tokens=self.saved_tokens + other.saved_tokens,
+            spent_tokens=self.spent_tokens + other.spent_tokens,
             own=None if self.own is None or other.own is None else self.own + other.own,
             models=tuple(sorted({*self.models, *other.models})),
             date=self.date,
@@ -108,19 +119,38 @@ class Net(Struct, frozen=True, kw_only=True):
         """The difference of the two; negative where Ledger cost more than it saved."""
         return self.saved - self.spent
 
+    @property
+    def net_tokens(self) -> Tokens:
+        """The same in tokens, class by class."""
+        return self.saved_tokens + -self.spent_tokens
+
+    def fields(self) -> dict[str, Any]:
+        """All of it as an object, for JSON."""
+        return {**to_builtins(self), "net": self.net, "net_tokens": to_builtins(self.net_tokens)}
+
     def sentence(self, *, would: bool = False) -> str:
         """All of it in words; ``would``: of a replay, in which nothing was really saved or spent."""
         share = f", {self.net / self.own:+.1%} of the {dollars(self.own)} that the runs cost" if self.own else ""
-        lead = "would have saved" if would else "saved"
+        lead, cost = ("would have saved", "would have cost") if would else ("saved", "cost")
+        displaced = -(self.spent_tokens.cached or 0)
+        moved = f", {displaced:,} of which would have been cached" if displaced else ""
         return (
-            f"References {lead} {dollars(self.saved)}; state views {'would have ' if would else ''}cost"
-            f" {dollars(self.spent)}; net {dollars(self.net)}{share}. {self.basis}"
+            f"References {lead} {by_class(self.saved_tokens)} ({dollars(self.saved)});"
+            f" state views {cost} {by_class(replace(self.spent_tokens, cached=0))}{moved} ({dollars(self.spent)});"
+            f" net {dollars(self.net)}{share}. {self.basis}"
         )
 
     @property
     def basis(self) -> str:
         """What the dollars rest on."""
         return f"Prices of {self.date} for {', '.join(self.models)}; tokens of both are estimated from bytes."
+
+
+def by_class(tokens: Tokens) -> str:
+    """Tokens of input in words, each class that a provider charges for by itself."""
+    named = {"uncached": tokens.uncached, "written to the cache": tokens.written, "cached": tokens.cached}
+    told = [f"{count:,} {name}" for name, count in named.items() if count]
+    return f"{' and '.join(told) or '0'} tokens"
 
 
 def dollars(value: float) -> str:
@@ -135,6 +165,8 @@ def weighed(saved: Tokens, spent: Tokens, own: Tokens | None, model: str, prices
     return Net(
         saved=price.cost(saved),
         spent=price.cost(spent),
+        saved_tokens=saved,
+        spent_tokens=spent,
         own=None if own is None else price.cost(own),
         models=(name,),
         date=prices.date,
@@ -184,6 +216,8 @@ class Account(Struct):
     """While it happens: the file of its journal; None if there is none, or it can't be written any more."""
     unwritten: str = ""
     """While it happens: where and why its journal could not be written, or not to its end."""
+    calls: Sequence[ModelCall] = ()
+    """What each call of the model took, where the agent recorded that beside the journal."""
     _steps: int = 0
     _asked: dict[int, tuple[int, int | None]] = field(default_factory=dict)
     _returned: dict[int, int] = field(default_factory=dict)
@@ -427,6 +461,7 @@ class Account(Struct):
             turns=self.model_calls,
             steps=self._places,
             compactions=self._compactions,
+            model_calls=self.calls,
             totals=self.took,
             governed=True,
         )
@@ -458,6 +493,10 @@ def sentences(runs: Sequence[Account]) -> list[str]:
     proposed, faults = (sum(getattr(one, name) for one in counts) for name in ("proposed", "faults"))
     many = f"Ledger: {len(runs)} runs, {_many(proposed, 'command')}, {done}; {_many(faults, 'fault')}"
     told = [runs[0].sentence() if len(runs) == 1 else many]
+    prices = load_prices()
+    net = sum((run.net(prices) for run in runs[1:]), runs[0].net(prices))
+    if net.saved_tokens != Tokens() or net.spent_tokens != Tokens():
+        told.append(f"Ledger: {net.sentence()}")
     for folder in sorted({os.path.dirname(run.journal) for run in runs if run.journal}):
         stats = shlex.join(["execledger", "stats", *([folder] if folder != str(journal_folder()) else [])])
         told.append(f"Ledger: journals are in {folder}; `{stats}` adds them up")

@@ -199,12 +199,14 @@ class PromptCache:
     def displaced(self, thread: str, turn: int) -> int:
         """Tokens that the model wrote in call ``turn`` and that a view would have kept out of the next call's cache.
 
-        The view stands between them and the history, so what the next call shares with this one ends before them. Where
-        the provider told how far the cache reached without a view, only what it reached of them counts.
+        The view is between them and the history, so what the next call shares with this one ends before them. Where
+        the provider reported how far the cache reached without a view, only what it reached of them counts.
         """
+        said = self.generated(thread, turn)
+        if self._run.governed:
+            return said
         behind = self._next(thread, turn)
         here, reached = self._call(turn).input, self._call(behind).cached if behind is not None else None
-        said = self.generated(thread, turn)
         return min(said, max(reached - here, 0)) if here is not None and reached is not None else said
 
     def generated(self, thread: str, turn: int) -> int:

@@ -134,10 +134,10 @@ ABLATION_COST_CHANGES = {"govern": "-10.2%", "inform": "-25.1%"}
 """With MiniMax M2.5, as the text prints them."""
 
 PUBLISHED = [
-    ("SWE-Pruner, Claude Sonnet 4.5 (published)", "70.6 → 72.0", "+1.4", "4.8%"),
-    ("SWE-Pruner, GLM-4.6 (published)", "55.4 → 56.6", "+1.2", "2.7%"),
-    ("LaMR, Claude Sonnet 4.5 (published)", "70.6 → 71.8", "+1.2", "4.1%"),
-    ("LaMR, Claude Opus 4.6 (published)", "75.6 → 76.0", "+0.4", "1.6%"),
+    ("SWE-Pruner", "Claude Sonnet 4.5", "70.6 → 72.0", "+1.4", "4.8%"),
+    ("SWE-Pruner", "GLM-4.6", "55.4 → 56.6", "+1.2", "2.7%"),
+    ("LaMR", "Claude Sonnet 4.5", "70.6 → 71.8", "+1.2", "4.1%"),
+    ("LaMR", "Claude Opus 4.6", "75.6 → 76.0", "+0.4", "1.6%"),
 ]
 
 CACHE_HITS = {"GPT-5 mini": {"govern": 0.807, "both": 0.734}, "MiniMax M2.5": {"base": 0.947}}

@@ -39,14 +39,14 @@ def test_the_tables_stand_in_the_papers_order(tables: dict[str, Table]) -> None:
 def test_the_main_table(tables: dict[str, Table]) -> None:
     """A column for the backbone; a method is named once."""
     assert tables["main"].columns == ("Method", "Backbone", "Pass@1", "Δ", "RRU")
-    assert [section.title for section in tables["main"].sections] == ["Results reported in prior work", "Our results"]
+    assert [section.title for section in tables["main"].sections] == ["Our results", "Results reported in prior work"]
     assert texts(tables["main"]) == [
+        ("Ledger", "GPT-5 mini", "56.2 → 64.2", "+8.0", "18.3%"),
+        ("", "MiniMax M2.5", "75.8 → 81.0", "+5.2", "21.5%"),
         ("SWE-Pruner", "Claude Sonnet 4.5", "70.6 → 72.0", "+1.4", "4.8%"),
         ("", "GLM-4.6", "55.4 → 56.6", "+1.2", "2.7%"),
         ("LaMR", "Claude Sonnet 4.5", "70.6 → 71.8", "+1.2", "4.1%"),
         ("", "Claude Opus 4.6", "75.6 → 76.0", "+0.4", "1.6%"),
-        ("Ledger", "GPT-5 mini", "56.2 → 64.2", "+8.0", "18.3%"),
-        ("", "MiniMax M2.5", "75.8 → 81.0", "+5.2", "21.5%"),
     ]
 
 
@@ -124,9 +124,9 @@ def test_markdown_and_latex(tables: dict[str, Table]) -> None:
 def test_the_published_preset_goes_before_another(rows: list[RunRow]) -> None:
     """Beside the arms of ``paper`` others are left out; without it they are shown, and the preset is named."""
     other = [replace(one, preset="verified", resolved=True) for one in compared_rows(GPT) if one.arm == "both"]
-    assert paper_tables([*rows, *other])[0].rows[4][2].text == "56.2 → 64.2"
+    assert paper_tables([*rows, *other])[0].rows[0][2].text == "56.2 → 64.2"
     alone = paper_tables([*(one for one in compared_rows(GPT) if one.arm == "base"), *other])
-    assert alone[0].rows[4][2].text == "56.2 → 100.0"
+    assert alone[0].rows[0][2].text == "56.2 → 100.0"
     assert alone[0].notes[0] == "Ledger ran under the preset verified"
 
 
@@ -134,7 +134,7 @@ def test_what_is_not_known_is_not_in_bold() -> None:
     """These runs are not graded, and one arm was not run."""
     tables = {table.name: table for table in paper_tables([row("a", resolved=None), row("b", resolved=None)])}
     assert list(tables) == ["main", "efficiency"]
-    assert texts(tables["main"])[4][2:] == ("unknown → unknown", "-", "-")
+    assert texts(tables["main"])[0][2:] == ("unknown → unknown", "-", "-")
     assert texts(tables["efficiency"])[0][1:] == ("$1.00", "-", "-")
 
 
@@ -143,6 +143,6 @@ def test_both_layouts_stand_in_one_folder(tmp_path: Path) -> None:
     shown = [
         len(write_report(experiment(), ["md", "tex", "json"], tmp_path, layout=layout)) for layout in ("full", "paper")
     ]
-    assert shown == [4, 3]
+    assert shown == [6, 3]
     names = [f"{name}.{kind}" for name in ("paper", "report") for kind in ("json", "md", "tex")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names

@@ -166,8 +166,8 @@ def test_a_latex_document_is_whole() -> None:
     assert whole(document) == []
     assert document.startswith("\\documentclass{article}\n")
     assert document.endswith("\\end{document}\n")
-    assert document.count(r"\begin{tabular}") == 5
-    assert document.count(r"\begin{longtable}") == 1
+    assert document.count(r"\begin{tabular}") == 6
+    assert document.count(r"\begin{longtable}") == 2
 
 
 def test_a_broken_latex_document_is_seen() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from execledger.evaluate.records import RunRow
@@ -21,21 +23,17 @@ def texts(table: Table) -> list[tuple[str, ...]]:
     return [tuple(cell.text for cell in row) for row in table.rows]
 
 
-def own(table: Table) -> list[tuple[str, ...]]:
-    """The rows of the main table that are not published by others."""
-    return [row for row in texts(table) if "(published)" not in row[0]]
-
-
 def test_a_whole_experiment_has_the_papers_tables() -> None:
-    """One scaffold in four arms: main, efficiency and ablation, and the outcomes by name."""
-    assert list(made(experiment())) == ["main", "efficiency", "ablation", "outcomes"]
+    """One scaffold in four arms: main, efficiency and ablation; what others published comes last."""
+    assert list(made(experiment())) == ["main", "evidence", "efficiency", "ablation", "outcomes", "published"]
 
 
-def test_a_second_scaffold_and_trials_have_tables_of_their_own() -> None:
+def test_a_second_scaffold_and_trials_have_tables_of_their_texts() -> None:
     """Another agent stands in the second scaffold's table, and not in the efficiency table."""
     codex = [row("a", arm, agent="codex 1", model="m") for arm in ("base", "both")]
     found = made([*experiment(trials=2), *codex])
-    assert list(found) == ["main", "efficiency", "scaffold", "ablation", "outcomes", "trials"]
+    tables = ["main", "evidence", "efficiency", "scaffold", "ablation", "outcomes", "trials", "published"]
+    assert list(found) == tables
     assert [section.title for section in found["scaffold"].sections] == ["codex 1, m: inform + govern, 1 instance"]
     assert [section.title for section in found["efficiency"].sections] == [
         f"{AGENT}, gpt-5-mini: inform + govern, 4 instances"
@@ -44,7 +42,7 @@ def test_a_second_scaffold_and_trials_have_tables_of_their_own() -> None:
 
 def test_the_main_table() -> None:
     """One instance recovered, one regressed."""
-    assert own(made(experiment())["main"]) == [
+    assert texts(made(experiment())["main"]) == [
         ("Ledger", "2/4 → 2/4", "50.0 → 50.0", "+0.0", "-75.0 to +75.0", "0.0%", "1.000")
     ]
 
@@ -71,6 +69,18 @@ def test_rows_that_are_zero_in_most_experiments_come_when_needed() -> None:
     shown = {text[0]: text[1:4] for text in texts(made(rows)["efficiency"])}
     assert shown["  written"] == ("0", "20.0K", "-")
     assert shown["  of this, state views"] == ("$0.00", "$0.25", "-")
+
+
+def test_saved_spent_and_net_are_shown_by_class() -> None:
+    """Per arm, in tokens of each class and in dollars, and the net as a share of what the arm cost."""
+    spent: dict[str, Any] = {"view_tokens": 5_000, "displaced_tokens": 300, "view_cost": 0.05}
+    saved: dict[str, Any] = {"saved_new_tokens": 20_000, "saved_cached_tokens": 90_000, "saved_cost": 0.03}
+    rows = [row("a"), row("a", "inform", **spent), row("a", "both", **spent, **saved), row("a", "shadow", **spent)]
+    table = made(rows)["net"]
+    assert texts(table) == [
+        ("inform only", "~0", "~0", "unknown", "~5,000", "~300", "~$0.05", "unknown", "-"),
+        ("inform + govern", "~20.0K", "~90.0K", "~$0.03", "~5,000", "~300", "~$0.05", "~-$0.02", "~-4.0%"),
+    ]
 
 
 def test_the_ablation() -> None:
@@ -116,11 +126,11 @@ def test_uneven_trials_are_not_compared() -> None:
     assert "trials" not in made(rows)
 
 
-def test_what_nobody_graded_stays_unknown() -> None:
+def test_what_nobody_graded_stays_unkntexts() -> None:
     """Without a grade the resolution is unknown, never 0, and all else is still told."""
     rows = [row(name, arm, resolved=None) for arm in ("base", "both") for name in "ab"]
     found = made(rows)
-    assert own(found["main"]) == [("Ledger", "unknown → unknown", "unknown → unknown", "-", "-", "-", "-")]
+    assert texts(found["main"]) == [("Ledger", "unknown → unknown", "unknown → unknown", "-", "-", "-", "-")]
     shown = {text[0]: text[1:] for text in texts(found["efficiency"])}
     assert shown["Cost per resolved instance"] == ("unknown", "unknown", "-", "-")
     assert shown["Total cost (USD)"] == ("$1.00", "$1.00", "+0.0%", "+0.0% to +0.0%")
@@ -134,7 +144,7 @@ def test_a_run_that_nobody_graded_among_others_is_counted() -> None:
     """It is left out on both sides, and the note says so."""
     rows = [*experiment(), row("e", resolved=True), row("e", "both", resolved=None)]
     found = made(rows)["main"]
-    assert own(found)[0][1] == "2/4 → 2/4"
+    assert texts(found)[0][1] == "2/4 → 2/4"
     assert "the resolution of 1 of 18 runs is unknown: they count neither as resolved nor as unresolved" in found.notes
 
 
@@ -165,7 +175,7 @@ def test_the_base_alone_is_reported_too() -> None:
     """Runs from elsewhere have no arm with Ledger: their side is empty, and nothing is compared."""
     found = made([row("a", resolved=True), row("b")])
     assert list(found) == ["main", "efficiency"]
-    assert own(found["main"]) == [("base", "1/2", "50.0", "-", "-", "-", "-")]
+    assert texts(found["main"]) == [("base", "1/2", "50.0", "-", "-", "-", "-")]
     assert texts(found["efficiency"])[0] == ("Total cost (USD)", "$1.00", "-", "-", "-")
     assert [section.title for section in found["efficiency"].sections] == [f"{AGENT}, gpt-5-mini: 2 instances"]
     assert found["efficiency"].notes == ()
@@ -174,7 +184,7 @@ def test_the_base_alone_is_reported_too() -> None:
 def test_an_arm_without_a_base_is_reported_too() -> None:
     """Its figures are told, and nothing is compared."""
     found = made([row("a", "both", resolved=True), row("b", "both")])
-    assert own(found["main"]) == [("Ledger", "- → 1/2", "- → 50.0", "-", "-", "-", "-")]
+    assert texts(found["main"]) == [("Ledger", "- → 1/2", "- → 50.0", "-", "-", "-", "-")]
     assert texts(found["efficiency"])[0] == ("Total cost (USD)", "-", "$1.00", "-", "-")
 
 

@@ -21,9 +21,11 @@ def test_a_report_is_written_in_every_format(tmp_path: Path) -> None:
     )
     assert [table.title for table in shown] == [
         "Pass@1, base → with Ledger",
+        "What this evaluation shows, and what it can't",
         "Efficiency: totals over all instances",
         "Ablation: totals over the instances that every arm has",
         "Paired outcomes",
+        "Published by others, not comparable with the figures above",
     ]
     markdown = (tmp_path / "out" / "report.md").read_text()
     assert "Prices of 2026-11-15.\n" in markdown
@@ -33,7 +35,8 @@ def test_a_report_is_written_in_every_format(tmp_path: Path) -> None:
     assert ".svg" not in latex
     written = json.loads((tmp_path / "out" / "report.json").read_text())
     assert written["notes"] == ["Prices of 2026-11-15"]
-    assert [table["name"] for table in written["tables"]] == ["main", "efficiency", "ablation", "outcomes"]
+    names = ["main", "evidence", "efficiency", "ablation", "outcomes", "published"]
+    assert [table["name"] for table in written["tables"]] == names
 
 
 def test_only_what_is_asked_for_is_written(tmp_path: Path) -> None:

@@ -84,16 +84,27 @@ CACHE_HITS = Measure(
 )
 MODEL_CALLS = Measure(name="model_calls", title="Model calls", unit=Unit.COUNT, of=lambda row: row.model_calls)
 REREADS = _counted("rereads", "Redundant snippet re-reads")
+
+
+def _estimated(name: str, title: str, unit: Unit = Unit.TOKENS) -> Measure:
+    """Return the measure of a field that is estimated from bytes; it is 0 where Ledger changed nothing."""
+
+    def of(row: RunRow) -> float | None:
+        value: float | None = 0.0 if row.arm in ("base", "shadow") else getattr(row, name)
+        return value
+
+    return Measure(name=name, title=title, unit=unit, of=of, from_tokens=True, optional=True)
+
+
+SAVED_NEW = _estimated("saved_new_tokens", "Saved by references, new")
+SAVED_CACHED = _estimated("saved_cached_tokens", "Saved by references, cached")
+SAVED_COST = _estimated("saved_cost", "Saved by references", Unit.MONEY)
+VIEWED = _estimated("view_tokens", "State views, uncached")
+DISPLACED = _estimated("displaced_tokens", "Displaced by state views")
+VIEW_COST = _estimated("view_cost", "  of this, state views", Unit.MONEY)
 EFFICIENCY = (
     COST,
-    Measure(
-        name="view_cost",
-        title="  of this, state views",
-        unit=Unit.MONEY,
-        of=lambda row: 0.0 if row.arm in ("base", "shadow") else row.view_cost,
-        from_tokens=True,
-        optional=True,
-    ),
+    VIEW_COST,
     COST_PER_RESOLVED,
     INPUT,
     Measure(name="cached", title="  cached", unit=Unit.TOKENS, of=_tokens(lambda t: t.cached), from_tokens=True),

@@ -13,6 +13,11 @@ PUBLISHED_ELSEWHERE = (
 )
 INTERVALS = f"{LEVEL:.0%} intervals: paired bootstrap over instances, {RESAMPLES:,} resamples, trials kept together"
 MCNEMAR = "p: McNemar's exact two-sided test, one for each trial"
+HELD_FIXED = (
+    "Estimated from bytes, as if the agent would have done the same without Ledger; what it did differently shows in"
+    " the totals. New tokens are uncached or written to the cache; displaced ones are uncached once instead of cached."
+    " Tokens of different classes are not added up: only their prices make them comparable"
+)
 TRIALS = "Trials are shown where each of them has the same instances; SD is the standard deviation of the sample"
 
 ESTIMATED = "~ marks figures that rest on estimated tokens, not on the provider's count"

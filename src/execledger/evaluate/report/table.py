@@ -149,9 +149,10 @@ def format_count(value: float) -> str:
 
 def _money(value: float, digits: int) -> str:
     """Format dollars; amounts that would round to zero get up to six decimals."""
-    while 0 < value < 10**-digits and digits < 6:
+    size = abs(value)
+    while 0 < size < 10**-digits and digits < 6:
         digits += 1
-    return f"${value:,.{digits}f}"
+    return f"{'-' if value < 0 else ''}${size:,.{digits}f}"
 
 
 def _signed(value: float, unit: Unit) -> str:

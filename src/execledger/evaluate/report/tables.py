@@ -19,10 +19,16 @@ from execledger.evaluate.report.comparison import (
     CACHE_HITS,
     COST,
     COST_PER_RESOLVED,
+    DISPLACED,
     EFFICIENCY,
     INPUT,
     MODEL_CALLS,
     REREADS,
+    SAVED_CACHED,
+    SAVED_COST,
+    SAVED_NEW,
+    VIEW_COST,
+    VIEWED,
     Change,
     Gain,
     Measure,
@@ -32,8 +38,10 @@ from execledger.evaluate.report.comparison import (
     resolution,
     sole,
 )
+from execledger.evaluate.report.evidence import evidence
 from execledger.evaluate.report.footnotes import (
     ESTIMATED,
+    HELD_FIXED,
     INTERVALS,
     MCNEMAR,
     PUBLISHED_ELSEWHERE,
@@ -95,7 +103,17 @@ def full_tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
     """Return every table that can be made of the rows, in the full layout."""
     found = settings(rows)
     first, others = _by_scaffold(found)
-    made = (main(found), efficiency(first), scaffold(others), ablation(found), outcomes(found), trials(found))
+    made = (
+        main(found),
+        evidence(found),
+        efficiency(first),
+        scaffold(others),
+        worth(found),
+        ablation(found),
+        outcomes(found),
+        trials(found),
+        published() if any(setting.base.runs and setting.ledger for setting in found) else None,
+    )
     return tuple(table for table in made if table is not None)
 
 
@@ -170,30 +188,29 @@ def _common(setting: Setting) -> tuple[set[str], set[str]]:
 
 
 def main(found: tuple[Setting, ...]) -> Table | None:
-    """Return the table of Pass@1 without and with Ledger, its difference and RRU, beside published figures."""
+    """Return the table of Pass@1 without and with Ledger, its difference and RRU."""
     if not found:
         return None
-    published = Section("published by others", tuple(_published(entry) for entry in PUBLISHED))
     own = (Section(setting.title, tuple(_main_rows(setting))) for setting in found)
     return Table(
         name="main",
         title="Pass@1, base → with Ledger",
         columns=("Method", "Resolved", "Pass@1", "Δ", "95% interval", "RRU", "p"),
-        sections=(published, *own),
-        notes=(PUBLISHED_ELSEWHERE, *methods(found, INTERVALS, MCNEMAR), *remarks(found)),
+        sections=tuple(own),
+        notes=(*methods(found, INTERVALS, MCNEMAR), *remarks(found)),
     )
 
 
-def _published(entry: Published) -> Row:
-    difference = entry.method_rate - entry.base
-    return (
-        text_cell(f"{entry.method}, {entry.model} (published)"),
-        ABSENT,
-        Cell(f"{entry.base * 100:.1f} → {entry.method_rate * 100:.1f}", (entry.base, entry.method_rate)),
-        change_cell(difference, Unit.SHARE),
-        ABSENT,
-        percent_cell(rru(entry.base, entry.method_rate)),
-        ABSENT,
+def published() -> Table:
+    """Return the figures that other methods published, apart from our own."""
+    rows = (_paper_main_row(entry.method, entry.model, entry.base, entry.method_rate) for entry in PUBLISHED)
+    return Table(
+        name="published",
+        title="Published by others, not comparable with the figures above",
+        columns=("Method", "Backbone", "Pass@1", "Δ", "RRU"),
+        left=2,
+        sections=(Section("", tuple(rows)),),
+        notes=(PUBLISHED_ELSEWHERE,),
     )
 
 
@@ -275,6 +292,44 @@ def _measure_row(measure: Measure, base: Arm, arm: Arm) -> Row | None:
         return None
     estimated = measure.from_tokens and (base.estimated or arm.estimated)
     return text_cell(measure.title), *figures, _interval(found.interval, measure.unit, estimated=estimated)
+
+
+def worth(found: tuple[Setting, ...]) -> Table | None:
+    """Return the table of what references saved and state views cost, with the agent's behaviour held fixed."""
+    sections = [Section(setting.title, tuple(filter(None, map(_worth_row, setting.ledger)))) for setting in found]
+    if not any(section.rows for section in sections):
+        return None
+    return Table(
+        name="net",
+        title="Net of Ledger, the agent's behaviour held fixed",
+        columns=("Arm", "new", "cached", "USD", "uncached", "displaced", "USD", "USD", "of cost"),
+        groups=(("", 1), ("Saved by references", 3), ("State views", 3), ("Net", 2)),
+        sections=tuple(section for section in sections if section.rows),
+        notes=(HELD_FIXED,),
+    )
+
+
+def _worth_row(arm: Arm) -> Row | None:
+    """Return the totals of an arm; None if nothing is known of them, as in the arm shadow."""
+    if arm.name == "shadow" or not any(row.view_tokens or row.saved_new_tokens for row in arm.rows):
+        return None
+    tokens = [
+        figure_cell(sole(measure, arm), Unit.TOKENS, estimated=True)
+        for measure in (SAVED_NEW, SAVED_CACHED, VIEWED, DISPLACED)
+    ]
+    saved, spent, cost = (sole(measure, arm) for measure in (SAVED_COST, VIEW_COST, COST))
+    left = None if saved is None or spent is None else saved - spent
+    share = None if left is None or not cost else left / cost
+    money = [figure_cell(value, Unit.MONEY, estimated=True) for value in (saved, spent, left)]
+    return (
+        text_cell(arm.title),
+        *tokens[:2],
+        money[0],
+        *tokens[2:],
+        money[1],
+        money[2],
+        change_cell(share, estimated=True),
+    )
 
 
 def ablation(found: tuple[Setting, ...]) -> Table | None:
@@ -420,7 +475,7 @@ def _paper_main(found: tuple[Setting, ...]) -> Table | None:
         title="Reported Pass@1 on SWE-bench Verified, shown as base → method",
         columns=("Method", "Backbone", "Pass@1", "Δ", "RRU"),
         left=2,
-        sections=(Section("Results reported in prior work", tuple(prior)), Section("Our results", tuple(own))),
+        sections=(Section("Our results", tuple(own)), Section("Results reported in prior work", tuple(prior))),
         notes=_paper_notes(found, tokens=False),
     )
 

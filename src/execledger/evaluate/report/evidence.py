@@ -1,0 +1,165 @@
+"""What an evaluation shows and what it can't: differences found or not, its power, and effects of the order of arms.
+
+A difference is *found* if the p-value of the paired test over instances is below 5 %. That none was found does not
+mean that there is none, so the table says which difference an evaluation of this size would have found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from execledger.evaluate.report.arms import Arm, Setting
+from execledger.evaluate.report.comparison import COST, INPUT, Measure, column, compare, gain
+from execledger.evaluate.report.table import Cell, Row, Section, Table, Unit, change_cell, interval_cell, text_cell
+from execledger.evaluate.statistics import LEVEL, POWER, Noise, OrderEffect, noise, order_effect, paired_test
+
+POINTS = (0.01, 0.03, 0.05)
+"""Differences of Pass@1 whose necessary number of trials is stated."""
+FOUND = (
+    f"A difference is found if p is below {1 - LEVEL:.2f}: sign-flip permutation test over instances, with the mean of"
+    " all trials of each"
+)
+POWERED = (
+    f"Power: which difference {POWER:.0%} of such evaluations would find at that level, given how much the outcomes of"
+    " an instance vary over trials and arms"
+)
+SINGLE = "With a single trial, every disagreement between two arms counts as chance of the trials"
+ORDERED = (
+    "Order: permutation test within the trials of an instance, of the change from one position among the arms to the"
+    " next, after the differences between arms are removed"
+)
+
+
+def evidence(found: tuple[Setting, ...]) -> Table | None:
+    """Return the table of what the comparisons of these settings show; None if nothing is compared."""
+    compared = [(setting, arm) for setting in found if setting.base.runs for arm in setting.compared]
+    sections = [Section(_title(setting, arm), tuple(_rows(setting, arm))) for setting, arm in compared]
+    ordered = [Section(f"{setting.title}: order of the arms", rows) for setting in found if (rows := _order(setting))]
+    if not sections:
+        return None
+    single = any(len(arm.trials) == 1 for setting, arm in compared)
+    return Table(
+        name="evidence",
+        title="What this evaluation shows, and what it can't",
+        columns=("Question", "Answer"),
+        left=1,
+        wide=True,
+        sections=(*sections, *ordered),
+        notes=(FOUND, POWERED, *([SINGLE] if single else []), *([ORDERED] if ordered else []), *_many(sections)),
+    )
+
+
+def _title(setting: Setting, arm: Arm) -> str:
+    return f"{setting.title}: {arm.title} against base"
+
+
+def _many(sections: Sequence[Section]) -> Iterator[str]:
+    """Yield how many tests were made, if there are several: each may find a difference by chance."""
+    tests = sum(len(row) > 1 and row[1].text.startswith(("found", "none found")) for s in sections for row in s.rows)
+    if tests > 1:
+        yield f"{tests} differences were tested; without any, about one in {round(1 / (1 - LEVEL))} is found by chance"
+
+
+def _rows(setting: Setting, arm: Arm) -> Iterator[Row]:
+    base = setting.base
+    graded = sorted(base.graded & arm.graded)
+    yield _answer("Compared", _size(base, arm, graded))
+    yield _answer("Difference of Pass@1", _outcome_difference(base, arm, graded))
+    for measure, name in ((COST, "cost"), (INPUT, "input tokens")):
+        yield _answer(f"Difference of {name}", _measure_difference(measure, base, arm))
+    known = noise(*(_outcomes(side, graded) for side in (base, arm)))
+    if known is not None:
+        trials = min(len(base.trials), len(arm.trials))
+        least = known.detectable(trials)
+        told = f"{least * 100:.1f} points" if least < 1 else "none: too few instances"
+        yield _answer("Smallest difference of Pass@1 that it would find", Cell(told, least))
+        for points in POINTS:
+            yield _answer(
+                f"Trials needed to find {points * 100:.0f} point{'s' if points > 0.01 else ''}",
+                _needed(known, points, trials),
+            )
+
+
+def _answer(question: str, cell: Cell) -> Row:
+    return text_cell(question), cell
+
+
+def _size(base: Arm, arm: Arm, graded: Sequence[str]) -> Cell:
+    common = len(base.runs.keys() & arm.runs.keys())
+    trials = min(len(base.trials), len(arm.trials))
+    left_out = len(base.runs.keys() | arm.runs.keys()) - common
+    said = [f"{common} instances", f"{trials} trial{'s' if trials > 1 else ''} in each arm", f"{len(graded)} graded"]
+    return Cell(", ".join([*said, *([f"{left_out} left out, not run in both"] if left_out else [])]), (common, trials))
+
+
+def _outcomes(arm: Arm, instances: Sequence[str]) -> list[list[bool]]:
+    """Return the outcomes of each instance, trial by trial."""
+    return [[row.resolved for row in arm.runs[name] if row.resolved is not None] for name in instances]
+
+
+def _outcome_difference(base: Arm, arm: Arm, graded: Sequence[str]) -> Cell:
+    found = gain(base, arm)
+    if found.difference is None:
+        return Cell("unknown: nothing was graded in both arms")
+    sides = [[sum(one) / len(one) for one in _outcomes(side, graded)] for side in (base, arm)]
+    p = paired_test([after - before for before, after in zip(*sides, strict=True)])
+    bounds = (found.interval.low, found.interval.high) if found.interval else None
+    size = f"{change_cell(found.difference, Unit.SHARE).text} points"
+    return _verdict(size, interval_cell(bounds, Unit.SHARE).text, found.difference, p)
+
+
+def _measure_difference(measure: Measure, base: Arm, arm: Arm) -> Cell:
+    found = compare(measure, base, arm)
+    if found.change is None:
+        return Cell("unknown")
+    before, after = column(measure, base), column(measure, arm)
+    p = paired_test([after[name][0] - before[name][0] for name in sorted(before.keys() & after.keys())])
+    bounds = (found.interval.low, found.interval.high) if found.interval else None
+    return _verdict(change_cell(found.change).text, interval_cell(bounds).text, found.change, p)
+
+
+def _verdict(size: str, interval: str, difference: float, p: float) -> Cell:
+    word = "found" if p < 1 - LEVEL else "none found"
+    return Cell(f"{word}: {size} ({LEVEL:.0%} interval {interval}, p {_p(p)})", (difference, p))
+
+
+def _p(value: float) -> str:
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _needed(known: Noise, points: float, trials: int) -> Cell:
+    number = known.trials_needed(points)
+    if number is not None:
+        return Cell(f"{number:,} with these {known.instances} instances", number)
+    instances = known.instances_needed(points, trials)
+    return Cell(f"no number with these {known.instances} instances; {trials} with {instances:,} such instances")
+
+
+def _order(setting: Setting) -> tuple[Row, ...]:
+    """Return the effect of the order of the arms on cost and on input tokens; none where positions are not known."""
+    effects = ((measure, _effect(measure, setting)) for measure in (COST, INPUT))
+    return tuple(_answer(f"Effect on {_words(measure)}", _ordered(effect)) for measure, effect in effects if effect)
+
+
+def _words(measure: Measure) -> str:
+    return {"cost": "cost", "input_tokens": "input tokens"}[measure.name]
+
+
+def _effect(measure: Measure, setting: Setting) -> OrderEffect | None:
+    rows = [(row, measure.of(row)) for arm in setting.arms for row in arm.rows]
+    known = [(row, row.position, value) for row, value in rows if row.position is not None and value]
+    if not known:
+        return None
+    return order_effect(
+        [value for _, _, value in known],
+        [position for _, position, _ in known],
+        [f"{row.arm} {row.preset}" for row, _, _ in known],
+        [(row.instance, row.trial) for row, _, _ in known],
+    )
+
+
+def _ordered(effect: OrderEffect) -> Cell:
+    word = "found" if effect.p < 1 - LEVEL else "none found"
+    size = f"{change_cell(effect.change).text} from one position to the next"
+    caution = "; differences between arms hold as far as each arm had each position equally often"
+    return Cell(f"{word}: {size} (p {_p(effect.p)}){caution if word == 'found' else ''}", (effect.change, effect.p))
