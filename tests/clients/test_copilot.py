@@ -11,7 +11,9 @@ from execledger.agents.copilot.tools import ADAPTER
 from tests.support.agents.native import ClientRun, native, run_client
 from tests.support.agents.sessions import (
     AgentHome,
+    agent_home,
     calls,
+    check_compaction,
     check_prefixes,
     ledger,
     or_skip,
@@ -28,6 +30,9 @@ KINDS = {
     "messages": {"COPILOT_PROVIDER_TYPE": "anthropic"},
 }
 """The variables that choose a dialect."""
+SLOW = [pytest.param(name, marks=[] if name == "chat" else pytest.mark.long) for name in KINDS]
+SUMMARY = "The file was read, and read again."
+home = agent_home
 
 
 @pytest.fixture
@@ -36,24 +41,23 @@ def copilot() -> Path:
     return or_skip(lambda: native("@github/copilot", AGENT.tested[-1], "@github/copilot", "copilot"))
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> AgentHome:
-    """Folders of a new user, and a file that is too long for one result."""
-    found = AgentHome(tmp_path)
-    (found.repository / "huge.py").write_text(found.big.read_text() * 30)
-    return found
-
-
 def run(
-    copilot: Path, home: AgentHome, url: str, *arguments: str, dialect: str = "chat", prefix: list[str] | None = None
+    copilot: Path,
+    home: AgentHome,
+    url: str,
+    *arguments: str,
+    dialect: str = "chat",
+    prefix: list[str] | None = None,
+    tokens: str = "",
 ) -> ClientRun:
-    """Run ``copilot -p`` to its end."""
+    """Run ``copilot -p`` to its end; ``tokens`` is the size of the model's context window."""
     variables = {
         "COPILOT_OFFLINE": "true",
         "COPILOT_PROVIDER_BASE_URL": url if dialect == "messages" else f"{url}/v1",
         "COPILOT_PROVIDER_API_KEY": "dummy",
         "COPILOT_MODEL": "gpt-5.2",
         **KINDS[dialect],
+        **({"COPILOT_PROVIDER_MAX_PROMPT_TOKENS": tokens} if tokens else {}),
     }
     words = ["-p", "Mend it.", "--allow-all-tools", "--no-color", *arguments]
     return run_client([*(prefix or []), str(copilot), *words], home, variables)
@@ -74,7 +78,7 @@ def story(home: AgentHome) -> list[Turn]:
         [("bash", {"command": "python3 -c 'raise SystemExit(3)'", "description": "test"})],
         [("bash", {"command": "python3 -c 'print(1)'", "description": "test"})],
         [("bash", {"command": "cat huge.py", "description": "read"})],
-        [("view", {"path": str(home.repository / "huge.py")})],
+        [("view", {"path": str(home.huge)})],
     ]
 
 
@@ -83,9 +87,7 @@ def name(dialect: str, turn: int) -> str:
     return f"{'toolu' if dialect == 'messages' else 'call'}_{turn:03}_0"
 
 
-@pytest.mark.parametrize(
-    "dialect", ["chat", *(pytest.param(other, marks=pytest.mark.long) for other in ("responses", "messages"))]
-)
+@pytest.mark.parametrize("dialect", SLOW)
 def test_a_session_with_everything_in_it(dialect: str, copilot: Path, home: AgentHome) -> None:
     """Repeated reads become references, the exit code stays behind them, and the client's edits still work."""
     with ScriptedServer(played(story(home))) as server:
@@ -162,6 +164,35 @@ def test_subagents_are_conversations_of_their_own(copilot: Path, home: AgentHome
     assert beside and not any(references(request) for request in beside)
     check_prefixes([request for request in server.turns if request not in beside])
     assert len(list(home.journals.glob("*.jsonl"))) == 1
+
+
+def asks_for_summary(request: Request) -> bool:
+    """Whether a request is for a summary of the conversation: it offers all tools, and bars them."""
+    return "none" in str(request.body.get("tool_choice"))
+
+
+@pytest.mark.parametrize("dialect", SLOW)
+def test_compaction_forgets_what_the_model_no_longer_sees(dialect: str, copilot: Path, home: AgentHome) -> None:
+    """The request for a summary, sent beside the turns, is none of them; the conversation goes on behind it."""
+    read: Turn = [("view", {"path": str(home.big)})]
+
+    def script(request: Request) -> Turn:
+        turns = [one for one in server.turns if not asks_for_summary(one)]
+        behind = [one for one in turns if SUMMARY.encode() in one.raw]
+        if asks_for_summary(request) or len(behind) > 2:
+            return SUMMARY
+        # The summary takes effect as soon as it is there; until then, the model waits.
+        wait = {"command": f"sleep 1; echo {len(turns)}", "description": "wait"}
+        return read if behind or len(turns) <= 2 else [("bash", wait)]
+
+    prefix = ledger(home.journals, "--cadence", "every")
+    with ScriptedServer(script, lambda _: 90_000 if len(server.turns) == 2 else 1000) as server:
+        done = run(copilot, home, server.url, dialect=dialect, prefix=prefix, tokens="100000")
+    assert done.status == 0, done.errors
+    assert "fault" not in done.errors
+    summaries = [request for request in server.turns if asks_for_summary(request)]
+    check_compaction([request for request in server.turns if request not in summaries], summaries, "big.py")
+    assert len({step["action"]["thread"] for step in steps(home.journals)}) == 1
 
 
 def test_githubs_own_models_are_refused(copilot: Path, home: AgentHome) -> None:

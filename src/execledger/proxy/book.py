@@ -153,12 +153,20 @@ class Book:
             session = self._sessions[asked.session] = OpenSession(self._opened(received), {}, now)
         return session
 
-    def conversation(self, session: OpenSession, received: Received[TurnRequest]) -> Conversation:
-        """The conversation that a request belongs to; called on the event loop with the session's lock held."""
+    def conversation(
+        self, session: OpenSession, received: Received[TurnRequest], *, turn: bool = True
+    ) -> Conversation | None:
+        """The conversation that a request belongs to; called on the event loop with the session's lock held.
+
+        None if the request names none, belongs to none so far, and is no ``turn``: a summary, for example.
+        """
         asked, dialect, adapter = received.asked, received.dialect, received.adapter
         taken = session.workspace.taken
         self._taken, session.counted = self._taken + taken - session.counted, taken
-        thread = asked.thread if asked.named else _continued(session, asked.thread, received.request)
+        thread = asked.thread if asked.named else _thread_of(session, received)
+        if not thread and not turn:
+            return None
+        thread = thread or f"{asked.thread}/{session.begun}"
         conversation = session.threads.pop(thread, None)
         if conversation is None or conversation.dialect is not dialect or conversation.adapter is not adapter:
             session.workspace.session.ledger.begin(thread, self.task_of(received))
@@ -256,10 +264,14 @@ def _witness(rules: Rules) -> LocalWitness | None:
     return LocalWitness(()) if rules.local_files and rules.policy.looks else None
 
 
-def _continued(session: OpenSession, name: str, request: TurnRequest) -> str:
-    """The thread whose history an unnamed request continues; a new one if it continues none."""
-    going_on = (thread for thread, known in session.threads.items() if known.continues(request))
-    return next(going_on, f"{name}/{session.begun}")
+def _thread_of(session: OpenSession, received: Received[TurnRequest]) -> str:
+    """The thread that an unnamed request continues, or is a compacted form of; "" if there is none."""
+    request, latest = received.request, [*reversed(session.threads.items())]
+    if thread := next((thread for thread, known in latest if known.continues(request)), ""):
+        return thread
+    leaves = enumerate(map(received.dialect.leaf, request.leaves)) if latest else ()
+    calls = [(at, leaf.call_id) for at, leaf in leaves if leaf.kind == "call" and leaf.call_id]
+    return next((thread for thread, known in latest if known.condensed(request, calls)), "")
 
 
 def _end(opened: OpenSession) -> None:

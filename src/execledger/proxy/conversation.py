@@ -215,8 +215,17 @@ class Conversation:
         return self._may_be_sealed and self._workspace.knows_all(self._thread)
 
     def continues(self, request: TurnRequest) -> bool:
-        """Whether the request begins with the whole known history of this conversation."""
+        """Whether the request begins with the history that the model was last asked to act on here."""
         return self._history.continues(request.marks)
+
+    def condensed(self, request: TurnRequest, calls: Iterable[tuple[int, str]]) -> bool:
+        """Whether the request is this conversation with a part of it replaced, as a compaction does.
+
+        ``calls`` are the positions and ids of the request's calls: one behind its own beginning was made here. A fork
+        has new calls there.
+        """
+        same = self._history.common(request.marks)
+        return any(at >= same and (name in self._proposed or self._history.has_call(name)) for at, name in calls)
 
     def known(self, request: TurnRequest) -> int:
         """The number of leaves at the beginning of the request that were followed before."""

@@ -107,8 +107,12 @@ class History:
         """Calls without a result by their id: those of each turn in their order, the last turn at the end."""
         self._answers: dict[str, _Known] = {}
         """The result of each call that was answered, by the id in it."""
+        self._calls: set[str] = set()
+        """The ids of all calls."""
         self._turn = 0
         """The position of the first call of the last turn."""
+        self._acted = 0
+        """The leaves of the last request that asked the model to act; a request for a summary has a leaf of its own."""
         self._chains: set[str] = set()
         """The chain of every leaf, also as earlier versions computed it."""
         self.first_cwd: str | None = None
@@ -127,12 +131,22 @@ class History:
         return self._known[-1].chain if self._known else ""
 
     def continues(self, marks: Sequence[int]) -> bool:
-        """Whether leaves with these marks begin with the whole known history."""
-        known = len(self._known)
+        """Whether leaves with these marks begin with the history that the model was last asked to act on."""
+        known = self._acted or len(self._known)
         if not known or len(marks) < known:
             return not known
         # The last one first: it nearly always decides, and comparing all of them takes long.
-        return marks[known - 1] == self._known[-1].mark and self.common(marks) == known
+        return marks[known - 1] == self._known[known - 1].mark and self.common(marks) >= known
+
+    def common(self, marks: Sequence[int]) -> int:
+        """The number of leaves at the beginning that are known."""
+        pairs = zip(marks, self._known, strict=False)
+        most = min(len(marks), len(self._known))
+        return next((at for at, (mark, known) in enumerate(pairs) if mark != known.mark), most)
+
+    def has_call(self, call_id: str) -> bool:
+        """Whether a call with this id is part of the history."""
+        return call_id in self._calls
 
     def reach(self, leaves: Sequence[bytes], marks: Sequence[int], most: int) -> int:
         """How many leaves can be followed with at most ``most`` new bytes; at least one that is new."""
@@ -157,6 +171,7 @@ class History:
                 if gone.answers is not None:
                     gone.answers.open = True
             del self._known[same:]
+            self._acted = min(self._acted, same)
             self._index()
             self.steps = [known.step for known in self._known if known.step is not None]
         read: list[Leaf] = []
@@ -171,12 +186,14 @@ class History:
             known = self._take(raw, mark, leaf, on_answered, fresh=turn and at > last)
             self._add(known)
             self.steps += [] if known.step is None else [known.step]
+        if turn:
+            self._acted = len(leaves)
         return [raw if known.edited is None else known.edited for raw, known in zip(leaves, self._known, strict=True)]
 
     def _index(self) -> None:
         """Rebuild the indexes after the history was cut."""
         known, self._known, self._open, self._chains, self._turn = self._known, [], {}, set(), 0
-        self._answers = {}
+        self._answers, self._calls = {}, set()
         for one in known:
             self._add(one)
 
@@ -189,17 +206,13 @@ class History:
             if not turns or turns[-1][0].at < self._turn:
                 turns.append(deque())
             turns[-1].append(known)
+        if known.call_id:
+            self._calls.add(known.call_id)
         if known.answer_id:
             self._answers[known.answer_id] = known
         known.at = len(self._known)
         self._chains.update((known.chain, known.former))
         self._known.append(known)
-
-    def common(self, marks: Sequence[int]) -> int:
-        """The number of leaves at the beginning that are known."""
-        pairs = zip(marks, self._known, strict=False)
-        most = min(len(marks), len(self._known))
-        return next((at for at, (mark, known) in enumerate(pairs) if mark != known.mark), most)
 
     def _take(self, raw: bytes, mark: int, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool) -> _Known:
         """Read one new leaf."""

@@ -209,7 +209,9 @@ class Passage:
     def _asking(self, opened: OpenSession, received: Received[SplitRequest], turn: bool) -> Work[_Asking | None]:
         """A request as the model is to be asked it; its session's lock is held."""
         request = received.request
-        conversation = self.book.conversation(opened, received)
+        conversation = self.book.conversation(opened, received, turn=turn)
+        if conversation is None:
+            return None
         asking = yield from conversation.informed(request, turn=turn, view=not received.asked.helper)
         if asking is None:
             return None

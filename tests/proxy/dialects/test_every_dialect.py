@@ -60,6 +60,13 @@ def test_unchanged_leaves_give_the_same_body(sample: Sample) -> None:
     assert (request.model, request.offers_tools) == ("m", True)
 
 
+@pytest.mark.parametrize("name,choice", [("chat", "none"), ("responses", "none"), ("messages", {"type": "none"})])
+def test_a_request_that_bars_tools_is_no_turn(name: str, choice: object) -> None:
+    """Some clients ask for a summary with all of their tools, none of which may be called."""
+    sample = SAMPLES[name]
+    assert not split(sample, {**sample.request(3), "tool_choice": choice}).offers_tools
+
+
 def test_leaves_repeat_whatever_the_frame_does(sample: Sample) -> None:
     """Breakpoints, signatures and strings in place of lists change from turn to turn, leaves do not."""
     turns = [split(sample, sample.request(turn)).marks for turn in range(1, 5)]

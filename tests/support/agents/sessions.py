@@ -52,13 +52,26 @@ class AgentHome:
             make_repository(self.repository)
         self.big = self.repository / "big.py"
         """A file of 120 lines: ``value_N = N``, from 0 on."""
+        self.huge = self.repository / "huge.py"
+        """A file that is too long for one result."""
+        self.rewrite()
+
+    def rewrite(self) -> None:
+        """Undo what a client has edited."""
         text = "".join(f"value_{at} = {at}  # a line of some length, as files have them\n" for at in range(120))
         self.big.write_text(text)
+        self.huge.write_text(text * 30)
 
     def variables(self) -> dict[str, str]:
         """The environment that every client gets."""
         passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         return {**passed, "HOME": str(self.user)}
+
+
+@pytest.fixture
+def agent_home(tmp_path: Path) -> AgentHome:
+    """Folders of a new user."""
+    return AgentHome(tmp_path)
 
 
 def or_skip(install: Callable[[], Path]) -> Path:
@@ -110,6 +123,19 @@ def breakpoints(request: Request) -> list[int]:
     return [at for at, leaf in enumerate(_all_leaves(request)) if "cache_control" in leaf]
 
 
+def marked_places(request: Request) -> list[tuple[str, str]]:
+    """Where the whole request has cache breakpoints, and what each of them says."""
+    return [*_marked_places(request.body, "")]
+
+
+def _marked_places(value: object, place: str) -> Iterator[tuple[str, str]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in inner:
+        if name == "cache_control":
+            yield place, json.dumps(one)
+        yield from _marked_places(one, f"{place}.{name}")
+
+
 def results(request: Request) -> dict[str, str]:
     """The text of each result, by the id of its call."""
     return {name: text for leaf in leaves(request) for name, text in _result(leaf).items()}
@@ -123,6 +149,37 @@ def calls(request: Request) -> list[tuple[str, Json]]:
 def references(request: Request) -> list[str]:
     """The ids of the calls whose whole output is omitted."""
     return [name for name, text in results(request).items() if OMITTED in text]
+
+
+def view_of(request: Request) -> str:
+    """The text of the state view; "" if there is none."""
+    return next((str(leaf.get("text") or leaf["content"][0]["text"]) for leaf in views(request)), "")
+
+
+def check_compaction(requests: Sequence[Request], summaries: Sequence[Request], read: str) -> None:
+    """What holds for the turns of a session that was compacted, with a state view in each of them.
+
+    The requests for ``summaries`` have no view. ``read`` is the name of a file that was read once before, and once
+    behind the summary: it is listed as no longer in context until it is read again, and no result refers to text that
+    is gone. The first request behind the summary is the first that does not repeat the one before it.
+    """
+    assert summaries and not any(VIEW.encode() in request.raw for request in summaries)
+    cuts = [at for at, (one, two) in enumerate(pairwise(requests), 1) if leaves(two)[: len(leaves(one))] != leaves(one)]
+    (cut,) = cuts
+    check_prefixes(requests[:cut])
+    check_prefixes(requests[cut:])
+    assert "no longer in context" not in "".join(map(view_of, requests[:cut]))
+    first = requests[cut]
+    assert f"- {read}: " in view_of(first).partition("Seen, no longer in context:\n")[2]
+    assert not references(first)
+    shown = [name for name in results(requests[-1]) if name not in results(first)]
+    assert shown and OMITTED not in results(requests[-1])[shown[0]]
+    # The second read behind the summary is of text that is visible again.
+    assert shown[1] in references(requests[-1])
+    assert "no longer in context" not in view_of(requests[-1])
+    assert [request for request in requests if not view_of(request)] == []
+    tasks = {view_of(request).splitlines()[1] for request in requests}
+    assert tasks == {"Task: Mend it."}
 
 
 def check_prefixes(requests: Sequence[Request]) -> None:

@@ -6,6 +6,7 @@ The turn of a conversation is the number of answers that its request repeats, so
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ ENDINGS = {"messages": "/messages", "chat": "/chat/completions", "responses": "/
 """How the path of each API ends."""
 FIELDS = {"responses": "input", "gemini": "contents"}
 """The field that has the conversation, where it is not ``messages``."""
+_IDS = re.compile(rb'"(?:call|toolu)_(\d{3})_\d+"')
 
 
 class Request(NamedTuple):
@@ -63,6 +65,11 @@ class Request(NamedTuple):
             return sum(made)
         # The items of one answer follow each other.
         return sum(now and not before for before, now in zip([False, *made], made, strict=False))
+
+    @property
+    def number(self) -> int:
+        """The number in the ids of what answers it: the turn, or a higher one where a summary has left later calls."""
+        return max(self.turns, *(int(found) + 1 for found in _IDS.findall(self.raw)), 0)
 
     @property
     def is_turn(self) -> bool:
@@ -181,9 +188,9 @@ def _halves(text: str) -> tuple[str, str]:
 
 
 def _messages(request: Request, turn: Turn, tokens: int) -> Answer:
-    content = _content(turn, request.turns)
+    content = _content(turn, request.number)
     usage = {"input_tokens": tokens, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
-    message = _message(request.body["model"], request.turns)
+    message = _message(request.body["model"], request.number)
     whole = {**message, "content": content, "usage": {**usage, "output_tokens": 9}, "stop_reason": _reason(content)}
     return Answer(whole, _events(message, content, usage))
 
@@ -228,7 +235,7 @@ def _events(message: Json, content: list[Json], usage: Json) -> list[Json | str]
 
 
 def _chat(request: Request, turn: Turn, tokens: int) -> Answer:
-    at, text = request.turns, turn if isinstance(turn, str) else None
+    at, text = request.number, turn if isinstance(turn, str) else None
     calls = [
         {"id": f"call_{at:03}_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
         for number, (name, given) in enumerate(() if isinstance(turn, str) else turn)
@@ -262,7 +269,7 @@ def _chat(request: Request, turn: Turn, tokens: int) -> Answer:
 
 
 def _responses(request: Request, turn: Turn, tokens: int) -> Answer:
-    at = request.turns
+    at = request.number
     if isinstance(turn, str):
         said = {"type": "output_text", "text": turn, "annotations": []}
         items: list[Json] = [{"type": "message", "id": f"msg_{at:03}", "role": "assistant", "content": [said]}]

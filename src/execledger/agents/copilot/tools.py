@@ -53,13 +53,19 @@ _REFUSAL = re.compile(
 )
 """How the result of ``view`` begins that shows no file; a file that begins so proves nothing either."""
 _TIME = re.compile(r"\A\s*<current_datetime>[^<]*</current_datetime>\s*")
+_SUMMARY = re.compile(r"\s*(?:Some of the|The) conversation history has been summarized to free up context\.")
+"""How the text begins that a compaction puts in place of earlier messages; it repeats those of the user."""
+_REPEATED = re.compile(r"^<user_message>\n(.*?)\n</user_message>$", re.MULTILINE | re.DOTALL)
 
 
 class CopilotAdapter(TableAdapter):
     """The adapter of Copilot CLI."""
 
     def task_of(self, text: str) -> str:
-        """The task that a user message states, without the time that precedes it."""
+        """The task that a user message states, without the time before it; behind a summary, the one repeated there."""
+        if _SUMMARY.match(text):
+            first = _REPEATED.search(text)
+            text = first[1] if first else ""
         return super().task_of(_TIME.sub("", text))
 
     def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:

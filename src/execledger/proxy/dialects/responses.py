@@ -62,6 +62,8 @@ class ResponsesRequest:
     @property
     def offers_tools(self) -> bool:
         """Whether the model may call tools; without a list of tools, an item may define them."""
+        if text_field(self._fields, "tool_choice") == "none":
+            return False
         listed = bytes(self._fields.get("tools", b"")).replace(b" ", b"")
         if listed:
             return listed not in (b"[]", b"null")
