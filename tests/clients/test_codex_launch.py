@@ -265,7 +265,7 @@ def test_an_old_version_is_told_by_its_environment(home: CodexHome) -> None:
     address, _, rest = ended.out.partition(" ")
     assert (ended.status, rest) == (0, "exec Mend it.\n")
     # The program that stands in for it asks no model.
-    assert ended.err.startswith("Ledger saw no request of codex: ")
+    assert ended.err.startswith("Ledger saw no request of codex that lets a model use tools: ")
     stats = run((), [*EXECLEDGER, "stats", "--json"], home)
     assert [json.loads(stats.out)[name] for name in ("runs", "bypassed", "unended")] == [1, 1, 0]
     assert re.fullmatch(r"http://127\.0\.0\.1:\d{2,}/v1", address)

@@ -36,10 +36,10 @@ PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 """Signals that a terminal sends to every process in the foreground, and so to the agent as well."""
 SAW_NOTHING = (
-    "Ledger saw no request of {program}: it asked no model, or reached it at an address of its own "
+    "Ledger saw no request of {program} that lets a model use tools: there was none, or it went to another address "
     "(`execledger doctor` shows what is set up)."
 )
-"""What is said at the end if no request to a model reached the proxy."""
+"""What is said at the end if no request that asks a model to act reached the proxy."""
 STOP_SECONDS = 10.0
 """How long an agent may take to end when it is asked to."""
 LONG_SECONDS = 10.0
@@ -103,7 +103,7 @@ def run_behind_proxy(
             begun = time.monotonic()
             with proxy:
                 ended.append(child.wait())
-        if proxy.turns == 0 and (ended == [0] or time.monotonic() - begun > LONG_SECONDS):
+        if not proxy.asked_to_act and (ended == [0] or time.monotonic() - begun > LONG_SECONDS):
             told.append(SAW_NOTHING.format(program=os.path.basename(program)))
             _note_bypass(os.path.basename(program), launch, told.append)
         _print_all((*dict.fromkeys(told), *sentences(proxy.summaries)))

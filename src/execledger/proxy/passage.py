@@ -84,6 +84,8 @@ class Passage:
         """The conversations."""
         self.faults = 0
         """The number of internal faults that ended here."""
+        self.asked_to_act = False
+        """Whether a request asked a model to act, or could not be read; titles and other side calls offer no tools."""
         self._dialects = dialects
         self._pass_through = pass_through
         self._paused = paused
@@ -113,22 +115,39 @@ class Passage:
         dialect = self._dialect(method, path)
         if dialect is None:
             return Sent(body)
+        if self._pass_through:
+            await self._looked_at(dialect, path, headers, body)
+            return Sent(body)
         for form in (self._informed, self._restored):
             failed = False
             try:
                 if sent := await form(dialect, path, headers, body):
                     return sent
             except Exception as error:
-                failed = True
+                failed = self.asked_to_act = True
                 self._fault("a request", error)
             await self.unread(method, path, headers)
             if not failed:
                 break
         return Sent(body)
 
+    async def _looked_at(self, dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> None:
+        """Find out whether a request that passes through asks a model to act, until one does."""
+        if not self.asked_to_act:
+            try:
+                received = await self._runner.run(self._received(dialect, path, headers, body))
+                self.asked_to_act = received is not None and _is_turn(received, path)
+            except Exception:
+                self.asked_to_act = True
+
+    async def too_large(self, method: str, path: str, headers: Mapping[str, str]) -> None:
+        """Note a request whose body is too large to be read; no side call is."""
+        self.asked_to_act |= self._dialect(method, path) is not None
+        await self.unread(method, path, headers)
+
     async def unread(self, method: str, path: str, headers: Mapping[str, str]) -> None:
         """Note a request that is forwarded without being followed: its effects are unknown."""
-        if self._dialect(method, path) is not None:
+        if self._dialect(method, path) is not None and not self._pass_through:
             with suppress(Exception):
                 launched = LAUNCHED.match(path)
                 named = [one.asked(headers, "", "").session for one in self.book.clients.by_headers(path, headers)]
@@ -136,17 +155,10 @@ class Passage:
                     await self._overlook(session)
 
     def _dialect(self, method: str, path: str) -> Dialect | None:
-        """The dialect of a request; None if it holds no conversation, or everything passes through."""
-        if self._pass_through or method != "POST":
+        """The dialect of a request; None if it holds no conversation."""
+        if method != "POST":
             return None
         return next((dialect for dialect in self._dialects if path.endswith(dialect.paths)), None)
-
-    def asks_model(self, method: str, path: str) -> bool:
-        """Whether a request asks a model for a turn; agents send others to the same address, for quotas and the like.
-
-        It holds in pass-through mode too.
-        """
-        return method == "POST" and any(path.endswith(dialect.turn_paths) for dialect in self._dialects)
 
     async def _overlook(self, session: str) -> None:
         """Note that a session may write from now on without being seen."""
@@ -190,12 +202,12 @@ class Passage:
         received = await self._runner.run(self._received(dialect, path, headers, body))
         if received is None:
             return None
-        asked = received.asked
+        asked, turn = received.asked, _is_turn(received, path)
+        self.asked_to_act |= turn
         if received.informed or self.paused:
             # Another Ledger between the client and this proxy has already informed the model, or the user said off.
             await self._overlook(asked.session)
             return await self._restored(dialect, path, headers, body)
-        turn = asked.turn and received.request.offers_tools and path.endswith(dialect.turn_paths)
         if not turn and asked.session not in self.book:
             # A title, for example, for which an agent opens a session of its own: no tool is used in it.
             return await self._restored(dialect, path, headers, body)
@@ -276,6 +288,12 @@ class Passage:
         self.faults += 1
         with suppress(Exception):
             self._tell(f"Ledger left {where} alone, after a fault of its own: {error_text(error)}")
+
+
+def _is_turn(received: Received, path: str) -> bool:
+    """Whether a request asks the model to act: it may call tools, and the client wants no title or summary."""
+    asked, request = received.asked, received.request
+    return asked.turn and request.offers_tools and path.endswith(received.dialect.turn_paths)
 
 
 def _split(dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[SplitRequest | None]:

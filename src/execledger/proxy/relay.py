@@ -69,8 +69,6 @@ class Relay:
         answers. ``web_proxies``, by scheme, are used in place of those of the environment."""
         self.requests = 0
         """The number of forwarded requests."""
-        self.turns = 0
-        """The number of those that asked a model."""
         self._routes = {prefix: upstream.rstrip("/") for prefix, upstream in routes.items()}
         self._given_proxies = web_proxies
         self._web_proxies: dict[str, str | None] = {}
@@ -138,14 +136,13 @@ class Relay:
             # Codex falls back to HTTP after this status, and takes any other for a failure.
             return _error(426, "no WebSocket here, plain HTTP only")
         self.requests += 1
-        self.turns += self._passage.asks_model(request.method, request.path)
         data = await _body(request)
         sent = Sent(b"")
         if isinstance(data, bytes):
             sent = await self._edited(request, data)
             data = b""
         else:
-            await self._passage.unread(request.method, request.path, request.headers)
+            await self._passage.too_large(request.method, request.path, request.headers)
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
         headers = _end_to_end(request.headers, (*read, GOVERNED))
         if self._passage.governs(sent) or GOVERNED in request.headers:

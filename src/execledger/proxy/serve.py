@@ -95,13 +95,13 @@ class Proxy(LocalServer):
                 raise LedgerError(f"{upstream!r} is this proxy itself: requests would go round in circles", hint=hint)
         self.summaries: Sequence[Account] = ()
         """What the sessions came to."""
-        self._relay: Relay | None = None
+        self._passage: Passage | None = None
         self._settings = settings
 
     @property
-    def turns(self) -> int:
-        """The number of forwarded requests that asked a model."""
-        return self._relay.turns if self._relay is not None else 0
+    def asked_to_act(self) -> bool:
+        """Whether a request asked a model to act."""
+        return self._passage is not None and self._passage.asked_to_act
 
     @property
     def url(self) -> str:
@@ -121,9 +121,8 @@ class Proxy(LocalServer):
         book = Book(settings.rules, settings.adapter, store, partial(self._later, worker))
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
-        passage = Passage(book, pass_through=through, paused=Pause(), tell=tell, runner=worker)
-        self._relay = Relay(_routes(settings), passage, settings.web_proxies)
-        app = self._relay.application()
+        self._passage = Passage(book, pass_through=through, paused=Pause(), tell=tell, runner=worker)
+        app = Relay(_routes(settings), self._passage, settings.web_proxies).application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)
         app.cleanup_ctx.append(_quick_switches)
