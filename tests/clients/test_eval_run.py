@@ -373,8 +373,8 @@ def test_codex_runs_over_prepared_repositories(tmp_path: Path, current: Path) ->
     for number in (1, 2, 3):
         make_repository(tmp_path / "repos" / f"ledger__warehouse-{number}")
     study, requests = run_codex_plan(tmp_path, current, 3, 'repos = "repos"\narms = ["base", "both"]')
-    ended = ("turn.completed", CHANGED, [".result.json", "events.ndjson", "rollout"])
-    for arm in (ArmName.BASE, ArmName.BOTH):
+    for arm, journals in ((ArmName.BASE, []), (ArmName.BOTH, ["journals"])):
+        ended = ("turn.completed", CHANGED, [".result.json", "events.ndjson", *journals, "recorded"])
         assert repaired(study.trial(arm, 1)) == {"1": ended, "2": ended, "3": ended}
     # Neither the tools nor a path tells which arm it is.
     assert len({json.dumps(request.body["tools"]) for request in requests}) == 1
@@ -391,7 +391,7 @@ def test_codex_runs_in_the_tasks_own_container(tmp_path: Path, current: Path) ->
     docker = FakeDocker.install(tmp_path / "docker")
     make_repository(docker.image / "testbed")
     study, _ = run_codex_plan(tmp_path, current, 1, f'docker = "{docker.executable}"\narms = ["govern"]')
-    ended = ("turn.completed", CHANGED, [".result.json", "events.ndjson", "rollout"])
+    ended = ("turn.completed", CHANGED, [".result.json", "events.ndjson", "journals", "recorded"])
     assert repaired(study.trial(ArmName.GOVERN, 1)) == {"1": ended}
     (row,) = rows_of(study.root)
     assert (row.arm, *numbers(row, "ran", "suppressed")) == ("govern", 2, 1)

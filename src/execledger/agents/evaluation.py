@@ -25,6 +25,10 @@ from execledger.errors import LedgerError
 
 _Kind = TypeVar("_Kind")
 
+JOURNALS = "journals"
+"""The folder for journals, in the folder of a task or of a trial."""
+RECORDED = "recorded"
+"""The folder in a task's folder for the session that the agent recorded, if its runner has no other place for it."""
 STORED = ".result.json"
 """The file in a task's folder that holds its result."""
 TAIL = 8000
@@ -122,7 +126,7 @@ class Batch(Struct, frozen=True, kw_only=True):
     template: str = ""
     """The agent's system template, for the salts."""
     salts: Mapping[str, str] = {}
-    """What the system prompt of each task begins with, by its name; empty where prompts have no salts."""
+    """What the system prompt or the task's prompt begins with, by the name of the task; empty without salts."""
 
     def around(self, *options: str) -> list[str]:
         """The words before the agent's own command: Ledger with these further options, or nothing in the arm base."""
@@ -145,7 +149,7 @@ class Runner(Protocol):
         ...
 
     def system_template(self, setup: Setup) -> str:
-        """The agent's system template under these settings; asked of agents whose prompts begin with a salt."""
+        """The agent's system template under these settings, if its system prompts begin with a salt; else ""."""
         ...
 
     def clear(self, setup: Setup, scratch: Path) -> None:
@@ -196,6 +200,18 @@ def held(work: Path) -> Iterator[int]:
 def settings(values: Mapping[str, Any]) -> list[str]:
     """Settings as words of a command line, each behind its own ``-c``."""
     return [word for name, value in values.items() for word in ("-c", f"{name}={json.dumps(value)}")]
+
+
+def nested_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by their dotted names as tables within tables."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        *above, last = name.split(".")
+        table = found
+        for part in above:
+            table = table.setdefault(part, {})
+        table[last] = value
+    return found
 
 
 def last_words(log: Path) -> str:

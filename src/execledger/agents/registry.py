@@ -167,13 +167,16 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The program that its runner starts."""
     plan_keys: tuple[PlanKey, ...] = ()
     """The keys of an evaluation's plan that belong to it."""
-    isolation: Literal["salt", "cache key"] = "cache key"
-    """What keeps its runs apart in a provider's prompt cache: a salt before the prompt, or a cache key of its own."""
+    isolation: Literal["salt", "cache key", "prompt salt"] = "cache key"
+    """What keeps its runs apart in a provider's prompt cache: a salt at the start of the system prompt; a cache key
+    that it sends with each session; or a salt at the start of the task's prompt, after instructions and tools that are
+    the same in all runs."""
     journal_names: str = ""
     """``journal_names(file, data) -> Iterator[str | Path]``: the journal of a run in ``file``, as the path that the
     record holds or as patterns of the journal's name; nothing if the file is not one of this agent."""
     records: tuple[str, ...] = ()
-    """The files of recorded runs in the folder of a finished task, as patterns."""
+    """The files of recorded runs in the folder of a finished task, as patterns, where its runner has places of its own
+    for them."""
     calls: str = ""
     """Its ``Calls``, for runs that other programs recorded or carry out; "" if that is its adapter for the proxy."""
     free_text: frozenset[str] = frozenset()

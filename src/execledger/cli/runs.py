@@ -10,11 +10,12 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from execledger.agents.evaluation import JOURNALS
 from execledger.agents.formats import find_recorded, read_run, shim_resolver
 from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.evaluate.collect import study_of
-from execledger.evaluate.run_journals import JOURNALS, Journals, runs_first
+from execledger.evaluate.run_journals import Journals, runs_first
 from execledger.runs.find import absent
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.recording import Run

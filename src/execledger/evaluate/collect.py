@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from execledger.agents.evaluation import TaskResult
+from execledger.agents.evaluation import RECORDED, TaskResult
 from execledger.agents.formats import find_recorded, read_run
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
@@ -179,6 +179,12 @@ def _condition(recorded: StudyRecord) -> str:
     if recorded.plan.record.isolation == "salt":
         salt = "a salt at the start of its prompt"
         return f"each run was isolated from the others in the provider's prompt cache by {salt}; the arms ran {order}"
+    if recorded.plan.record.isolation == "prompt salt":
+        return (
+            f"the task's prompt began with a salt in each run; the arms ran {order}: from there on no run finds cached"
+            " what another one sent; the agent's instructions and tools, which come before, may have been cached by an"
+            " earlier run"
+        )
     return (
         f"each run sent a cache key of its own; the arms ran {order}: a provider that follows that key isolates the"
         " runs from each other, with one that ignores it tokens and cost depend on the order"
@@ -195,7 +201,7 @@ def _of_trial(
 ) -> Iterator[tuple[Run, RunRow]]:
     grades, journals, governed = _grades(trial, unreadable), Journals(), trial.arm is not ArmName.BASE
     for name, result in trial.results().items():
-        patterns = [pattern for one in evaluated() for pattern in one.records]
+        patterns = [f"{RECORDED}/*", *(pattern for one in evaluated() for pattern in one.records)]
         files = sorted({file for pattern in patterns for file in (trial.folder / name).glob(pattern)})
         if not files:
             unreadable.append(f"{trial.folder / name}: found no recorded run in it")

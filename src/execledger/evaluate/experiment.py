@@ -56,7 +56,7 @@ def run_experiment(study: Study, plan: Plan, program: str, names: Sequence[str],
     recorded = study.recorded()
     assert recorded is not None and recorded.seed is not None, "the folder was claimed for this plan"
     salted = None
-    if recorded.isolated and plan.record.isolation == "salt":
+    if recorded.isolated and plan.record.isolation != "cache key":
         salted = Salted(study=recorded.salt, template=runner.system_template(setup))
     jobs = remaining_jobs(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
     progress = Progress(total=len(names) * len(plan.arms) * plan.trials)

@@ -48,7 +48,7 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: b
         proposed=sum(recorded.inherits is None for recorded in run.steps),
         tokens=own.total if own.calls or not own.estimated else None,
         estimated=own.estimated,
-        reported_cost=reported_cost(run),
+        reported_cost=run.reported_cost,
         input_by_call=tuple(tokens.input or 0 for tokens in own.calls),
     )
     if journal is not None:
@@ -58,14 +58,6 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: b
     else:
         row = _counted(row, account_of(run, None))
     return replace(row, cost=prices.cost(row.tokens, row.model))
-
-
-def reported_cost(run: Run) -> float | None:
-    """Dollars as the agent recorded them: in all, else call by call; None where it did not."""
-    if run.totals is not None and run.totals.cost is not None:
-        return run.totals.cost
-    costs = [call.cost for call in run.model_calls if call.cost is not None]
-    return sum(costs) if costs else None
 
 
 def told_usage(run: Run, journal: JournalRun | None) -> RunTokens:

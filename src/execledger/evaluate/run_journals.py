@@ -6,12 +6,10 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from execledger.agents.evaluation import JOURNALS, RECORDED
 from execledger.agents.registry import agents
 from execledger.journal.reader import JournalRun, is_journal_file, read_journal
 from execledger.runs.find import Source
-
-JOURNALS = "journals"
-"""Name of the folder for journals beside the runs of an evaluation."""
 
 
 class Journals:
@@ -29,6 +27,9 @@ class Journals:
     def claim(self, name: str, data: bytes) -> Path | None:
         """Return the path of the journal of the run in file ``name``, and mark it; None if there is none."""
         file = Path(name)
+        if file.parent.name == RECORDED and (own := _own_journal(file.parent.parent / JOURNALS)) is not None:
+            self._taken.add(os.path.realpath(own))
+            return own
         # If each instance has its own folder, the journals are beside that folder.
         folders = [parent / place for parent in file.parents[:2] for place in (JOURNALS, "")]
         found = next((path for path in _places(file, data, folders) if path.is_file()), None)
@@ -39,6 +40,11 @@ class Journals:
     def belongs(self, name: str) -> bool:
         """Return whether a file is the journal of a run that was read before."""
         return os.path.realpath(name) in self._taken
+
+
+def _own_journal(folder: Path) -> Path | None:
+    """Return the journal in the folder of one task; if the agent opened several sessions, the longest."""
+    return max(folder.glob("*.jsonl"), key=lambda path: path.stat().st_size, default=None)
 
 
 def _places(file: Path, data: bytes, folders: list[Path]) -> Iterator[Path]:

@@ -26,11 +26,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from execledger.agents.evaluation import TaskResult, store, stored, write_whole
+from execledger.agents.evaluation import JOURNALS, TaskResult, store, stored, write_whole
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, reason
 from execledger.evaluate.plan import ArmName, Cache, Plan, difference
-from execledger.evaluate.run_journals import JOURNALS
 from execledger.journal.folder import make_folder
 
 PREDICTIONS = "preds.json"

@@ -78,6 +78,14 @@ class Run(Struct, frozen=True):
     """The policy that Ledger followed; None where it took no part in the run, or did not record it."""
 
     @property
+    def reported_cost(self) -> float | None:
+        """Dollars as the agent recorded them: in all, else call by call; None where it did not."""
+        if self.totals is not None and self.totals.cost is not None:
+            return self.totals.cost
+        costs = [call.cost for call in self.model_calls if call.cost is not None]
+        return sum(costs) if costs else None
+
+    @property
     def governed(self) -> bool:
         """Whether it was read from a journal, which has the views that were shown, and no tokens written to a cache."""
         return any(recorded.governed is not None for recorded in self.steps)

@@ -1,6 +1,7 @@
 """Claude Code: its tools, its adapter for the proxy, its launcher, and its recorded transcripts."""
 
 from execledger.agents.places import RunPlace
+from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, variables
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -28,5 +29,14 @@ AGENT = Agent(
         RunPlace(".config/claude", "projects", (("CLAUDE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "claude"))),
     ),
     offers=frozenset({"Bash", "Read", "Edit"}),
+    batch=".batch:RUNNER",
+    batch_program="claude",
+    plan_keys=(
+        TASK_PROMPT,
+        REPOS,
+        DOCKER,
+        variables("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    ),
+    isolation="prompt salt",
 )
 """Claude Code in the registry."""

@@ -28,7 +28,7 @@ AGENT = Agent(
     formats=".recorded:FORMATS",
     places=tuple(RunPlace(".codex", folder, (("CODEX_HOME", ""),)) for folder in ("sessions", "archived_sessions")),
     journal_names=".recorded:journal_names",
-    batch=".batch",
+    batch=".batch:RUNNER",
     batch_program="codex",
     plan_keys=(
         TASK_PROMPT,
@@ -37,6 +37,7 @@ AGENT = Agent(
         DOCKER,
         variables("OPENAI_API_KEY", "CODEX_API_KEY"),
     ),
+    # Where earlier versions of Ledger kept them.
     records=("rollout-*.jsonl",),
     offers=frozenset({"exec_command"}),
     free_text=frozenset({"apply_patch", "exec"}),

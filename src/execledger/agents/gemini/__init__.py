@@ -1,6 +1,7 @@
 """Gemini CLI: its tools with the adapter for the proxy, its launcher, and its recorded sessions."""
 
 from execledger.agents.places import RunPlace
+from execledger.agents.plan_keys import REPOS, TASK_PROMPT
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -22,5 +23,9 @@ AGENT = Agent(
     formats=".recorded:FORMATS",
     places=(RunPlace("", ".gemini/tmp/*/chats", (("GEMINI_CLI_HOME", ""),)),),
     offers=frozenset({"run_shell_command", "read_file", "replace"}),
+    batch=".batch:RUNNER",
+    batch_program="gemini",
+    plan_keys=(TASK_PROMPT, REPOS),
+    isolation="prompt salt",
 )
 """Gemini CLI in the registry."""

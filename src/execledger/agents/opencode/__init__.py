@@ -1,6 +1,7 @@
 """opencode: its tools, its launcher, and its recorded sessions."""
 
 from execledger.agents.places import RunPlace
+from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, variables
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -22,5 +23,14 @@ AGENT = Agent(
     kept=".kept:KEPT",
     places=(RunPlace(".local/share/opencode", "opencode*.db", (("XDG_DATA_HOME", "opencode"),)),),
     offers=frozenset({"bash", "read", "edit", "todowrite"}),
+    batch=".batch:RUNNER",
+    batch_program="opencode",
+    plan_keys=(
+        TASK_PROMPT,
+        REPOS,
+        DOCKER,
+        variables("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+    ),
+    isolation="prompt salt",
 )
 """opencode in the registry."""

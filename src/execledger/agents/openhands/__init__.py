@@ -1,6 +1,7 @@
 """OpenHands: its tools, its adapter for the proxy, the launcher of its CLI, and its recorded events."""
 
 from execledger.agents.places import RunPlace
+from execledger.agents.plan_keys import REPOS, TASK_PROMPT
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -25,5 +26,9 @@ AGENT = Agent(
     places=(RunPlace(".openhands", "conversations", (("OPENHANDS_PERSISTENCE_DIR", ""),)),),
     calls=".adapter:FOREIGN",
     offers=frozenset({"terminal", "file_editor"}),
+    batch=".batch:RUNNER",
+    batch_program="openhands",
+    plan_keys=(TASK_PROMPT, REPOS),
+    isolation="prompt salt",
 )
 """OpenHands in the registry."""

@@ -1,6 +1,7 @@
 """pi: its tools, its launcher, and its recorded sessions. An example of how little a further agent takes."""
 
 from execledger.agents.places import RunPlace
+from execledger.agents.plan_keys import REPOS, TASK_PROMPT
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 
 AGENT = Agent(
@@ -18,5 +19,9 @@ AGENT = Agent(
     dialects=("chat", "messages", "responses"),
     formats=".recorded:FORMATS",
     places=(RunPlace(".pi/agent", "sessions", (("PI_CODING_AGENT_DIR", ""),)),),
+    batch=".batch:RUNNER",
+    batch_program="pi",
+    plan_keys=(TASK_PROMPT, REPOS),
+    isolation="prompt salt",
 )
 """pi in the registry."""

@@ -1,6 +1,7 @@
 """Qwen Code: its tools with the adapter for the proxy, its launcher, and its recorded sessions."""
 
 from execledger.agents.places import RunPlace
+from execledger.agents.plan_keys import REPOS, TASK_PROMPT
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -22,5 +23,9 @@ AGENT = Agent(
     formats=".recorded:FORMATS",
     places=(RunPlace(".qwen", "projects", (("QWEN_RUNTIME_DIR", ""), ("QWEN_HOME", ""))),),
     offers=frozenset({"run_shell_command", "read_file", "edit"}),
+    batch=".batch:RUNNER",
+    batch_program="qwen",
+    plan_keys=(TASK_PROMPT, REPOS),
+    isolation="prompt salt",
 )
 """Qwen Code in the registry."""

@@ -1,4 +1,4 @@
-"""Where Codex works on a task: a copy, what was changed in it, and what is refused."""
+"""Where an agent works on a task: a copy or a container, what was changed in it, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from execledger.agents.codex import batch
-from execledger.agents.codex.batch import clear, opened
+from execledger.agents import work_folder
+from execledger.agents.codex.batch import CodexRunner
 from execledger.agents.evaluation import Instance
+from execledger.agents.work_folder import clear, opened
 from execledger.demo.repository import make_repository
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import setup_of
 from execledger.evaluate.plan import Plan
 from tests.support.agents.fake_docker import FakeDocker
 
+CODEX = CodexRunner.contained
 TASK = Instance(instance_id="ledger__warehouse-1", problem_statement="Repair it.")
 
 
@@ -65,7 +67,7 @@ def test_the_repair_is_whatever_was_changed(plan: Plan, tmp_path: Path, script: 
     """Applied to the prepared repository, it gives the files that the agent left; the original stays as it was."""
     original = tmp_path / "repos" / TASK.instance_id
     before = git(original, "status", "--porcelain")
-    with opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch") as place:
+    with opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch", CODEX) as place:
         tree = place.snapshot()
         sh(place.folder, script)
         patch = place.changes_since(tree)
@@ -83,7 +85,7 @@ def test_what_was_there_uncommitted_is_no_part_of_the_repair(plan: Plan, tmp_pat
     """A prepared repository may have been built in."""
     original = tmp_path / "repos" / TASK.instance_id
     sh(original, "echo built > built.txt; echo more >> README.md")
-    with opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch") as place:
+    with opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch", CODEX) as place:
         tree = place.snapshot()
         sh(place.folder, "echo a > b.py")
         assert [line for line in place.changes_since(tree).splitlines() if line.startswith("+++")] == ["+++ b/b.py"]
@@ -96,12 +98,12 @@ def test_a_repository_at_another_commit_is_refused(plan: Plan, tmp_path: Path) -
     git(original, "commit", "-q", "--allow-empty", "-m", "prepared")
     for commit in (base, git(original, "rev-parse", "HEAD")):
         task = Instance(instance_id=TASK.instance_id, problem_statement="", base_commit=commit)
-        with opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch"):
+        with opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch", CODEX):
             pass
     task = Instance(instance_id=TASK.instance_id, problem_statement="", base_commit="a" * 40)
     with (
         pytest.raises(LedgerError, match="expected it to stand at the commit aaaa"),
-        opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch"),
+        opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch", CODEX),
     ):
         pass
 
@@ -111,7 +113,7 @@ def test_a_missing_repository_is_named(plan: Plan, tmp_path: Path) -> None:
     task = Instance(instance_id="other", problem_statement="")
     with (
         pytest.raises(LedgerError, match="repos/other: found no repository there"),
-        opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch"),
+        opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch", CODEX),
     ):
         pass
 
@@ -121,11 +123,11 @@ def test_a_container_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex home"))
     docker = FakeDocker.install(tmp_path / "docker")
     make_repository(docker.image / "testbed")
-    program = tmp_path / "agent"
+    program = tmp_path / "codex"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$CODEX_HOME" "$@" > asked.txt\n')
     program.chmod(0o755)
     plan = Plan(agent="codex", own={"docker": str(docker.executable)})
-    with opened(setup_of(plan, str(program), tmp_path), TASK, tmp_path / "scratch") as place:
+    with opened(setup_of(plan, str(program), tmp_path), TASK, tmp_path / "scratch", CODEX) as place:
         tree = place.snapshot()
         subprocess.run([place.program, "exec", "--json", "two words"], check=True)
         patch = place.changes_since(tree)
@@ -144,7 +146,7 @@ def test_an_image_that_cannot_be_had_is_told(tmp_path: Path) -> None:
     plan = Plan(agent="codex", own={"docker": str(broken)})
     with (
         pytest.raises(LedgerError, match="no container could be started: no such image"),
-        opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch"),
+        opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch", CODEX),
     ):
         pass
 
@@ -154,7 +156,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     docker = FakeDocker.install(tmp_path / "docker")
     make_repository(docker.image / "testbed")
     plan = Plan(agent="codex", own={"docker": str(docker.executable)})
-    left = opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch")
+    left = opened(setup_of(plan, "codex", tmp_path), TASK, tmp_path / "scratch", CODEX)
     left.__enter__()
     (container,) = docker.containers.iterdir()
     assert not (container / "stopped").exists()
@@ -166,7 +168,7 @@ def test_the_profile_of_a_container_is_sourced_once(tmp_path: Path) -> None:
     """A profile that starts a shell of its own, as `pyenv init` does, ends; what it exports reaches every shell."""
     profile, sourced = tmp_path / "bashrc", tmp_path / "sourced"
     profile.write_text('export FOUND="$FOUND$(bash -c "echo x")"\n')
-    sourced.write_text(batch.SOURCED.replace(batch.PROFILE, str(profile)))
+    sourced.write_text(work_folder.SOURCED.replace(work_folder.PROFILE, str(profile)))
     asked = ["bash", "-c", 'echo "$FOUND ${BASH_ENV-none}"; bash -c \'echo "$FOUND"\'']
     done = subprocess.run(
         asked,

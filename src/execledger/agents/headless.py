@@ -1,0 +1,297 @@
+"""Runs an agent over the tasks of an evaluation that has no batch runner of its own: its program once for each task.
+
+The package of an agent has a subclass of ``HeadlessRunner`` with what is its own: the command line of a run without a
+user, the folders of its settings, where it records its sessions, and how it reports an end. The arms differ in what
+stands before the command, and in nothing else.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from execledger.agents import processes
+from execledger.agents.call_log import text_field
+from execledger.agents.evaluation import (
+    JOURNALS,
+    RECORDED,
+    Batch,
+    Instance,
+    Setup,
+    TaskResult,
+    answer_of,
+    held,
+    last_words,
+    store,
+    stored,
+)
+from execledger.agents.formats import find_recorded, read_run
+from execledger.agents.plan_keys import PLACE
+from execledger.agents.work_folder import NO_DOCKER, Contained, WorkFolder, clear, opened
+from execledger.errors import LedgerError
+from execledger.journal.events import BYPASSED
+from execledger.journal.reader import read_journal
+from execledger.runs.caching import usage
+from execledger.runs.prices import load_prices
+from execledger.runs.recording import Run
+from execledger.runs.usage import Tokens
+
+EVENTS = "events.ndjson"
+"""The file in a task's folder with what the agent printed: events, one JSON object per line."""
+SUBAGENTS = "subagents"
+"""The folder in a task's folder for the sessions of sub-agents."""
+TIMED_OUT = "timed out"
+"""How a run ended that took too long."""
+_NATIVE = b"\x7fELF"
+"""How a program begins that needs no interpreter."""
+_LONGEST = 400
+"""Characters of a reason that are reported."""
+
+
+class TaskRun(Struct, frozen=True, kw_only=True):
+    """One run of a task."""
+
+    batch: Batch
+    """The batch that the task belongs to."""
+    task: Instance
+    """The task."""
+    place: WorkFolder
+    """Where the agent works."""
+    session: str
+    """A new identifier, for agents that take one for their session."""
+
+    @property
+    def setup(self) -> Setup:
+        """The agent and its settings."""
+        return self.batch.setup
+
+    @property
+    def folder(self) -> Path:
+        """The task's folder, for what is kept."""
+        return self.batch.folder / self.task.instance_id
+
+    @property
+    def prompt(self) -> str:
+        """The prompt; where runs are isolated by salts, it begins with one."""
+        prompt: str = self.setup.keys["prompt"].replace(PLACE, self.task.problem_statement)
+        salt = self.batch.salts.get(self.task.instance_id)
+        # In the first paragraph: for a prompt without tags, Ledger takes that for the task.
+        return f"Run {salt}. {prompt}" if salt else prompt
+
+    def events(self) -> list[dict[str, Any]]:
+        """What the agent reported; a line that is no event, or was cut off, is left out."""
+        found = []
+        for line in (self.folder / EVENTS).read_bytes().splitlines():
+            try:
+                found.append(msgspec.json.decode(line, type=dict[str, Any]))
+            except msgspec.MsgspecError:
+                continue
+        return found
+
+
+class HeadlessRunner:
+    """The ``Runner`` of an agent without one of its own."""
+
+    contained: ClassVar[Contained | None] = None
+    """What it needs in a container; None if it can't be run in one."""
+    takes_settings: ClassVar[bool] = False
+    """Whether further settings can be given on its command line."""
+    takes_effort: ClassVar[bool] = False
+    """Whether the reasoning effort can be given there."""
+
+    def words(self, run: TaskRun) -> Sequence[str]:
+        """The words of the command line behind the program."""
+        raise NotImplementedError
+
+    def records(self, run: TaskRun) -> Iterator[tuple[Path, str]]:
+        """Where the sessions of a run are recorded: a folder, and a pattern of paths below it."""
+        raise NotImplementedError
+
+    def variables(self, run: TaskRun) -> Mapping[str, str]:
+        """Variables of the agent's process, in addition to those of this one."""
+        return {}
+
+    def needed(self, batch: Batch) -> Sequence[Path]:
+        """Files that a container is given, beside the program."""
+        return ()
+
+    def is_main(self, run: TaskRun, name: str, data: bytes) -> bool:
+        """Whether a recorded session is the one of the run, and not one of a sub-agent."""
+        return True
+
+    def ended(self, run: TaskRun, recorded: Run, status: int) -> str:
+        """How a run ended, in the agent's own word."""
+        results = [event for event in run.events() if event.get("type") == "result"]
+        result = results[-1] if results else {}
+        word = text_field(result, "subtype") or text_field(result, "status")
+        return "error" if result.get("is_error") and word == "success" else word or recorded.ended or f"status {status}"
+
+    # The port of evaluations
+
+    def work(self, batch: Batch) -> str:
+        """Run the tasks that the batch's folder does not hold yet, one after the other; why one is not finished."""
+        trouble = ""
+        with held(batch.folder) as lock:
+            for task in batch.tasks:
+                if processes.stopping.is_set():
+                    break
+                if stored(batch.folder / task.instance_id) is None:
+                    try:
+                        self._work(batch, task, lock)
+                    except (LedgerError, OSError) as error:
+                        trouble = f"{task.instance_id}: {error}"
+        return trouble
+
+    def finished(self, folder: Path) -> TaskResult | None:
+        """No agent of this kind leaves a result of its own."""
+        return None
+
+    def versions(self, setup: Setup) -> dict[str, str]:
+        """The version of the agent, and that of our Python, which runs it; what can't be run is refused."""
+        program = Path(setup.program)
+        if setup.settings and not self.takes_settings:
+            hint = "put them into the agent's own files; every arm reads these"
+            raise LedgerError(f"`settings` can't be given to {program.name} on its command line", hint=hint)
+        if setup.reasoning_effort and not self.takes_effort:
+            hint = "put it into the agent's own settings; every arm reads these"
+            raise LedgerError(f"`reasoning_effort` can't be given to {program.name} on its command line", hint=hint)
+        if not setup.keys["repos"]:
+            self._need_containable(program)
+        return {program.name: answer_of([setup.program, "--version"]), "python": platform.python_version()}
+
+    def system_template(self, setup: Setup) -> str:
+        """No system prompt is changed: a salt is put before the task's prompt."""
+        return ""
+
+    def clear(self, setup: Setup, scratch: Path) -> None:
+        """Remove what killed processes left; no other process works there."""
+        clear(setup, scratch)
+
+    def _need_containable(self, program: Path) -> None:
+        """Refuse a program that would not run in a container, before every run fails by it."""
+        if self.contained is None:
+            reason = f"{program.name} can't be run in containers: it is no single file, and images lack its interpreter"
+            raise LedgerError(reason, hint="give prepared repositories: --repos DIR")
+        with program.open("rb") as file:
+            if file.read(len(_NATIVE)) != _NATIVE:
+                hint = f"name the native program of the package by `program`; {NO_DOCKER}"
+                raise LedgerError(f"{program}: found a script, expected a program that needs nothing else", hint=hint)
+
+    def _work(self, batch: Batch, task: Instance, lock: int) -> None:
+        """Run one task, and store its result when everything else is kept."""
+        folder = batch.folder / task.instance_id
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        with opened(batch.setup, task, batch.scratch, self.contained, self.needed(batch)) as place:
+            run = TaskRun(batch=batch, task=task, place=place, session=str(uuid.uuid4()))
+            before = place.snapshot()
+            status = self._status(run, lock)
+            patch = place.changes_since(before)
+            self._keep(run)
+        recorded = [_read(path) for part in (RECORDED, SUBAGENTS) for path in sorted((folder / part).glob("*"))]
+        _check_finished(run, recorded, status)
+        model = batch.setup.model or recorded[0].model or Path(batch.setup.program).name
+        store(
+            folder,
+            TaskResult(
+                instance_id=task.instance_id,
+                model_name_or_path=model,
+                model_patch=patch,
+                ended=TIMED_OUT if status is None else self.ended(run, recorded[0], status),
+                cost=_cost(recorded, model),
+            ),
+        )
+
+    def _status(self, run: TaskRun, lock: int) -> int | None:
+        """Run the agent; its exit status, None if it took too long."""
+        place, journals = run.place, run.folder / JOURNALS
+        sealed = ("--sealed", "--witness", "off") if place.sealed else ()
+        command = [*run.batch.around("--journal", str(journals), *sealed), place.program, *self.words(run)]
+        # What a launcher writes for the agent must be there in a container, too.
+        own = {"TMPDIR": str(place.own)} if place.sealed else {}
+        with (run.folder / EVENTS).open("wb") as output, run.batch.log.open("ab") as errors:
+            try:
+                return processes.run(
+                    command,
+                    cwd=place.folder,
+                    hold=lock,
+                    output=output,
+                    errors=errors,
+                    variables={**own, **self.variables(run)},
+                    timeout=run.setup.time_limit,
+                )
+            except subprocess.TimeoutExpired:
+                return None
+
+    def _keep(self, run: TaskRun) -> None:
+        """Store the sessions that the agent recorded, each in one file."""
+        for root, pattern in self.records(run):
+            run.place.copied(root, pattern)
+        copies = run.place.own / "copies"
+        for source in find_recorded([str(copies)]) if copies.is_dir() else ():
+            data, name = source.read(), source.name.rpartition("!")[2]
+            folder = run.folder / (RECORDED if self.is_main(run, name, data) else SUBAGENTS)
+            folder.mkdir(exist_ok=True)
+            # A folder of events is named by the one that it is in.
+            shown = Path(name) if Path(name).name != "events" else Path(name).parent
+            (folder / (shown.name if shown.suffix else f"{shown.name}.jsonl")).write_bytes(data)
+
+
+def _read(path: Path) -> Run:
+    return read_run(str(path), path.read_bytes())
+
+
+def _check_finished(run: TaskRun, recorded: Sequence[Run], status: int | None) -> None:
+    """Raise an error for a run that is none: killed, never answered by a model, or led past Ledger."""
+    folder, log = run.folder, run.batch.log
+    if status is not None and status < 0:
+        raise LedgerError(f"the agent was ended by signal {-status} ({log})")
+    if not (folder / RECORDED).is_dir() or not _answered(recorded[0]):
+        raise LedgerError(f"the agent ended with status {status}: {_reason(run)} ({log})")
+    journals = [read_journal(str(path), path.read_bytes()) for path in (folder / JOURNALS).glob("*.jsonl")]
+    ends = [journal.ended.reason if journal.ended is not None else "" for journal in journals]
+    if run.batch.ledger and not any(reason != BYPASSED for reason in ends):
+        raise LedgerError(f"no request of the agent reached Ledger, though its model has answered ({log})")
+
+
+def _answered(recorded: Run) -> bool:
+    """Whether a model has answered: some agents record a failed request as an answer that took nothing."""
+    return bool(recorded.steps) or any(call.tokens.output != 0 for call in recorded.model_calls)
+
+
+def _reason(run: TaskRun) -> str:
+    """The reason of a failure: the last error among the agent's events, else its last words."""
+    said = [text for event in run.events() if (text := _error_in(event))]
+    return said[-1].strip()[:_LONGEST] if said else last_words(run.batch.log) or "it said nothing"
+
+
+def _error_in(event: dict[str, Any]) -> str:
+    """The message of an event that reports an error; "" for others."""
+    error = event.get("error")
+    places = ((error, "message"), (error, "data", "message"), (event, "message", "errorMessage"))
+    found = next((text for place in places if (text := text_field(*place))), "")
+    if not found and event.get("is_error"):
+        found = text_field(event, "result")
+    if not found and "error" in str(event.get("type") or event.get("kind")).lower():
+        found = text_field(event, "data", "message") or text_field(event, "message") or text_field(event, "detail")
+    return found or (error if isinstance(error, str) else "")
+
+
+def _cost(recorded: Sequence[Run], model: str) -> float | None:
+    """Dollars for all sessions of a run: as the agent recorded them, else by the price table; None if unknown."""
+    found = [run.reported_cost or load_prices().cost(_tokens(run), run.model or model) for run in recorded]
+    known = [cost for cost in found if cost is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _tokens(run: Run) -> Tokens | None:
+    counted = usage(run)
+    return None if counted.estimated else counted.total

@@ -1,0 +1,232 @@
+"""Where an agent works on a task of an evaluation: a copy of a prepared repository, or a container of the task's image.
+
+What the agent has changed is the difference of the files before and after, committed or not. A container gets the
+agent's program, one file, and the folders of its settings, at the same paths as on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from execledger.agents.evaluation import Instance, Setup, complaint
+from execledger.errors import LedgerError
+
+INSIDE = "/testbed"
+"""Where the images of SWE-bench keep the repository."""
+PROFILE = "/root/.bashrc"
+"""What sets up the environment of the tests there, for shells that read no profile by themselves."""
+SOURCED = f"unset BASH_ENV\n[ ! -r {PROFILE} ] || . {PROFILE}\n"
+"""Sources it in the first shell alone: what it exports reaches all others, and one that starts a shell in which it is
+sourced again, as `pyenv init` does, would never end."""
+NO_DOCKER = "without Docker, give prepared repositories: --repos DIR"
+"""What to do if there are no containers."""
+LIFETIME = 24 * 3600
+"""Seconds after which a container ends by itself, unless it was stopped before."""
+SHIMS = "bin"
+"""The folder of the file that starts an agent in a container."""
+
+# A tree of all files that are not ignored, those that the agent committed although they are ignored included. The
+# index is one of its own, and settings that would change what is written, or run something, are overruled.
+_GIT = "git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.quotePath=true"
+SNAPSHOT = f"""set -e
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+GIT_INDEX_FILE=$(mktemp -u) && export GIT_INDEX_FILE && trap 'rm -f "$GIT_INDEX_FILE"' EXIT
+{_GIT} -c safe.directory='*' read-tree HEAD
+{_GIT} -c safe.directory='*' add --all .
+{_GIT} -c safe.directory='*' write-tree
+"""
+"""Prints the name of a tree with the files as they are now."""
+DIFF = f"""export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+{_GIT} -c safe.directory='*' -c diff.noprefix=false -c diff.mnemonicPrefix=false diff --binary --no-color \
+--no-ext-diff --no-textconv --src-prefix=a/ --dst-prefix=b/ """
+"""Prints what differs between two trees, whose names are put behind it."""
+
+
+class Home(Struct, frozen=True):
+    """A folder of the user's in which an agent keeps settings, logins and sessions."""
+
+    variable: str
+    """The variable with its path."""
+    default: str
+    """Its path below the user's home folder, without that variable."""
+    part: str = ""
+    """The part of it that is the agent's."""
+
+    @property
+    def folder(self) -> Path:
+        """The path that the variable has, or would have."""
+        return Path(os.environ.get(self.variable) or Path.home() / self.default).absolute()
+
+
+class Contained(Struct, frozen=True, kw_only=True):
+    """What an agent's program needs in a container beside itself."""
+
+    homes: tuple[Home, ...]
+    """The folders of its settings."""
+    passed: tuple[str, ...] = ()
+    """Variables that its launcher sets; those that the plan names are passed as well."""
+    fixed: tuple[str, ...] = ()
+    """Variables with values, as in ``NAME=1``."""
+
+
+class WorkFolder(NamedTuple):
+    """A place to work in."""
+
+    folder: Path
+    """Where the agent is started on this machine."""
+    program: str
+    """The program to start there: the agent itself, or what starts it in the container."""
+    own: Path
+    """A folder for this run alone, which the agent can write to, at the same path in the container."""
+    enter: tuple[str, ...]
+    """The words before a command that make it run in the work folder."""
+    cwd: Path | None
+    """The folder on this machine in which such commands are started; None if it is in the container."""
+    sealed: bool
+    """Nothing but the agent's own commands writes there."""
+
+    def ask(self, script: str) -> bytes:
+        """What a shell script prints there."""
+        done = subprocess.run(
+            [*self.enter, "sh", "-c", script],
+            cwd=self.cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["nothing"]
+            raise LedgerError(f"a script in the repository ended with status {done.returncode}: {said[0]}")
+        return done.stdout
+
+    def snapshot(self) -> str:
+        """The name of a tree with the files as they are now."""
+        return self.ask(SNAPSHOT).decode().strip()
+
+    def changes_since(self, tree: str) -> str:
+        """What was changed since a snapshot, committed or not, new files too, as a patch."""
+        return self.ask(DIFF + f"{tree} {self.snapshot()}").decode("utf-8", "replace")
+
+    def copied(self, root: Path, pattern: str) -> Path:
+        """A folder with copies of the files below ``root`` whose paths match a pattern of the shell."""
+        target = self.own / "copies"
+        found = shlex.join(["find", str(root), "-type", "f", "-path", f"{root}/{pattern}"])
+        # The files of a container may belong to another user.
+        for path in map(Path, self.ask(f"test ! -d {shlex.quote(str(root))} || {found}").decode().splitlines()):
+            copy = target / path.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(self.ask(shlex.join(["cat", str(path)])) if self.sealed else path.read_bytes())
+        return target
+
+
+@contextmanager
+def opened(
+    setup: Setup, instance: Instance, scratch: Path, contained: Contained | None, needed: Sequence[Path] = ()
+) -> Iterator[WorkFolder]:
+    """A place for one run of a task, removed when the run is over; names in it say nothing of the arm.
+
+    A container is also given the files that are ``needed``; without ``contained`` the agent can't be run in one.
+    """
+    own = scratch / uuid.uuid4().hex[:12]
+    own.mkdir(parents=True)
+    try:
+        if setup.keys["repos"]:
+            yield _copied(setup.cwd / setup.keys["repos"], instance, own, setup.program)
+        else:
+            assert contained is not None, "plans for containers are refused for agents that can't be run in one"
+            with _contained(setup, instance, own, contained, needed) as place:
+                yield place
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+
+
+def _copied(repos: Path, instance: Instance, own: Path, program: str) -> WorkFolder:
+    """A copy of the task's prepared repository."""
+    source, target = repos / instance.instance_id, own / "testbed"
+    if not (source / ".git").exists():
+        raise LedgerError(f"{source}: found no repository there")
+    shutil.copytree(source, target, symlinks=True)
+    place = WorkFolder(target, program, own, (), target, sealed=False)
+    if instance.base_commit.strip("0"):
+        try:
+            place.ask(f"git merge-base --is-ancestor {shlex.quote(instance.base_commit)} HEAD")
+        except LedgerError:
+            raise LedgerError(f"{source}: expected it to stand at the commit {instance.base_commit}") from None
+    return place
+
+
+@contextmanager
+def _contained(
+    setup: Setup, instance: Instance, own: Path, contained: Contained, needed: Sequence[Path]
+) -> Iterator[WorkFolder]:
+    """A container of the task's image, with this machine's program and its settings in it, at the same paths."""
+    name, profile, program = _name(own), own / "profile", Path(setup.program)
+    profile.write_text(SOURCED)
+    docker = setup.keys["docker"]
+    shim = _shim(setup, own, contained, f"BASH_ENV={profile}")
+    folders = (own, *(home.folder / home.part for home in contained.homes))
+    mounts = [*(f"--volume={path}:{path}" for path in folders), *(f"--volume={path}:{path}:ro" for path in needed)]
+    try:
+        # The model, or Ledger before it, may listen on this machine alone, so the container shares its network.
+        start = [docker, "run", "-d", "--rm", f"--name={name}", "--network=host", *mounts]
+        _start([*start, f"--volume={program}:{program}:ro", "-w", INSIDE, instance.image, "sleep", str(LIFETIME)])
+        place = WorkFolder(own, str(shim), own, (docker, "exec", "-w", INSIDE, name), None, sealed=True)
+        yield place
+        with suppress(LedgerError):
+            # What was written from inside may belong to another user.
+            place.ask(f"rm -rf {shlex.quote(str(own))}/*")
+    finally:
+        _remove(docker, own)
+
+
+def _shim(setup: Setup, own: Path, contained: Contained, *values: str) -> Path:
+    """A program of the agent's name that starts the agent in the container, with the variables that are set then."""
+    shim = own / SHIMS / Path(setup.program).name
+    shim.parent.mkdir()
+    homes = [f"{home.variable}={home.folder}" for home in contained.homes]
+    passed = " ".join(f"${{{name}+-e {name}}}" for name in dict.fromkeys((*setup.keys["variables"], *contained.passed)))
+    enter = shlex.join([setup.keys["docker"], "exec", "-i", "-w", INSIDE])
+    inside = shlex.join([_name(own), "env", *homes, *contained.fixed, *values, setup.program])
+    shim.write_text(f'#!/bin/sh\nexec {enter} {passed} {inside} "$@"\n')
+    shim.chmod(0o755)
+    return shim
+
+
+def _start(command: Sequence[str]) -> None:
+    """Start a container."""
+    image = command[-3]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise LedgerError(f"{command[0]}: can't be started: {error.strerror}", hint=NO_DOCKER) from None
+    if done.returncode:
+        raise LedgerError(f"{image}: no container could be started: {complaint(done.stderr)}", hint=NO_DOCKER)
+
+
+def clear(setup: Setup, scratch: Path) -> None:
+    """Remove the places that a killed process left; no other process works in them."""
+    for own in scratch.iterdir() if scratch.is_dir() else ():
+        if (own / SHIMS).exists():
+            _remove(setup.keys["docker"], own)
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _remove(docker: str, own: Path) -> None:
+    """Remove the container of a place."""
+    with suppress(OSError):
+        subprocess.run([docker, "rm", "-f", _name(own)], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
+def _name(own: Path) -> str:
+    """What the container of a place is called."""
+    return f"task-{own.name}"
