@@ -136,7 +136,7 @@ class Passage:
         if not self.asked_to_act:
             try:
                 received = await self._runner.run(self._received(dialect, path, headers, body))
-                self.asked_to_act = received is not None and _is_turn(received, path)
+                self.asked_to_act = received is not None and _is_turn(dialect, received, path)
             except Exception:
                 self.asked_to_act = True
 
@@ -202,7 +202,7 @@ class Passage:
         received = await self._runner.run(self._received(dialect, path, headers, body))
         if received is None:
             return None
-        asked, turn = received.asked, _is_turn(received, path)
+        asked, turn = received.asked, _is_turn(dialect, received, path)
         self.asked_to_act |= turn
         if received.informed or self.paused:
             # Another Ledger between the client and this proxy has already informed the model, or the user said off.
@@ -290,10 +290,10 @@ class Passage:
             self._tell(f"Ledger left {where} alone, after a fault of its own: {error_text(error)}")
 
 
-def _is_turn(received: Received, path: str) -> bool:
+def _is_turn(dialect: Dialect, received: Received[SplitRequest], path: str) -> bool:
     """Whether a request asks the model to act: it may call tools, and the client wants no title or summary."""
     asked, request = received.asked, received.request
-    return asked.turn and request.offers_tools and path.endswith(received.dialect.turn_paths)
+    return asked.turn and request.offers_tools and path.endswith(dialect.turn_paths)
 
 
 def _split(dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[SplitRequest | None]:

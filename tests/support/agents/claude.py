@@ -51,14 +51,17 @@ class ClaudeHome(AgentHome):
 
     def environment(self, url: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The whole environment of a run."""
+        return {**self.variables(), **self.own_variables(url), **(extra or {})}
+
+    @staticmethod
+    def own_variables(url: str) -> dict[str, str]:
+        """The variables of Claude Code."""
         return {
-            **self.variables(),
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": "dummy",
             "DISABLE_AUTOUPDATER": "1",
             "IS_SANDBOX": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            **(extra or {}),
         }
 
 

@@ -16,7 +16,10 @@ from typing import Any, NamedTuple, TypeAlias
 Json: TypeAlias = dict[str, Any]
 Turn: TypeAlias = str | Sequence[tuple[str, Json]]
 """A text that ends the session, or calls: the tool and its input."""
-Script: TypeAlias = Callable[["Request"], Turn]
+REFUSAL = "refused by the script"
+"""The message of a refused request."""
+Script: TypeAlias = Callable[["Request"], Turn | int]
+"""The answer to a request; a number is the status by which it is refused."""
 ENDINGS = {"messages": "/messages", "chat": "/chat/completions", "responses": "/responses", "gemini": "enerateContent"}
 """How the path of each API ends."""
 FIELDS = {"responses": "input", "gemini": "contents"}
@@ -105,18 +108,17 @@ class ScriptedServer:
 
             def do_HEAD(self) -> None:
                 server._note(self, b"")
-                self._send(200, b"", "application/json")
+                self._send(200, b"")
 
             def do_GET(self) -> None:
                 server._note(self, b"")
-                self._send(200, b"{}", "application/json")
+                self._send(200, b"{}")
 
             def do_POST(self) -> None:
                 data = self.rfile.read(int(self.headers.get("content-length") or 0))
-                kind, sent = server._answer(server._note(self, data))
-                self._send(200, sent, kind)
+                self._send(*server._answer(server._note(self, data)))
 
-            def _send(self, status: int, data: bytes, kind: str) -> None:
+            def _send(self, status: int, data: bytes, kind: str = "application/json") -> None:
                 self.send_response(status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(data)))
@@ -150,18 +152,22 @@ class ScriptedServer:
         self.requests.append(request)
         return request
 
-    def _answer(self, request: Request) -> tuple[str, bytes]:
-        """The content type and body of the answer."""
+    def _answer(self, request: Request) -> tuple[int, bytes, str]:
+        """The status, body and content type of the answer."""
         if request.path.partition("?")[0].endswith("/count_tokens"):
-            return "application/json", json.dumps({"input_tokens": 100}).encode()
+            return 200, json.dumps({"input_tokens": 100}).encode(), "application/json"
         if not request.dialect:
-            return "application/json", json.dumps(SIDE_CALLS.get(request.path.rpartition(":")[2], {})).encode()
+            found = SIDE_CALLS.get(request.path.rpartition(":")[2], {})
+            return 200, json.dumps(found).encode(), "application/json"
         turn = self._script(request) if request.is_turn else "A title"
+        if isinstance(turn, int):
+            error = {"type": "invalid_request_error", "code": turn, "message": REFUSAL, "status": "INVALID_ARGUMENT"}
+            return turn, json.dumps({"type": "error", "error": error}).encode(), "application/json"
         answer = ANSWERS[request.dialect](request, turn, self._usage(request))
         streams = request.body.get("stream") or ":streamGenerateContent" in request.path
         if not streams:
-            return "application/json", json.dumps(answer.whole).encode()
-        return "text/event-stream", b"".join(map(_frame, answer.events))
+            return 200, json.dumps(answer.whole).encode(), "application/json"
+        return 200, b"".join(map(_frame, answer.events)), "text/event-stream"
 
 
 class Answer(NamedTuple):
