@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -95,13 +96,13 @@ def test_the_closing_lines_say_where_journals_are(monkeypatch: pytest.MonkeyPatc
     done = "0 reused before running, 0 after, 0 nudged"
     unwritten = "Ledger: 1 run without a complete journal: /j: the journal can't be written: it is full"
     assert sentences([]) == []
-    assert sentences([usual]) == [
+    assert sentences(deque([usual])) == [
         f"Ledger: 1 command, {done}",
         "Ledger: journals are in /j; `execledger stats` adds them up",
     ]
     assert sentences([lost]) == [f"Ledger: 2 commands, {done}", unwritten]
     assert sentences([silent]) == [f"Ledger: 0 commands, {done}; 1 fault"]
-    assert sentences([lost, elsewhere]) == [
+    assert sentences(deque([lost, elsewhere])) == [
         f"Ledger: 2 runs, 3 commands, {done}; 0 faults",
         "Ledger: journals are in /my j; `execledger stats '/my j'` adds them up",
         unwritten,

@@ -494,7 +494,9 @@ def sentences(runs: Sequence[Account]) -> list[str]:
     many = f"Ledger: {len(runs)} runs, {_many(proposed, 'command')}, {done}; {_many(faults, 'fault')}"
     told = [runs[0].sentence() if len(runs) == 1 else many]
     prices = load_prices()
-    net = sum((run.net(prices) for run in runs[1:]), runs[0].net(prices))
+    # The runs of a proxy are in a deque, which has no slices.
+    first, *others = (run.net(prices) for run in runs)
+    net = sum(others, first)
     if net.saved_tokens != Tokens() or net.spent_tokens != Tokens():
         told.append(f"Ledger: {net.sentence()}")
     for folder in sorted({os.path.dirname(run.journal) for run in runs if run.journal}):
