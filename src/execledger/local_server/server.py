@@ -100,14 +100,16 @@ class LocalServer:
     def _run(self) -> None:
         # Signals belong to the main thread: one delivered here would not wake it.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        self._loop.set_exception_handler(_LoopErrors())
         try:
+            self._loop.set_exception_handler(_LoopErrors())
             self._loop.run_until_complete(self._serve())
         except Exception as error:
             self._failure = error
         finally:
-            self._ready.set()
+            # What has failed before it listened leaves the socket open.
+            self._socket.close()
             self._loop.close()
+            self._ready.set()
 
     async def _serve(self) -> None:
         runner = web.AppRunner(

@@ -6,7 +6,7 @@ ledger; with the stored edits alone, so that the model is shown what it was show
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 from msgspec import Struct
@@ -39,6 +39,8 @@ class Sent(Struct):
 
     body: bytes
     """The body to forward."""
+    stream: AsyncIterator[bytes] | None = None
+    """The body as it arrives, in place of ``body``, if it is too large to be read."""
     plain: bool = False
     """The body was decoded, and has no content encoding any more."""
     followed: tuple[Conversation, Turn, Dialect] | None = None
@@ -106,26 +108,28 @@ class Passage:
             sent: Sent = end.value
             return sent
         except Exception as error:
-            self._fault("a request", error)
+            self.fault("a request", error)
             return Sent(body)
         raise AssertionError("work that is run inline never suspends")
 
-    async def sent(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Sent:
-        """The body to forward for a request."""
+    async def sent(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, *, decides: bool = True
+    ) -> Sent:
+        """The body to forward for a request: with the decisions of the ledger, or the stored edits alone."""
         dialect = self._dialect(method, path)
         if dialect is None:
             return Sent(body)
         if self._pass_through:
             await self._looked_at(dialect, path, headers, body)
             return Sent(body)
-        for form in (self._informed, self._restored):
+        for form in (self._informed, self._restored) if decides else (self._restored,):
             failed = False
             try:
                 if sent := await form(dialect, path, headers, body):
                     return sent
             except Exception as error:
                 failed = self.asked_to_act = True
-                self._fault("a request", error)
+                self.fault("a request", error)
             await self.unread(method, path, headers)
             if not failed:
                 break
@@ -185,7 +189,7 @@ class Passage:
                 return conversation.answer(turn, dialect, stream_decoder, streams=kind == STREAM)
             conversation.overlook()
         except Exception as error:
-            self._fault("an answer", error)
+            self.fault("an answer", error)
             with suppress(Exception):
                 conversation.overlook()
         return None
@@ -284,7 +288,8 @@ class Passage:
         await self._runner.close()
         self.book.close()
 
-    def _fault(self, where: str, error: Exception) -> None:
+    def fault(self, where: str, error: Exception) -> None:
+        """Count an internal fault that ended at a request or an answer, and show it to the user."""
         self.faults += 1
         with suppress(Exception):
             self._tell(f"Ledger left {where} alone, after a fault of its own: {error_text(error)}")

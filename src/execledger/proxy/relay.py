@@ -125,39 +125,86 @@ class Relay:
         )
 
     async def _relay(self, prefix: str, request: web.Request) -> web.StreamResponse:
-        """Forward one request of a route, and its answer back."""
-        if reason := foreign_origin(request.host, request.headers):
-            return _error(403, reason)
-        if request.method not in METHODS:
-            return _error(405, f"found the method {request.method[:20]}, expected one of an API")
-        if ".." in request.path.split("/"):
-            return _error(400, "found a path that leads out of the API, expected one below it")
-        if request.headers.get("upgrade", "").lower() == "websocket":
-            # Codex falls back to HTTP after this status, and takes any other for a failure.
-            return _error(426, "no WebSocket here, plain HTTP only")
+        """Forward one request of a route, and its answer back; a fault of ours changes neither."""
+        if refusal := _refusal(request):
+            return refusal
         self.requests += 1
         data = await _body(request)
-        sent = Sent(b"")
-        if isinstance(data, bytes):
-            sent = await self._edited(request, data)
-            data = b""
-        else:
-            await self._passage.too_large(request.method, request.path, request.headers)
+        sent = await self._edited(request, data)
+        started: list[web.StreamResponse] = []
+        try:
+            try:
+                return await self._forwarded(prefix, request, sent, started)
+            except (ClientError, TimeoutError):
+                raise
+            except Exception as error:
+                self._passage.fault("a request", error)
+                if started or sent.stream is not None:
+                    # A part of the answer or of the request is gone: the connection breaks off, and clients try again.
+                    raise
+                return await self._plainly(prefix, request, sent)
+        except TimeoutError:
+            return _error(504, f"{self._routes[prefix]}: no answer in time")
+        except ClientError as error:
+            return _error(502, f"{self._routes[prefix]}: {type(error).__name__}: {error}")
+
+    async def _edited(self, request: web.Request, data: bytes | AsyncIterator[bytes]) -> Sent:
+        """The request to forward; one that is too large to be read, and one at which we fail, as it came."""
+        try:
+            if not isinstance(data, bytes):
+                await self._passage.too_large(request.method, request.path, request.headers)
+                return Sent(b"", data)
+            async with self._turn:
+                # Of many concurrent requests one is begun at a time, so that streams and connections go on between
+                # them.
+                await asyncio.sleep(0)
+            return await self._passage.sent(request.method, request.path, request.headers, data)
+        except Exception as error:
+            self._passage.asked_to_act = True
+            self._passage.fault("a request", error)
+        if not isinstance(data, bytes):
+            return Sent(b"", data)
+        return await self._passage.sent(request.method, request.path, request.headers, data, decides=False)
+
+    async def _forwarded(
+        self, prefix: str, request: web.Request, sent: Sent, started: list[web.StreamResponse]
+    ) -> web.StreamResponse:
+        """Forward a request and its answer; ``started`` gets the answer to the client once that has begun."""
         read = ("content-encoding", "accept-encoding") if sent.plain else ()
         headers = _end_to_end(request.headers, (*read, GOVERNED))
         if self._passage.governs(sent) or GOVERNED in request.headers:
             # Another proxy of ours is on this machine, and providers are not: these are not told.
             headers.update({GOVERNED: "1"} if URL(self._routes[prefix]).host in LOOPBACK_NAMES else {})
-        try:
-            answer = await self._asked(prefix, request, headers, data or sent.body)
-            # Waiting for the model takes most of the time: the history is not kept in memory meanwhile.
-            sent.body = b""
-            async with answer:
-                return await self._answered(request, sent, answer)
-        except TimeoutError:
-            return _error(504, f"{self._routes[prefix]}: no answer in time")
-        except ClientError as error:
-            return _error(502, f"{self._routes[prefix]}: {type(error).__name__}: {error}")
+        answer = await self._asked(prefix, request, headers, sent.stream or sent.body)
+        async with answer:
+            return await self._answered(request, sent, answer, started)
+
+    async def _plainly(self, prefix: str, request: web.Request, sent: Sent) -> web.StreamResponse:
+        """Forward a request and its answer by the shortest path, after a fault: no call of ours can fail in it."""
+        assert self._client is not None
+        path = LAUNCHED.sub("", request.rel_url.raw_path_qs, count=1)
+        address = self._routes[prefix] + path.removeprefix(prefix)
+        dropped = HOP_BY_HOP | ({"content-encoding", "accept-encoding"} if sent.plain else frozenset())
+        asking = self._client.request(
+            request.method,
+            URL(address, encoded=True),
+            data=sent.body,
+            headers=[(name, value) for name, value in request.headers.items() if name.lower() not in dropped],
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+            allow_redirects=False,
+            proxy=self._web_proxies[self._routes[prefix]],
+            trace_request_ctx={},
+        )
+        async with asking as answer:
+            response = web.StreamResponse(status=answer.status, reason=answer.reason)
+            response.headers.extend(
+                (name, value) for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP
+            )
+            await response.prepare(request)
+            async for chunk in answer.content.iter_any():
+                await response.write(chunk)
+            await response.write_eof()
+        return response
 
     async def _asked(
         self, prefix: str, request: web.Request, headers: Mapping[str, str], data: bytes | AsyncIterator[bytes]
@@ -186,14 +233,9 @@ class Relay:
                     raise
         raise AssertionError("unreachable")
 
-    async def _edited(self, request: web.Request, body: bytes) -> Sent:
-        """The body to forward for a request."""
-        async with self._turn:
-            # Of many concurrent requests one is begun at a time, so that streams and connections go on between them.
-            await asyncio.sleep(0)
-        return await self._passage.sent(request.method, request.path, request.headers, body)
-
-    async def _answered(self, request: web.Request, sent: Sent, answer: ClientResponse) -> web.StreamResponse:
+    async def _answered(
+        self, request: web.Request, sent: Sent, answer: ClientResponse, started: list[web.StreamResponse]
+    ) -> web.StreamResponse:
         """Forward the answer to the client as it arrives."""
         async with sent.lock:
             editor = self._passage.answer(sent, answer.status, answer.headers)
@@ -203,6 +245,9 @@ class Relay:
         response.untyped = "content-type" not in answer.headers
         if answer.content_length is not None and editor is None:
             response.content_length = answer.content_length
+        # What follows takes most of the time: the history is not kept in memory meanwhile.
+        sent.body = b""
+        started.append(response)
         await response.prepare(request)
         try:
             try:
@@ -224,6 +269,20 @@ class Relay:
             # Some clients disconnect as soon as the answer is complete.
             return response
         return response
+
+
+def _refusal(request: web.Request) -> web.Response | None:
+    """The answer to a request that is not forwarded; None to any other."""
+    if reason := foreign_origin(request.host, request.headers):
+        return _error(403, reason)
+    if request.method not in METHODS:
+        return _error(405, f"found the method {request.method[:20]}, expected one of an API")
+    if ".." in request.path.split("/"):
+        return _error(400, "found a path that leads out of the API, expected one below it")
+    if request.headers.get("upgrade", "").lower() == "websocket":
+        # Codex falls back to HTTP after this status, and takes any other for a failure.
+        return _error(426, "no WebSocket here, plain HTTP only")
+    return None
 
 
 class _InPieces(Payload):

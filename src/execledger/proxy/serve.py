@@ -88,11 +88,12 @@ class Proxy(LocalServer):
             read_bufsize=READ_BYTES,
             shutdown_timeout=STOP_SECONDS,
         )
-        for upstream in _routes(settings).values():
-            if _leads_to(upstream, self.port):
-                self.discard()
-                hint = "name the address of the model's API, and not the proxy's own"
-                raise LedgerError(f"{upstream!r} is this proxy itself: requests would go round in circles", hint=hint)
+        try:
+            for upstream in _routes(settings).values():
+                _check_apart(upstream, self.port)
+        except Exception:
+            self.discard()
+            raise
         self.summaries: Sequence[Account] = ()
         """What the sessions came to."""
         self._passage: Passage | None = None
@@ -186,6 +187,13 @@ def _check(upstream: str) -> None:
     if url.scheme not in ("http", "https") or not url.host or any(map(str.isspace, upstream)):
         hint = "one is like https://api.openai.com/v1"
         raise LedgerError(f"{upstream!r} can't be sent on to: found no address of a server", hint=hint)
+
+
+def _check_apart(upstream: str, port: int) -> None:
+    """An upstream is not the proxy itself, which is on this port."""
+    if _leads_to(upstream, port):
+        hint = "name the address of the model's API, and not the proxy's own"
+        raise LedgerError(f"{upstream!r} is this proxy itself: requests would go round in circles", hint=hint)
 
 
 def _leads_to(upstream: str, port: int) -> bool:
