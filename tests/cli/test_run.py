@@ -93,7 +93,6 @@ def test_an_agent_that_is_not_known_is_named(execledger: Execledger) -> None:
 @pytest.mark.parametrize(
     ("option", "way"),
     [
-        (["--sealed"], "mini-swe-agent's configuration says whether its commands run in a container"),
         (["--upstream", "http://x"], "mini-swe-agent has the model's address in its configuration"),
         (["--pass-through"], "EXECLEDGER=off starts the agent without Ledger"),
         (["--direct-tools"], "execledger run --help"),
@@ -106,6 +105,14 @@ def test_an_option_of_another_agent_is_named_with_the_way_that_there_is(
     called = execledger("run", *option, "--", "mini", "-t", "x")
     said = f"execledger: {option[0]}: found with mini, which has no such option\nhint: {way}"
     assert (called.status, called.err.startswith(said)) == (2, True), called.err
+
+
+@needs_mini
+def test_a_batch_is_not_called_sealed(execledger: Execledger) -> None:
+    """Instances that run side by side write to one machine; their own containers are recognised without the option."""
+    called = execledger("run", "--sealed", "--", "mini-extra", "swebench", "--subset", "lite")
+    said = "execledger: --sealed: found with mini-extra swebench, whose instances run side by side on this machine\n"
+    assert (called.status, called.out, called.err.startswith(said)) == (2, "", True), called.err
 
 
 def test_a_program_that_is_not_there_is_named(execledger: Execledger, tmp_path: Path) -> None:

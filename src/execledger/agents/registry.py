@@ -69,9 +69,11 @@ class Option(Struct, frozen=True, kw_only=True):
     """The word for its value in the help text; an option with neither choices nor this is a flag."""
 
 
+SEALED = Option(name="--sealed", help="it has this machine to itself, as in a container.")
+"""The user's promise that nothing but the agent's own commands writes files here, so that proven reuses need not run."""
 PROXY_OPTIONS = (
     Option(name="--upstream", metavar="URL", help="a server that speaks the same API as its own, in place of it."),
-    Option(name="--sealed", help="it has this machine to itself, as in a container."),
+    SEALED,
     Option(name="--pass-through", help="change nothing, not a byte."),
 )
 """The options of agents that reach their model through the proxy."""

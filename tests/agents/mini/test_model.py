@@ -316,6 +316,18 @@ def test_the_agents_variables_do_not_make_a_container(tmp_path: Path) -> None:
     assert (answer["decision"]["type"], answer["shown"]["kind"], answer["sealed"]) == ("nudge", "reference", False)
 
 
+def test_a_promise_seals_the_local_environment(tmp_path: Path) -> None:
+    """Where the user promises that nothing else writes, a proven repetition is not run."""
+    make_repository(tmp_path)
+    read = "cat warehouse/inventory.py"
+    inner = Recording(outputs=[turn(number, command) for number, command in enumerate([read, read, SUBMIT])])
+    settings = {"system_template": "s", "instance_template": "{{task}}"}
+    agent = DefaultAgent(LedgerModel.wrap(inner, sealed=True), LocalEnvironment(cwd=str(tmp_path)), **settings)
+    agent.run(TASK)
+    answer = observations(agent)[1]["extra"]["ledger"]
+    assert (answer["decision"]["type"], answer["shown"]["kind"], answer["sealed"]) == ("reuse", "reference", True)
+
+
 @pytest.mark.parametrize(
     ("block", "said"),
     [

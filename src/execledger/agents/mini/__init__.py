@@ -2,7 +2,7 @@
 
 from execledger.agents.places import RunPlace
 from execledger.agents.plan_keys import PlanKey, at_least_one, finite_limit
-from execledger.agents.registry import Agent, Option
+from execledger.agents.registry import SEALED, Agent, Option
 
 AGENT = Agent(
     folder=__name__,
@@ -15,11 +15,11 @@ AGENT = Agent(
     modules=("minisweagent", "litellm"),
     oldest=(2, 0, 0),
     tested=("2.4.6",),
-    options=(Option(name="--placement", choices=("auto", "message", "inside"), help="where the view is placed."),),
+    options=(
+        Option(name="--placement", choices=("auto", "message", "inside"), help="where the view is placed."),
+        SEALED,
+    ),
     instead={
-        "--sealed": (
-            "mini-swe-agent's configuration says whether its commands run in a container; Ledger reads it there"
-        ),
         "--pass-through": "EXECLEDGER=off starts the agent without Ledger",
         "--upstream": (
             "mini-swe-agent has the model's address in its configuration: -c model.model_kwargs.api_base=URL"

@@ -25,7 +25,7 @@ _ALLOWED = {
     "placement": "auto, message or inside",
     "witness": " or ".join(looking.value for looking in WitnessSetting),
     "cadence": ", ".join(cadence.value for cadence in Cadence),
-    **dict.fromkeys(("inform", "govern", "shadow", "partial"), "true or false"),
+    **dict.fromkeys(("inform", "govern", "shadow", "partial", "sealed"), "true or false"),
 }
 
 
@@ -50,6 +50,8 @@ class LedgerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Omit longer runs of visible lines from reads that also show others."""
     placement: Literal["auto", "message", "inside"] = "auto"
     """The place of the view: ``message`` (its own, last), ``inside`` (in the last message), or ``auto``."""
+    sealed: bool = False
+    """The user's promise that nothing but the agent's own commands writes files here, as inside a container."""
     journal: str = ""
     """The folder for journals; empty is the platform's state folder, ``off`` writes none."""
 

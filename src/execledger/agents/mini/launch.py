@@ -55,8 +55,14 @@ def start(script: str, arguments: list[str], launch: Launch) -> int:
     program = Path(script).name
     interpreter = interpreter_of(script)
     check(interpreter, program)
-    placement = launch.options.get("--placement")
-    given = json.dumps({**launch.asked, **({"placement": placement} if placement else {})})
+    placement, sealed = launch.options.get("--placement"), launch.options.get("--sealed")
+    if sealed and runner_of(program, arguments) not in ("mini", None):
+        raise LedgerError(
+            f"--sealed: found with {program} {arguments[0]}, whose instances run side by side on this machine",
+            hint="its configuration says whether commands run in containers; Ledger reads it there",
+        )
+    own = {"placement": placement, "sealed": sealed}
+    given = json.dumps({**launch.asked, **{name: value for name, value in own.items() if value}})
     os.execv(interpreter, [interpreter, "-P", "-m", "execledger.agents.mini.launch", given, program, *arguments])
 
 

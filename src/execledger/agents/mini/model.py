@@ -558,8 +558,12 @@ class LedgerModel:
 
     @property
     def _sealed(self) -> bool:
-        """Commands run in a container of the agent's own that shares no files; False before the first observation."""
-        return sealed(self._variables) and not self._own_writers
+        """Nothing but the agent's own commands writes: in a container that shares no files, or as the user promised.
+
+        False before the first observation.
+        """
+        promised = self._options.sealed and bool(self._variables)
+        return (promised or sealed(self._variables)) and not self._own_writers
 
 
 wrap = LedgerModel.wrap
