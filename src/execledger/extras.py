@@ -54,7 +54,7 @@ def needing(extra: str, modules: Sequence[str] = ()) -> Iterator[None]:
 
 def install_command(*extras: str) -> str:
     """The command that installs these extras."""
-    source, editable = _source()
+    source, editable = installed_from()
     wanted = f"[{','.join(extras)}]"
     if source is None:
         return f"in a clone of the repository: pip install -e '.{wanted}'"
@@ -65,11 +65,11 @@ def install_command(*extras: str) -> str:
 
 def requirement() -> str:
     """The requirement with which an installer installs this package into another environment."""
-    source, _ = _source()
+    source, _ = installed_from()
     return "PATH-OF-A-CLONE" if source is None else shlex.quote(source)
 
 
-def _source() -> tuple[str | None, bool]:
+def installed_from() -> tuple[str | None, bool]:
     """The folder or file that this copy was installed from, if it still exists, and whether it is editable."""
     clone = Path(__file__).resolve().parents[2]
     if (clone / "src" / NAME / Path(__file__).name).is_file() and (clone / "pyproject.toml").is_file():

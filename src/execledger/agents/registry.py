@@ -70,7 +70,7 @@ class Option(Struct, frozen=True, kw_only=True):
 
 
 SEALED = Option(name="--sealed", help="it has this machine to itself, as in a container.")
-"""The user's promise that nothing but the agent's own commands writes files here, so that proven reuses need not run."""
+"""The user's promise that nothing but the agent's own commands writes files here: proven reuses need not run."""
 PROXY_OPTIONS = (
     Option(name="--upstream", metavar="URL", help="a server that speaks the same API as its own, in place of it."),
     SEALED,

@@ -49,11 +49,18 @@ def _agents_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @switches
 @_agents_options
 @click.option("--no-settings", is_flag=True, help="Read no file of settings: not yours, and not the project's.")
+@click.option("--fail-open", is_flag=True, help="If Ledger refuses to start AGENT, start it without Ledger.")
 @click.option("--view", is_flag=True, help="Show the run in the browser while it goes on.")
 @click.option("--no-browser", is_flag=True, help="With --view: only say where the run is shown.")
 @click.argument("agent", nargs=-1, type=click.UNPROCESSED, metavar="-- AGENT [ARGUMENTS]...")
 def command(
-    switches: Switches, no_settings: bool, view: bool, no_browser: bool, agent: tuple[str, ...], **options: Any
+    switches: Switches,
+    no_settings: bool,
+    fail_open: bool,
+    view: bool,
+    no_browser: bool,
+    agent: tuple[str, ...],
+    **options: Any,
 ) -> int:
     """Start AGENT (mini, mini-extra swebench, codex exec, ...) with Ledger around it.
 
@@ -88,12 +95,14 @@ def command(
                 show(launch.journals, browser=not no_browser)
             status: int = start(program, arguments, launch)
             return status
-    except (LedgerError, click.ClickException):
-        raise
     except Exception as error:
-        # Launchers raise this only while the agent has not worked yet.
+        # Launchers raise only while the agent has not worked yet.
+        refused = isinstance(error, LedgerError | click.ClickException)
+        if refused and not fail_open:
+            raise
+        why = f"{error}" if refused else f"a fault of its own: {type(error).__name__}: {error}"
         with suppress(Exception):
-            tell(f"Ledger: a fault of its own, {chosen.key} is started without it: {type(error).__name__}: {error}")
+            tell(f"Ledger: {chosen.key} is started without it: {why}")
     os.execv(program, [program, *arguments])
 
 
