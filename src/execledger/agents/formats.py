@@ -24,6 +24,7 @@ from execledger.journal.reader import is_journal
 from execledger.runs.atif import is_interchange, read_interchange
 from execledger.runs.decoding import FIELDS, TOO_LARGE, decode, fields_of
 from execledger.runs.find import Kept, Source, find_runs
+from execledger.runs.harbor_trials import kept_in_job, records_of
 from execledger.runs.journals import read_as_run
 from execledger.runs.recording import Run
 from execledger.runs.spans import is_spans, read_spans
@@ -138,6 +139,8 @@ def kept() -> Kept:
         bundles=tuple(bundle for one in told for bundle in one.bundles),
         folders=tuple(folder for one in told for folder in one.folders),
         beside=frozenset().union(*(one.beside for one in told)),
+        trial=lambda folder: records_of(folder, lambda path: find_recorded([path]), read_run),
+        in_job=kept_in_job,
     )
 
 

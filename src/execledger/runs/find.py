@@ -72,6 +72,17 @@ class Bundle(Struct, frozen=True, kw_only=True):
     """The runs in a file; none if it is not of this kind. The name of a file on disk is its ``name``."""
 
 
+class Records(Struct, frozen=True):
+    """The records of one trial of an engine that keeps several of them."""
+
+    read: list[Source]
+    """Those that are read."""
+    kind: str
+    """Their kind, in words."""
+    others: int
+    """How many records of other kinds are not read."""
+
+
 class Kept(Struct, frozen=True, kw_only=True):
     """What is known of the files that agents keep, beyond one file for each run."""
 
@@ -81,6 +92,10 @@ class Kept(Struct, frozen=True, kw_only=True):
     """Each takes a folder and the names in it; gives what reads it if the whole folder is one run, else None."""
     beside: frozenset[str] = frozenset()
     """Names of files and folders that lie beside runs and hold none."""
+    trial: Callable[[str], Records | None] = lambda _: None
+    """Takes a folder; gives the records to read if it is a trial of an engine, else None."""
+    in_job: Callable[[str, Sequence[str]], frozenset[str]] = lambda *_: frozenset()
+    """Takes a folder and the names in it; gives those of files that hold no run if it is a job of an engine."""
 
     def may_bundle(self, name: str) -> bool:
         """Whether only a kind of bundle makes a file of this name a run."""
@@ -211,8 +226,14 @@ def _in_folder(folder: str, search: _Search) -> Iterator[Source]:
         if (load := whole(folder, names)) is not None:
             yield Source(folder, load)
             return
+    if (records := kept.trial(folder)) is not None:
+        if records.others:
+            skipped[f"other records of trials of which {records.kind} is read"] += records.others
+        yield from records.read
+        return
+    aside = kept.beside | kept.in_job(folder, names)
     for entry in entries:
-        if entry.name == LOCK_FILE or entry.name in kept.beside:
+        if entry.name == LOCK_FILE or entry.name in aside:
             continue
         if entry.is_dir(follow_symlinks=False):
             if entry.name in _TOOLS:

@@ -21,12 +21,12 @@ def environment_with(name: str, python: str, *requirements: str) -> Path:
             # Whoever waited for the lock finds what the other has installed.
             if not complete.is_file():
                 shutil.rmtree(home, ignore_errors=True)
-                _install(home, _python(python), requirements)
+                _install(home, find_python(python), requirements)
                 complete.touch()
     return home
 
 
-def _python(version: str) -> str:
+def find_python(version: str) -> str:
     """A Python of this version: on the path, or among those of pyenv."""
     named = shutil.which(f"python{version}")
     others = sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python"))
