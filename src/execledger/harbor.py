@@ -96,9 +96,14 @@ fi && mkdir -p {home}/bin && ln -sf "$bin/execledger" {home}/bin/execledger
 class _Result(Protocol):
     """The outcome of a command in an environment."""
 
-    stdout: str | None
-    stderr: str | None
-    return_code: int
+    @property
+    def stdout(self) -> str | None: ...
+
+    @property
+    def stderr(self) -> str | None: ...
+
+    @property
+    def return_code(self) -> int: ...
 
 
 class _Environment(Protocol):
@@ -214,8 +219,8 @@ class Ledgered(_Agent):
         journals = self.environment_logs_dir / JOURNALS
         options = shlex.join(("--journal", str(journals), "--no-settings", "--fail-open", *self._flags))
         body = f'{self.program}() {{ {self._ledger} run {options} -- {self.program} "$@"; }}'
-        # Only bash takes names with hyphens; another shell runs the plain program.
-        return f"eval {shlex.quote(body)} || true;"
+        # Only bash takes names with hyphens, and not in its POSIX mode; another shell runs the plain program.
+        return f'case "$BASH_VERSION:$SHELLOPTS:" in :*|*:posix:*) ;; *) eval {shlex.quote(body)};; esac;'
 
     async def _install_ledger(self, environment: _Environment) -> tuple[str, str]:
         """Install Ledger in an environment and start it once.

@@ -220,6 +220,7 @@ def report(
     from rich.console import Console
 
     from execledger.evaluate.collect import collect, conditions, unfinished, versions_used
+    from execledger.evaluate.harbor_jobs import trial_remarks
     from execledger.runs.prices import load_prices
 
     with needing("eval"):
@@ -235,7 +236,12 @@ def report(
     _tell_unreadable(unreadable)
     for sentence in missing:
         tell(sentence)
-    about = (sentence for path in paths for told in (conditions, versions_used) for sentence in told(Path(path)))
+    about = (
+        sentence
+        for path in paths
+        for told in (conditions, versions_used, trial_remarks)
+        for sentence in told(Path(path))
+    )
     held = list(dict.fromkeys(about))
     for sentence in held:
         tell(sentence)

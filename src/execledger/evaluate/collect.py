@@ -17,6 +17,7 @@ from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.experiment import arm_order
 from execledger.evaluate.grade import Grade, read_grades, resolved
+from execledger.evaluate.harbor_jobs import job_trials, trial_rows
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.records import RunRow
@@ -52,6 +53,9 @@ def _collected(paths: Iterable[str], prices: Prices, unreadable: list[str], read
                     placed = (recorded.plan, _positions(study, recorded, trial))
                     yield from _of_trial(trial, *placed, prices, unreadable, read)
         if not any(Path(path).resolve().is_relative_to(study.root) for study in studies):
+            trials = [one for one in job_trials(Path(path), unreadable) if one.folder.resolve() not in seen]
+            seen |= {one.folder.resolve() for one in trials}
+            yield from trial_rows(trials, prices, unreadable, read)
             yield from measured_runs(_elsewhere(path, studies, seen), prices, unreadable, read)
 
 
@@ -84,7 +88,8 @@ def _elsewhere(path: str, studies: Iterable[Study], seen: set[Path]) -> Iterator
     """Yield the recorded runs at a path that belong to no study, each once."""
     for source in find_recorded([path]):
         file = Path(source.name).resolve()
-        if file not in seen and not any(file.is_relative_to(study.root) for study in studies):
+        known = seen & {file, *file.parents}
+        if not known and not any(file.is_relative_to(study.root) for study in studies):
             seen.add(file)
             yield source
 

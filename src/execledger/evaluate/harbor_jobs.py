@@ -1,0 +1,237 @@
+"""Jobs of Harbor as arms of a report: one row per trial.
+
+A trial's ``result.json`` has the outcome, the tokens and the cost; what the agent did is in its record
+(``runs.harbor_trials`` chooses it), and what Ledger did is in its journal. The attempts at a task are its trials.
+
+A trial that ended with an exception says nothing about the repair: its row has no outcome, and a sentence reports the
+exception. If the agent ran out of time, the repair is what it had done by then, and its outcome counts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from execledger.agents.formats import find_recorded
+from execledger.agents.registry import OURS
+from execledger.errors import UnreadableRun
+from execledger.evaluate.metrics import lost, measure
+from execledger.evaluate.records import RunRow
+from execledger.journal.reader import read_journal
+from execledger.runs.find import Source
+from execledger.runs.harbor_trials import RESULT, is_trial, records_of
+from execledger.runs.journals import FORMAT as JOURNAL
+from execledger.runs.prices import Prices
+from execledger.runs.recording import Run
+from execledger.runs.usage import Tokens
+
+METADATA = "execledger"
+"""The key of a result's metadata that says whether Ledger was started."""
+OUT_OF_TIME = "AgentTimeoutError"
+"""The exception of a trial whose agent was stopped by its time limit."""
+PASSED = 1.0
+"""The reward of a repair that passes all tests."""
+
+
+class _Model(Struct, frozen=True):
+    name: str = ""
+
+
+class _AgentInfo(Struct, frozen=True):
+    name: str = ""
+    version: str | None = None
+    model_info: _Model | None = None
+
+
+class _AgentResult(Struct, frozen=True):
+    n_input_tokens: int | None = None
+    n_cache_tokens: int | None = None
+    n_output_tokens: int | None = None
+    cost_usd: float | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class _Verdict(Struct, frozen=True):
+    rewards: dict[str, float] | None = None
+
+
+class _Failure(Struct, frozen=True):
+    exception_type: str = ""
+    exception_message: str = ""
+
+
+class TrialResult(Struct, frozen=True):
+    """The part of a trial's ``result.json`` that a report needs."""
+
+    task_name: str
+    """The task."""
+    trial_name: str
+    """The trial."""
+    started_at: str | None = None
+    """The time at which it was started."""
+    agent_info: _AgentInfo = _AgentInfo()
+    """The agent, its version and its model."""
+    agent_result: _AgentResult | None = None
+    """Tokens and cost, as Harbor took them from the agent's own record."""
+    verifier_result: _Verdict | None = None
+    """The rewards."""
+    exception_info: _Failure | None = None
+    """Why it failed; None if it did not."""
+
+    @property
+    def reward(self) -> float | None:
+        """The reward, or the least of several; None if the repair was not tested."""
+        rewards = (self.verifier_result or _Verdict()).rewards or {}
+        return rewards.get("reward", min(rewards.values())) if rewards else None
+
+    @property
+    def failure(self) -> str:
+        """The exception that leaves it without an outcome; "" if it has one."""
+        found = "" if self.exception_info is None else self.exception_info.exception_type or "an exception"
+        return "" if found == OUT_OF_TIME else found
+
+    @property
+    def resolved(self) -> bool | None:
+        """Whether the repair passes all tests; None if the trial failed or the repair was not tested."""
+        return None if self.failure or self.reward is None else self.reward >= PASSED
+
+    @property
+    def ledgered(self) -> bool:
+        """Whether the agent is one with Ledger around it."""
+        return self.agent_info.name.startswith(OURS)
+
+    @property
+    def without_ledger(self) -> str:
+        """Why the agent ran without Ledger although it is one with Ledger around it; "" if it did not."""
+        told = ((self.agent_result or _AgentResult()).metadata or {}).get(METADATA)
+        if not self.ledgered or not isinstance(told, dict) or told.get("started"):
+            return ""
+        return str(told.get("reason") or "no reason was recorded")
+
+
+class JobTrial(Struct, frozen=True):
+    """One trial of a job."""
+
+    folder: Path
+    """Its folder."""
+    result: TrialResult
+    """Its result."""
+    number: int
+    """Which attempt at its task it is, from 1."""
+
+
+def job_trials(path: Path, unreadable: list[str]) -> list[JobTrial]:
+    """The trials at or below a path; an unreadable result is noted."""
+    found: list[tuple[Path, TrialResult]] = []
+    for folder in _trial_folders(path):
+        try:
+            found.append((folder, msgspec.json.decode((folder / RESULT).read_bytes(), type=TrialResult, strict=False)))
+        except (OSError, msgspec.MsgspecError) as error:
+            unreadable.append(f"{folder / RESULT}: found no result of a trial of Harbor: {error}")
+    attempts: Counter[tuple[Path, str, str]] = Counter()
+    trials = []
+    for folder, result in sorted(found, key=lambda one: (one[0].parent, one[1].started_at or "", one[0].name)):
+        key = (folder.parent, result.agent_info.name, result.task_name)
+        attempts[key] += 1
+        trials.append(JobTrial(folder, result, attempts[key]))
+    return trials
+
+
+def _trial_folders(path: Path) -> Iterator[Path]:
+    """The folders of trials at or below a path, in the order of their names."""
+    if is_trial(path):
+        yield path
+        return
+    for place, folders, _ in os.walk(path):
+        trials = {name for name in folders if is_trial(Path(place, name))}
+        yield from (Path(place, name) for name in sorted(trials))
+        folders[:] = sorted(set(folders) - trials)
+
+
+def trial_rows(
+    trials: list[JobTrial], prices: Prices, unreadable: list[str], read: Callable[[str, bytes], Run]
+) -> Iterator[tuple[Run, RunRow]]:
+    """Yield every trial with its row, one in memory at a time; what can't be read is noted."""
+    for trial in trials:
+        run, row = _measured(trial, prices, unreadable, read)
+        yield run, _placed(row, trial, prices)
+
+
+def _measured(
+    trial: JobTrial, prices: Prices, unreadable: list[str], read: Callable[[str, bytes], Run]
+) -> tuple[Run, RunRow]:
+    """The recorded run of a trial with what is measured of it; a run without calls if there is no record."""
+    governed = trial.result.ledgered
+    try:
+        source, data = _record(trial, unreadable, read)
+        run = read(source.name, data)
+        journal = read_journal(source.name, data) if run.format == JOURNAL else None
+    except UnreadableRun as error:
+        if not trial.result.failure:
+            unreadable.append(str(error))
+        run, journal = _no_record(trial), None
+    if governed and journal is None and not (trial.result.failure or trial.result.without_ledger):
+        unreadable.append(lost(run.name))
+    return run, measure(run, journal, prices, governed=governed)
+
+
+def _record(trial: JobTrial, unreadable: list[str], read: Callable[[str, bytes], Run]) -> tuple[Source, bytes]:
+    """The record of a trial and its content; if there are several of one kind, the longest."""
+    records = records_of(str(trial.folder), lambda path: find_recorded([path]), read)
+    assert records is not None, "the folder is a trial"
+    contents = [(source, source.read()) for source in records.read]
+    if len(contents) > 1:
+        more = len(contents) - 1
+        unreadable.append(f"{trial.folder}: {more} further records, such as those of sub-agents, are not counted")
+    return max(contents, key=lambda one: len(one[1]))
+
+
+def _no_record(trial: JobTrial) -> Run:
+    return Run(name=str(trial.folder), format="harbor", agent="", model="", task="", container=False, turns=0, steps=())
+
+
+def _placed(row: RunRow, trial: JobTrial, prices: Prices) -> RunRow:
+    """The row of a trial with its task, outcome, tokens and cost by Harbor's own account."""
+    result, told = trial.result, trial.result.agent_result or _AgentResult()
+    about = result.agent_info
+    version = about.version if about.version not in (None, "unknown") else row.agent.rpartition(" ")[2]
+    model = (about.model_info.name if about.model_info else "") or row.model
+    counted = told.n_input_tokens is not None
+    tokens = Tokens.of(told.n_input_tokens, told.n_cache_tokens, output=told.n_output_tokens) if counted else row.tokens
+    ended = result.exception_info.exception_type if result.exception_info else row.ended
+    return replace(
+        row,
+        instance=result.task_name,
+        trial=trial.number,
+        agent=f"{about.name.removeprefix(OURS)} {version}".strip(),
+        model=model,
+        ended=ended,
+        resolved=result.resolved,
+        tokens=tokens,
+        estimated=row.estimated and not counted,
+        cost=prices.cost(tokens, model),
+        reported_cost=told.cost_usd if told.cost_usd is not None else row.reported_cost,
+    )
+
+
+def trial_remarks(path: Path) -> list[str]:
+    """Return sentences on the trials at a path that failed, ran without Ledger, or have a reward between 0 and 1."""
+    said = []
+    trials = job_trials(path, [])
+    for name, kinds in (
+        ("failed, and count neither as resolved nor as unresolved", Counter(one.result.failure for one in trials)),
+        ("of agents with Ledger ran without it", Counter(one.result.without_ledger for one in trials)),
+    ):
+        number = sum(count for kind, count in kinds.items() if kind)
+        listed = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common() if kind)
+        said += [f"{path}: {number} of {len(trials)} trials {name}: {listed}"] if number else []
+    partial = sum(one.result.reward is not None and 0 < one.result.reward < PASSED for one in trials)
+    said += [f"{path}: {partial} trials have a reward between 0 and 1, and count as unresolved"] if partial else []
+    return said
