@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from execledger.journal.reader import Trouble, read_events
 from execledger.runs.account import Account, dollars
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.usage import Tokens
-from execledger.testing.scripted_model import ModelServer
+from execledger.testing.scripted_model import ModelServer, Reply, Request, Usage
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -71,26 +71,35 @@ class DemoArm(Struct, frozen=True):
         return prices.charged("")[1].cost(Tokens(uncached=new, cached=cached, output=self.output_tokens))
 
 
-def run_arm(name: str, folder: Path) -> DemoArm:
-    """Run one arm in a folder of its own."""
-    options = ARMS[name]
+def play_session(
+    options: tuple[str, ...] | None, folder: Path, count: Callable[[Request, Reply], Usage] | None = None
+) -> tuple[list[Request], Any]:
+    """Run the session in a folder of its own; return the requests to the model, and the saved trajectory.
+
+    ``options`` are those of ``execledger run``, None for the agent alone; ``count`` is as for ``ModelServer``.
+    """
     repository, home = folder / "repository", folder / "home"
     repository.mkdir(parents=True)
     make_session_repository(repository)
     script = [*([command] for command in COMMANDS), [SUBMIT]]
     trajectory = home / "mini.traj.json"
-    with ModelServer(script) as server:
+    with ModelServer(script, count) as server:
         prefix = () if options is None else (sys.executable, "-m", "execledger", "run", "--no-settings", *options, "--")
         command = [*prefix, *_mini(server, trajectory)]
         status, output = run_client(command, repository, environment(home))
-    assert status == 0 and not server.faults, f"{name}: {output[-2000:]} {server.faults}"
-    saved = json.loads(trajectory.read_text(encoding="utf-8"))
+    assert status == 0 and not server.faults, f"{options}: {output[-2000:]} {server.faults}"
+    return server.requests, json.loads(trajectory.read_text(encoding="utf-8"))
+
+
+def run_arm(name: str, folder: Path) -> DemoArm:
+    """Run one arm in a folder of its own."""
+    requests, saved = play_session(ARMS[name], folder)
     account = _account((saved["info"].get("ledger") or {}).get("journal"))
     views, kept_out = account.views_spent()
-    used = [request.usage for request in server.requests]
+    used = [request.usage for request in requests]
     return DemoArm(
         name=name,
-        executed=len(script) - account.counts.suppressed,
+        executed=len(COMMANDS) + 1 - account.counts.suppressed,
         references=account.counts.references,
         remarked=account.counts.nudged,
         input_tokens=sum(usage.prompt for usage in used),

@@ -10,8 +10,11 @@ from pathlib import Path
 from tests.support.agents.npm import NotInstalled, cache_folder, install_step, locked
 
 
-def environment_with(name: str, python: str, *requirements: str) -> Path:
-    """The folder of a virtual environment with these packages, made with a Python of this version, such as 3.12."""
+def environment_with(name: str, python: str, *requirements: str, alone: tuple[str, ...] = ()) -> Path:
+    """The folder of a virtual environment with these packages, made with a Python of this version, such as 3.12.
+
+    Those that are to be ``alone`` are installed without what they depend on.
+    """
     home = cache_folder() / name
     # An environment can't be moved: a file in it says that it is complete.
     complete = home / "complete"
@@ -21,7 +24,7 @@ def environment_with(name: str, python: str, *requirements: str) -> Path:
             # Whoever waited for the lock finds what the other has installed.
             if not complete.is_file():
                 shutil.rmtree(home, ignore_errors=True)
-                _install(home, find_python(python), requirements)
+                _install(home, find_python(python), requirements, alone)
                 complete.touch()
     return home
 
@@ -36,11 +39,13 @@ def find_python(version: str) -> str:
     raise NotInstalled(f"there is no Python {version} here", "install it")
 
 
-def _install(home: Path, python: str, requirements: tuple[str, ...]) -> None:
+def _install(home: Path, python: str, requirements: tuple[str, ...], alone: tuple[str, ...]) -> None:
     """Make the environment."""
     install_step((python, "-m", "venv", str(home)), os.environ, f"{python} made no virtual environment")
     own = str(home / "bin" / "python")
     uv = shutil.which("uv")
     pip = (uv, "pip", "install", "--python", own) if uv else (own, "-m", "pip", "install")
-    reason = f"{' '.join(requirements)} could not be installed"
-    install_step((*pip, "--quiet", *requirements), os.environ, reason)
+    for options, packages in (((), requirements), (("--no-deps",), alone)):
+        if packages:
+            reason = f"{' '.join(packages)} could not be installed"
+            install_step((*pip, "--quiet", *options, *packages), os.environ, reason)
