@@ -45,6 +45,7 @@ call 0 of run.json
 command:   cat a.py
 category:  inspect, effects none
 decision:  allow, by the rule `new`
+in words:  Run: no earlier result was certain to answer it.
 compared:  different
 shown:     full
 no state view was shown before it
@@ -63,6 +64,10 @@ def test_a_reuse_prints_its_proof(execledger: Execledger, run: str) -> None:
                 "command:   sed -n '5,16p' a.py",
                 "category:  inspect, effects none",
                 "decision:  reuse, by the rule `covered-read`",
+                """\
+in words:  Would have been reused before running, step 0 answers it: earlier results show every line
+that it asks for, and no change of the file was recorded since.\
+""",
                 "proof:     file: /repo/a.py",
                 "proof:     sealed; commands that may write, then and now: 0",
                 "proof:     expected saving 101, cost 80 new tokens",
@@ -86,6 +91,11 @@ def test_a_reference_after_running_prints_what_bears_it_out(execledger: Execledg
             "command:   sed -n '20,34p' a.py",
             "category:  inspect, effects none",
             "decision:  allow, by the rule `new`",
+            """\
+in words:  Run: no earlier result was certain to answer it. Its output turned out to be visible
+already, line by line and at the same line numbers, in step 0: a reference would have been shown in
+its place.\
+""",
             "refers to: call 0: cat a.py",
             "compared:  covered",
             """\
@@ -203,6 +213,10 @@ def test_a_journal_tells_what_was_decided_then(execledger: Execledger, run: str)
             "command:   sed -n '5,16p' a.py",
             "category:  inspect, effects none",
             "decision:  reuse, by the rule `covered-read`",
+            """\
+in words:  Reused before running, step 0 answers it: earlier results show every line that it asks
+for, and no change of the file was recorded since.\
+""",
             "proof:     file: /repo/a.py",
             "proof:     change counter of the file: 0, then and now",
             "refers to: call 0: cat a.py",
@@ -424,6 +438,7 @@ def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:
             "effects": "none",
             "decision": "allow",
             "rule": "new",
+            "words": "Run: no earlier result was certain to answer it.",
             "proof": [],
             "refers_to": [],
             "compared": "different",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.policy import Policy
+from execledger.core.policy import Policy, Preset
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Step
 from tests.core.stories import Story, numbered, source, text
@@ -276,3 +276,29 @@ def test_a_reference_confirms_what_it_points_at() -> None:
     record = story.ledger.observed("", "/repo/a.py")[-1]
     assert (confirmed.shown.kind, record.step, record.holder, record.clock) == ("reference", 2, 0, 1)
     assert "a.py: whole, 40 lines (current, in context)" in story.view().text
+
+
+@pytest.mark.parametrize(
+    ("policy", "looks", "kept"),
+    [
+        (Policy(preset=Preset.PAPER), 1, "preset"),
+        (replace(UNPRICED, max_interventions=0), 1, "cap"),
+        (replace(UNPRICED, min_output=100_000), 1, "small"),
+        (UNPRICED, 2, "second-look"),
+    ],
+)
+def test_an_equal_output_that_is_shown_again_says_why(policy: Policy, looks: int, kept: str) -> None:
+    """The reason is recorded with the step, for `why` and the page; another output has none."""
+    story = Story(policy=policy)
+    first = story.do("git show HEAD", text(30))
+    again = [story.do("git show HEAD~0", text(30)) for _ in range(looks)][-1]
+    assert (first.shown.kept, outcome(again)[::2], again.shown.kept) == (None, ("same", "full"), kept)
+
+
+def test_an_equal_output_with_a_newer_one_in_its_place_says_so() -> None:
+    """The same command printed something else in between."""
+    story = Story()
+    for lines in (20, 21):
+        story.do("git show HEAD", text(lines))
+    again = story.do("git show HEAD", text(20))
+    assert (outcome(again), again.shown.kept) == (("same", (0,), "full"), "superseded")

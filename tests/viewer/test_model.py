@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
@@ -19,9 +20,9 @@ from execledger.journal.events import Event, StepRecorded, ViewRendered
 from execledger.runs.looks import NO_LOOKS, verdict_words
 from execledger.viewer.model import Columns
 from execledger.viewer.reading import JournalReading, ReplayReading
-from execledger.viewer.reasons import REASONS, in_words
+from execledger.viewer.reasons import IN_FULL, REASONS, in_words
 from execledger.vocabulary.actions import Action, Observation
-from execledger.vocabulary.decisions import Allow, CoveredLines, Fingerprint, Nudge, Reuse, Shown, Step
+from execledger.vocabulary.decisions import Allow, CoveredLines, Fingerprint, InFull, Nudge, Reuse, Shown, Step
 from tests.journal.runs import plain_step, start
 from tests.support.looking import LookingSession
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, told
@@ -87,8 +88,7 @@ def test_a_step_in_full() -> None:
             },
             "mark": "reference",
             "words": (
-                "Run: nothing like it was seen before. Its output already stood above, line for line and at the same "
-                "places, in step 1: a reference took its place."
+                "Run: no earlier result was certain to answer it. Its output turned out to be visible already, line by line and at the same line numbers, in step 1: a reference would have been shown in its place."
             ),
             "compared": "covered",
             "compared_to": (1,),
@@ -296,14 +296,20 @@ def test_every_rule_has_words() -> None:
         (
             Allow("new"),
             Shown("reference", refers_to=(2, 3), compared="covered"),
-            "Run: nothing like it was seen before. Its output already stood above, line for line and at the same "
-            "places, in steps 2 and 3: a reference took its place.",
+            "Run: no earlier result was certain to answer it. Its output turned out to be visible already, line by "
+            "line and at the same line numbers, in steps 2 and 3: a reference was shown in its place.",
         ),
         (
             Allow("new"),
             Shown("partial", refers_to=(2,), compared="different"),
-            "Run: nothing like it was seen before. Some of its lines already stood above, at the same places, in step "
-            "2: references took their place.",
+            "Run: no earlier result was certain to answer it. Some of its lines were visible already, at the same "
+            "line numbers, in step 2: references were shown.",
+        ),
+        (
+            Allow("new"),
+            Shown("full", compared="same", compared_to=(5,), kept="small"),
+            "Run: no earlier result was certain to answer it. Its output turned out to be visible already, byte for "
+            "byte, in step 5, and yet it was shown in full: a reference would not have been half as short.",
         ),
         (
             Nudge("loop", (), (4,)),
@@ -315,26 +321,46 @@ def test_every_rule_has_words() -> None:
             Nudge("loop", (), (4,)),
             Shown("full"),
             "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
-            "The result was another one, so nothing was added.",
+            "The result was another one, so no remark was added.",
         ),
         (
             Reuse("repeat", (), ()),
             Shown("full", instead="reference", compared="same"),
             "Run in shadow mode, though an earlier step answers it and it would have been reused: the very same "
             "command has a visible result, and no change was recorded since. In shadow mode nothing was changed; "
-            "otherwise a reference would have stood in place of its output.",
+            "otherwise a reference would have replaced its output.",
         ),
         (
             Reuse("repeat", (), (1,)),
             Shown("reference", compared="different"),
             "Reused before running, step 1 answers it: the very same command has a visible result, and no "
-            "change was recorded since. By the recorded output that is wrong: a false reuse.",
+            "change was recorded since. The recorded output is different: a false reuse.",
         ),
     ],
 )
 def test_a_decision_in_plain_words(decision: Allow | Reuse | Nudge, how: Shown, words: str) -> None:
     """What was decided, why, and what came of it."""
     assert in_words(decision, how) == words
+
+
+def test_a_replay_is_worded_as_a_replay() -> None:
+    """What would have been shown, never as a fact."""
+    read, reused = Shown("reference", refers_to=(2,), compared="same"), Shown("reference", compared="same")
+    partly = Shown("partial", refers_to=(2,), compared="different")
+    told = [
+        in_words(Allow("new"), read, replayed=True),
+        in_words(Allow("new"), partly, replayed=True),
+        in_words(Reuse("repeat", (), (1,)), reused, replayed=True),
+        in_words(Nudge("loop", (), (4,)), Shown("remark"), replayed=True),
+        in_words(Allow("new"), Shown("full", compared="same", compared_to=(2,), kept="price"), replayed=True),
+    ]
+    assert all("would have been" in words.lower() for words in told)
+    assert [words for words in told if " was shown" in words or " were shown" in words or "Reused" in words] == []
+
+
+def test_every_reason_to_show_an_output_again_has_words() -> None:
+    """None is missing, and none is left over."""
+    assert set(IN_FULL) == set(get_args(InFull))
 
 
 def test_a_step_that_is_shown_in_part_names_what_was_omitted() -> None:

@@ -24,6 +24,7 @@ from execledger.errors import LedgerError
 from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, take_trees, tree_behind, verdict_words
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import new_ledger, replay
+from execledger.viewer.reasons import in_words
 from execledger.vocabulary.decisions import Decision, Reuse, Shown, Worth
 from execledger.vocabulary.records import CommandRecord
 from execledger.vocabulary.sightings import SightedLines, Verdict
@@ -45,6 +46,8 @@ class Explained(Struct, frozen=True):
     """The state view before the call; "" if there was none."""
     looks: Looks = NO_LOOKS
     """What was known from looks at the files when the model was called."""
+    replayed: bool = False
+    """It is the decision of a replay, not a recorded one."""
     today: str = ""
     """Comparison with the decision of this version; "" if this version made the decision."""
     faults: tuple[Fault, ...] = ()
@@ -109,7 +112,8 @@ def _replayed(run: Run, index: int, policy: Policy | None) -> Explained:
         next(calls)
     view = ledger.inform(range(since, index), run.container, thread).text
     call = next(calls)
-    return Explained(call.record, call.decision, call.shown, view, faults=tuple(ledger.faults.first))
+    faults = tuple(ledger.faults.first)
+    return Explained(call.record, call.decision, call.shown, view, replayed=True, faults=faults)
 
 
 def _live(run: Run, index: int, governed: Governed) -> Explained:
@@ -134,7 +138,8 @@ def _live(run: Run, index: int, governed: Governed) -> Explained:
     step = governed.step
     view = "the state view before it was not kept" if view is None else view
     record = ledger.classify(asked.action)
-    return Explained(record, step.decision, step.shown, view, looks, today, tuple(ledger.faults.first))
+    faults = tuple(ledger.faults.first)
+    return Explained(record, step.decision, step.shown, view, looks, today=today, faults=faults)
 
 
 def _looks(history: LookHistory, ledger: Ledger, call: Recorded, governed: Governed) -> Looks:
@@ -192,6 +197,7 @@ def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
     yield f"command:   {run.steps[index].action.command}"
     yield f"category:  {told.record.category.value}, effects {told.record.effects.value}"
     yield f"decision:  {_decided(decision)}"
+    yield f"in words:  {in_words(decision, shown, replayed=told.replayed)}"
     for fact in decision.proof:
         yield f"proof:     {fact}"
     for step in dict.fromkeys((*decision.refers_to, *shown.refers_to, *shown.compared_to)):
@@ -232,6 +238,7 @@ def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
         "effects": told.record.effects.value,
         "decision": type(decision).__name__.lower(),
         "rule": decision.rule,
+        "words": in_words(decision, shown, replayed=told.replayed),
         "proof": decision.proof,
         "refers_to": decision.refers_to,
         "compared": shown.compared,

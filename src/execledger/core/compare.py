@@ -23,7 +23,7 @@ from execledger.core.policy import Preset
 from execledger.core.shown_lines import Excerpt, excerpts
 from execledger.core.working_tree import still_unchanged
 from execledger.vocabulary.actions import Action, Observation
-from execledger.vocabulary.decisions import Compared, Decision, Fingerprint, Nudge, Reuse, Shown
+from execledger.vocabulary.decisions import Compared, Decision, Fingerprint, InFull, Nudge, Reuse, Shown
 from execledger.vocabulary.records import Category, CommandRecord, Lines
 
 if TYPE_CHECKING:
@@ -55,13 +55,14 @@ def judge(
     mark = fingerprint(observation, steady=record.category is Category.TEST)
     held = _held(ledger, action, record, observation, visible)
     shown = _evidence(ledger, action, record, observation, mark, visible, held)
-    if _may_elide(ledger, action, record, decision) and (found := _elided(ledger, record, observation, shown, held)):
+    kept = _kept_in_full(ledger, action, record, decision)
+    if kept is None and (found := _elided(ledger, record, observation, shown, held)):
         elided = mark.size - _size(found.applied(observation.output))
         worth = ledger.worth(action.thread, visible, elided)
         if worth is None or worth.pays:
             return replace(found, worth=worth, saved=elided if found.kind == "partial" else 0)
-        shown = replace(shown, worth=worth)
-    shown = shown.in_full()
+        shown, kept = replace(shown, worth=worth), "stopped" if worth.stopped else "price"
+    shown = shown.in_full(kept or ("small" if shown.refers_to else "superseded"))
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
     published = ledger.policy.preset is Preset.PAPER
     if isinstance(decision, Nudge) and (published or _borne_out(ledger, decision, mark)):
@@ -288,20 +289,25 @@ def _omissions(ledger: Ledger, path: str, observation: Observation, held: HeldLi
         at += len(one.texts)
 
 
-def _may_elide(ledger: Ledger, action: Action, record: CommandRecord, decision: Decision) -> bool:
-    """Whether an equal output may be replaced by a reference.
+def _kept_in_full(ledger: Ledger, action: Action, record: CommandRecord, decision: Decision) -> InFull | None:
+    """Return why an equal output is not replaced by a reference; None if it may be.
 
     Only ``verified`` compares after running. A second look, the repair, what follows an error, and everything after
     the last allowed intervention are shown in full.
     """
     policy = ledger.policy
-    if policy.preset is not Preset.VERIFIED or ledger.interventions >= policy.max_interventions:
-        return False
-    if decision.rule in (SECOND_LOOK, SUBMISSION, NEW_ERROR):
-        return False
+    if policy.preset is not Preset.VERIFIED:
+        return "preset"
+    if ledger.interventions >= policy.max_interventions:
+        return "cap"
+    if decision.rule == SUBMISSION:
+        return "submission"
     # Another rule may have allowed it.
-    owed = ledger.second_looks.due(action.thread, record)
-    return owed is None and followed_error(ledger, action.thread, record) is None
+    if decision.rule == SECOND_LOOK or ledger.second_looks.due(action.thread, record) is not None:
+        return "second-look"
+    if decision.rule == NEW_ERROR or followed_error(ledger, action.thread, record) is not None:
+        return "new-error"
+    return None
 
 
 def wants_tree(ledger: Ledger, record: CommandRecord, decision: Decision, observation: Observation) -> bool:

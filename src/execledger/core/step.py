@@ -132,7 +132,7 @@ def _completed(
         instead = None if shown.kind == "full" else shown.kind
         # Which lines would have been omitted says what a second look would have been.
         lines = shown.lines if instead == "partial" else ()
-        shown = replace(shown.in_full(), lines=lines, instead=instead)
+        shown = replace(shown.in_full(shown.kept), lines=lines, instead=instead)
     if shown.kind == "reference":
         observation = Observation(shown.text, exit_status=_exit_status(ledger, decision, observation, shown))
     elif shown.kind == "partial" and observation is not None:

@@ -282,7 +282,7 @@ class RunModel:
             thread=step.action.thread,
             decision=_decision(step.decision),
             mark=columns.mark[index],
-            words=in_words(step.decision, step.shown),
+            words=in_words(step.decision, step.shown, replayed=not self.governed),
             compared=step.shown.compared,
             compared_to=step.shown.compared_to,
             shown=ShownAnswer(step.shown.kind, step.shown.text, step.shown.instead or "", step.shown.omitted),

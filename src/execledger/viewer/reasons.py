@@ -1,19 +1,22 @@
-"""A decision in plain words, for readers who do not know the rules."""
+"""A decision in plain words, for readers who do not know the rules: in the page, and in ``execledger why``.
+
+A replay is worded as one: what would have been shown, not what was.
+"""
 
 from __future__ import annotations
 
-from execledger.vocabulary.decisions import Decision, Nudge, Reuse, Shown
+from execledger.vocabulary.decisions import Decision, InFull, Nudge, Reuse, Shown
 
 REASONS = {
     "cap": "Ledger has intervened as often as it may in one task",
     "cool-down": "it repeats an earlier command, but a remark was made only a few calls ago",
     "covered-read": "earlier results show every line that it asks for, and no change of the file was recorded since",
     "fault": "Ledger itself failed at judging it, or was off after faults of its own",
-    "govern-off": "Ledger only watches in this run",
+    "govern-off": "Ledger governs nothing in this run",
     "inherited": "the conversation inherited this call: it was made once, in another one",
     "loop": "the same command ran a few calls ago, and no file was edited in between",
     "modification": "it changes files, and the change is recorded",
-    "new": "nothing like it was seen before",
+    "new": "no earlier result was certain to answer it",
     "new-error": "an error just named a file that it looks at",
     "no-shim": "nothing without effects can take its place",
     "not-governed": "Ledger was not there when it was proposed",
@@ -23,7 +26,7 @@ REASONS = {
     "repeat": "the very same command has a visible result, and no change was recorded since",
     "repeated-test": "the same test ran before, and no file was edited in between",
     "reproduction": "it runs a script or inline code, as one does to reproduce a problem",
-    "second-look": "a reference stood for this content, and the next look at it is shown in full",
+    "second-look": "a reference replaced this content before, and the next request for it is shown in full",
     "setup": "it sets up the environment",
     "submission": "it produces, shows or submits the repair",
     "unchanged-tree": "the same command gave a result before, and no file of the working tree has changed since",
@@ -34,43 +37,73 @@ REASONS = {
 """Why each rule decides as it does, as the end of a sentence."""
 
 
-def in_words(decision: Decision, shown: Shown) -> str:
-    """One or two sentences: what was decided, why, and what the model was shown."""
+IN_FULL: dict[InFull, str] = {
+    "preset": "this preset compares nothing after running",
+    "cap": "Ledger had intervened as often as it may in one task",
+    "second-look": "a reference replaced this content before, and the next request for it is shown in full",
+    "submission": "it produces, shows or submits the repair",
+    "new-error": "an error just named a file that it looks at",
+    "superseded": "a newer visible result shows, or may show, something else in its place",
+    "small": "a reference would not have been half as short",
+    "price": "a second look at it was expected to cost more than a reference saves",
+    "stopped": "the model had looked again after too many references",
+}
+"""Why an output is shown in full although it is visible already, as the end of a sentence."""
+
+
+def in_words(decision: Decision, shown: Shown, *, replayed: bool = False) -> str:
+    """One to three sentences: what was decided, why, and what the model was shown.
+
+    ``replayed``: the decision is that of a replay, so the model would have been shown it.
+    """
     reason = REASONS.get(decision.rule, f"the rule {decision.rule} says so")
-    return " ".join(filter(None, (f"{_verdict(decision, shown)}: {reason}.", _outcome(decision, shown))))
+    return " ".join(
+        filter(None, (f"{_verdict(decision, shown, replayed)}: {reason}.", _outcome(decision, shown, replayed)))
+    )
 
 
-def _verdict(decision: Decision, shown: Shown) -> str:
+def _verdict(decision: Decision, shown: Shown, replayed: bool) -> str:
     if isinstance(decision, Reuse):
         earlier = _steps(decision.refers_to)
         if shown.kind == "reference":
-            return f"Reused before running, {earlier} answers it"
+            return f"{'Would have been reused' if replayed else 'Reused'} before running, {earlier} answers it"
         though = f"though {earlier} answers it"
         return f"Run in shadow mode, {though} and it would have been reused" if shown.instead else f"Run, {though}"
     return f"Run, a repeat of {_steps(decision.refers_to)}" if isinstance(decision, Nudge) else "Run"
 
 
-def _outcome(decision: Decision, shown: Shown) -> str:
+def _outcome(decision: Decision, shown: Shown, replayed: bool) -> str:
     """What the model was shown, where the decision alone does not say so."""
     if isinstance(decision, Reuse) and shown.compared == "different":
-        return "By the recorded output that is wrong: a false reuse."
+        return "The recorded output is different: a false reuse."
     if shown.instead:
         would = {
-            "reference": "a reference would have stood in place of its output",
-            "partial": "references would have stood in place of some of its lines",
-        }.get(shown.instead, f"a {shown.instead} would have stood behind its output")
+            "reference": "a reference would have replaced its output",
+            "partial": "references would have replaced some of its lines",
+        }.get(shown.instead, "a remark would have been added to its output")
         return f"In shadow mode nothing was changed; otherwise {would}."
     if isinstance(decision, Reuse):
         return ""
+    was = "would have been" if replayed else "was"
     if shown.kind == "reference":
-        found = "byte for byte" if shown.compared == "same" else "line for line and at the same places"
-        return f"Its output already stood above, {found}, in {_steps(shown.refers_to)}: a reference took its place."
+        return f"{_equal(shown)}: a reference {was} shown in its place."
     if shown.kind == "partial":
+        were = "would have been" if replayed else "were"
         where = _steps(shown.refers_to)
-        return f"Some of its lines already stood above, at the same places, in {where}: references took their place."
+        return f"Some of its lines were visible already, at the same line numbers, in {where}: references {were} shown."
     if shown.kind == "remark":
-        return "A remark was added to its output."
-    return "The result was another one, so nothing was added." if isinstance(decision, Nudge) else ""
+        return f"A remark {was} added to its output."
+    if shown.compared in ("same", "covered"):
+        reason = f": {IN_FULL[shown.kept]}" if shown.kept is not None else ""
+        return f"{_equal(shown)}, and yet it {was} shown in full{reason}."
+    return f"The result was another one, so no remark {was} added." if isinstance(decision, Nudge) else ""
+
+
+def _equal(shown: Shown) -> str:
+    """That an output was visible already, and where."""
+    where = _steps(shown.refers_to or shown.compared_to)
+    how = "byte for byte" if shown.compared == "same" else "line by line and at the same line numbers"
+    return f"Its output turned out to be visible already, {how}, in {where}"
 
 
 def _steps(numbers: tuple[int, ...]) -> str:

@@ -93,6 +93,15 @@ class Worth(Struct, frozen=True, array_like=True):
         return self.saving > self.cost and not self.stopped
 
 
+InFull: TypeAlias = Literal[
+    "preset", "cap", "second-look", "submission", "new-error", "superseded", "small", "price", "stopped"
+]
+"""Why an output that is visible already is shown again: the preset compares nothing after running; no intervention is
+left; the last reference to it is followed by a second look; it is the repair; it follows an error; a newer visible
+result shows something else in its place; a reference would not be half as short; second looks are expected to cost
+more than it saves; the model looked again after too many references."""
+
+
 class Shown(Struct, frozen=True):
     """What the model is shown of a result."""
 
@@ -126,9 +135,16 @@ class Shown(Struct, frozen=True):
     saved: int = 0
     """Of a partial reference: the bytes of the output that it saves; 0 in journals of versions that did not note it."""
 
-    def in_full(self) -> Shown:
-        """Return the same comparison for an output that is shown as it came."""
-        return replace(self, kind="full", text="", refers_to=(), lines=(), end=None, cuts=(), told=(), saved=0)
+    kept: InFull | None = None
+    """Why an output is shown in full although it compares as same or covered; None of others, and in journals of
+    versions that did not note it."""
+
+    def in_full(self, kept: InFull | None = None) -> Shown:
+        """Return the same comparison for an output that is shown as it came, with the reason if it is equal."""
+        reason = kept if self.compared in ("same", "covered") else None
+        return replace(
+            self, kind="full", text="", refers_to=(), lines=(), end=None, cuts=(), told=(), saved=0, kept=reason
+        )
 
     @property
     def refers(self) -> bool:
