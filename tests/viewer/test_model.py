@@ -88,7 +88,8 @@ def test_a_step_in_full() -> None:
             },
             "mark": "reference",
             "words": (
-                "Run: no earlier result was certain to answer it. Its output turned out to be visible already, line by line and at the same line numbers, in step 1: a reference would have been shown in its place."
+                "Run: no earlier result was certain to answer it. Its output turned out to be visible already,"
+                " line by line and at the same line numbers, in step 1: a reference would have been shown in its place."
             ),
             "compared": "covered",
             "compared_to": (1,),
