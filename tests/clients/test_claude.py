@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.claude import adapter
-from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, claude, run_claude
+from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, ClaudeRun, claude, run_claude
+from tests.support.agents.hooked import commands, session
 from tests.support.agents.sessions import (
     OMITTED,
     VIEW,
+    AgentHome,
     breakpoints,
     calls,
     check_prefixes,
@@ -307,3 +309,35 @@ def test_directories_that_two_calls_of_a_turn_change_are_not_guessed(binary: Pat
     assert {read["action"]["cwd"], asked["action"]["cwd"]} <= {None, str(where)}
     omitted = shown["toolu_002_0"].startswith(OMITTED)
     assert not omitted or where == place.repository / "one"
+
+
+def test_hooks_report_directories_and_outcomes_beside_the_users_own(
+    binary: Path, place: ClaudeHome, tmp_path: Path
+) -> None:
+    """Every directory is known and right, no exit code is wrong, and hooks of the user's file and option run too."""
+    truth = commands(keeps_directory=True)
+
+    def hook(name: str) -> dict[str, object]:
+        command = {"type": "command", "command": f"cat >/dev/null; echo {name} >> {tmp_path}/hooked"}
+        return {"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": [command]}]}}
+
+    folder = place.user / ".claude"
+    folder.mkdir()
+    settings = folder / "settings.json"
+    settings.write_text(json.dumps(hook("file")))
+    before = settings.read_bytes()
+
+    def run(url: str, home: AgentHome, prefix: list[str]) -> ClaudeRun:
+        mine = ("--settings", json.dumps(hook("option")), "Mend it.")
+        return run_claude(binary, *mine, url=url, home=place, prefix=prefix)
+
+    found = session(run, place, truth, "Bash", "--hooks")
+    assert found.status == 0 and "fault" not in found.errors, found.errors
+    assert found.places(truth, place) == ["right"] * len(truth)
+    # Of a search without a match, the client says that its code was not 0, and not which one it was.
+    assert found.exits(truth) == ["right"] * (len(truth) - 1) + ["unknown"]
+    check_prefixes(found.requests)
+    ran = (tmp_path / "hooked").read_text().split()
+    succeeded = sum(one.exit_status == 0 for one in truth) + 1
+    assert ran.count("file") == ran.count("option") == succeeded, "and the search without a match, which is no error"
+    assert settings.read_bytes() == before

@@ -10,6 +10,7 @@ import pytest
 
 from execledger.agents.opencode import AGENT
 from execledger.agents.opencode.tools import ADAPTER
+from tests.support.agents.hooked import commands, session
 from tests.support.agents.native import ClientRun, native, run_client
 from tests.support.agents.sessions import (
     OMITTED,
@@ -196,3 +197,29 @@ def test_compaction_forgets_what_the_model_no_longer_sees(opencode: Path, home: 
     assert not any(VIEW.encode() in request.raw for request in beside)
     after = server.turns[2:]
     assert after and not any(OMITTED in text for request in after for text in results(request).values())
+
+
+def test_the_plugin_reports_exit_codes_beside_the_users_own(opencode: Path, home: AgentHome, tmp_path: Path) -> None:
+    """All of them are known and right, the user's plugin is loaded too, and a resumed session shows the same."""
+    truth = commands(keeps_directory=False)
+    mine = tmp_path / "mine.js"
+    mine.write_text(
+        'import fs from "fs";\nexport const Mine = async () => ({ "tool.execute.after": async (call) => {'
+        f' fs.appendFileSync({json.dumps(str(tmp_path / "hooked"))}, call.tool + "\\n"); }} }});\n'
+    )
+    settings = home.user / ".config" / "opencode" / "opencode.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"$schema": "https://opencode.ai/config.json", "plugin": [mine.as_uri()]}))
+    before = settings.read_bytes()
+    found = session(lambda url, home, prefix: run(opencode, home, url, prefix=prefix), home, truth, "bash", "--hooks")
+    assert found.status == 0 and "fault" not in found.errors, found.errors
+    assert found.exits(truth) == found.places(truth, home) == ["right"] * len(truth)
+    check_prefixes(found.requests)
+    assert "unchanged-tree" in [step["decision"]["rule"] for step in found.made]
+    assert (tmp_path / "hooked").read_text().split() == ["bash"] * len(truth)
+    assert settings.read_bytes() == before
+    with ScriptedServer(played(["Done."])) as server:
+        done = run(opencode, home, server.url, "--continue", prefix=ledger(home.journals))
+    assert done.status == 0, done.errors
+    shown = leaves(found.requests[-1])
+    assert leaves(server.turns[-1])[: len(shown)] == shown

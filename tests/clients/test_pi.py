@@ -9,6 +9,10 @@ import pytest
 
 from execledger.agents.pi import AGENT
 from execledger.agents.pi.tools import ADAPTER
+from execledger.agents.registry import proxy_clients
+from execledger.core.policy import Policy
+from execledger.proxy.book import Rules
+from execledger.proxy.serve import Proxy, ProxySettings
 from tests.support.agents.native import ClientRun, run_client
 from tests.support.agents.npm import node, npm_package
 from tests.support.agents.sessions import (
@@ -104,3 +108,21 @@ def test_shadow_changes_no_byte(pi: Path, home: AgentHome) -> None:
     assert done.status == 0, done.errors
     assert tap.bodies == [request.raw for request in server.requests if request.method == "POST"]
     assert len(steps(home.journals)) == 10
+
+
+def test_a_route_of_its_own_identifies_it_at_a_standing_proxy(pi: Path, home: AgentHome) -> None:
+    """Its requests have no header of its own: at any other path they are forwarded unchanged."""
+    turns: list[Turn] = [[("read", {"path": "big.py"})], [("read", {"path": "big.py"})]]
+    found = []
+    for prefix in ("/pi", "/other"):
+        with ScriptedServer(played(turns)) as server:
+            settings = ProxySettings(
+                adapter=proxy_clients(),
+                routes={prefix: server.url},
+                rules=Rules(policy=Policy(), journals=home.journals),
+            )
+            with Proxy(settings) as proxy:
+                done = run(pi, home, proxy.base(prefix))
+        assert done.status == 0, done.errors
+        found.append(references(server.turns[-1]))
+    assert found == [["call_001_0"], []]

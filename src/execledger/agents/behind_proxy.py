@@ -23,6 +23,7 @@ from execledger.agents.registry import Launch
 from execledger.journal.events import BYPASSED, Started, policy_fields
 from execledger.journal.folder import edits_file
 from execledger.proxy.book import Rules
+from execledger.proxy.call_reports import CallReports, HookPort
 from execledger.proxy.relay import PREFIX
 from execledger.proxy.serve import Proxy, ProxySettings
 from execledger.runs.account import sentences
@@ -69,13 +70,14 @@ def run_behind_proxy(
     prefix: str = PREFIX,
     routes: Mapping[str, str] | None = None,
     web_proxies: Mapping[str, str] | None = None,
+    reports: CallReports | None = None,
 ) -> int:
     """Run an agent to its end; its exit status.
 
     A fault of ours is raised only while the agent has not worked yet, and ended if it was started. ``started`` is given
     the proxy's address, and a stack for what is to be cleaned up at the end. ``routes`` are further path prefixes, each
     with its own upstream; with them, ``upstream`` may be "". ``web_proxies`` are those of the user's settings, by
-    scheme, in place of those of the environment.
+    scheme, in place of those of the environment; ``reports`` takes what hooks of the agent report.
     """
     # The screen belongs to the agent while it runs.
     told: list[str] = []
@@ -84,7 +86,7 @@ def run_behind_proxy(
         upstream=upstream,
         prefix=prefix,
         routes=routes or {},
-        rules=_rules(launch, told.append),
+        rules=_rules(launch, told.append, reports),
         edits=edits_file(),
         pass_through="--pass-through" in launch.options,
         web_proxies=web_proxies,
@@ -117,10 +119,22 @@ def run_behind_proxy(
     return status if status >= 0 else _end_by(-status)
 
 
-def _rules(launch: Launch, tell: Callable[[str], None]) -> Rules:
+def _rules(launch: Launch, tell: Callable[[str], None], reports: CallReports | None) -> Rules:
     """What is done with the conversations of an agent that is started as ``launch`` says."""
-    sealed = "--sealed" in launch.options
-    return Rules(policy=launch.policy, sealed=sealed, local_files=True, journals=launch.journals, tell=tell)
+    return Rules(
+        policy=launch.policy,
+        sealed="--sealed" in launch.options,
+        local_files=True,
+        journals=launch.journals,
+        reports=reports,
+        tell=tell,
+    )
+
+
+def reports_for(launch: Launch, port: HookPort) -> CallReports | None:
+    """Where the agent's hooks report to; None if the user did not ask for hooks, or nothing is to be changed."""
+    options = launch.options
+    return CallReports(port) if "--hooks" in options and "--pass-through" not in options else None
 
 
 def session_address(url: str) -> str:

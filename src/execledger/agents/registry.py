@@ -77,6 +77,8 @@ PROXY_OPTIONS = (
     Option(name="--pass-through", help="change nothing, not a byte."),
 )
 """The options of agents that reach their model through the proxy."""
+HOOKS = Option(name="--hooks", help="have its hooks report exit codes and directories of commands that ended.")
+"""The option of agents whose hooks report what their requests lack."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -101,6 +103,10 @@ class StandingSettings(Protocol):
 
     def upstream(self, environment: Mapping[str, str]) -> str:
         """The address that the agent would use without Ledger."""
+        ...
+
+    def web_proxies(self, environment: Mapping[str, str]) -> Mapping[str, str] | None:
+        """The web proxies that these settings name, by scheme, and as ``no`` the hosts without one; None for none."""
         ...
 
     def with_address(self, text: bytes | None, url: str, upstream: str, path: Path) -> bytes:

@@ -6,13 +6,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
-from execledger.agents.registry import proxied, proxy_adapter, proxy_clients
+from execledger.agents.registry import StandingSettings, proxied, proxy_adapter, proxy_clients
 from execledger.cli.settings_files import with_files
 from execledger.cli.switches import Switches, proxy_rules, switches, tell
+from execledger.core.wording import printable
 from execledger.errors import LedgerError
 from execledger.journal.folder import edits_file
 from execledger.off import is_off, is_on
@@ -54,6 +55,7 @@ def command(
         adapter=proxy_adapter(agent) if agent else proxy_clients(),
         upstream=upstream,
         routes=routes,
+        route_proxies=web_proxies(routes, os.environ),
         rules=rules,
         edits=edits_file(),
         port=port,
@@ -66,6 +68,19 @@ def command(
         stopped.wait()
     for sentence in sentences(proxy.summaries):
         click.echo(sentence, err=True)
+
+
+def web_proxies(routes: Iterable[str], environment: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+    """The web proxies of routes whose agents name them in their own settings, which are said."""
+    found: dict[str, Mapping[str, str]] = {}
+    for agent in proxied():
+        prefix = f"/{agent.key}"
+        settings: StandingSettings | None = agent.part("standing") if agent.standing and prefix in routes else None
+        given = settings.web_proxies(environment) if settings is not None else None
+        if settings is not None and given is not None:
+            found[prefix] = given
+            tell(f"{agent.key}: the web proxy is that of {printable(str(settings.file(environment)))}")
+    return found
 
 
 def divided(upstreams: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
+from execledger.proxy.call_reports import CallReports
 from execledger.proxy.clients import Clients, OnlyClient
 from execledger.proxy.conversation import Conversation, Workspace
 from execledger.proxy.deferred_journal import DeferredJournal, Schedule
@@ -48,6 +49,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     """The agents' files are on this machine: a witness reads them below the agents' working directories."""
     journals: Path | None = None
     """The folder for journals; None writes none."""
+    reports: CallReports | None = None
+    """What hooks of the agent report; None if it has none."""
     tell: Callable[[str], None] = lambda _: None
     """Shows a message to the user."""
 
@@ -173,8 +176,9 @@ class Book:
             session.begun += 1
             while len(session.threads) >= MAX_THREADS:
                 del session.threads[next(iter(session.threads))]
+            rules = self.rules
             conversation = Conversation(
-                session.workspace, thread, dialect, adapter, self.store, sealed=self.rules.sealed
+                session.workspace, thread, dialect, adapter, self.store, sealed=rules.sealed, reports=rules.reports
             )
         session.threads[thread] = conversation
         return conversation

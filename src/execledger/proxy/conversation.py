@@ -14,11 +14,12 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.core.fingerprint import digest
+from execledger.core.fingerprint import digest, fingerprint
 from execledger.core.govern import FAULT, UNFINISHED
 from execledger.core.policy import Preset
 from execledger.core.step import propose
 from execledger.core.working_tree import is_looked_behind
+from execledger.proxy.call_reports import CallReport, CallReports
 from execledger.proxy.content_encoding import Decoder
 from execledger.proxy.dialect import Dialect, LeafFormat, TurnRequest
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
@@ -188,8 +189,9 @@ class Conversation:
         store: EditStore,
         *,
         sealed: bool,
+        reports: CallReports | None = None,
     ) -> None:
-        """A conversation without a history."""
+        """A conversation without a history; ``reports`` has what hooks of the client report."""
         self.dialect = dialect
         """The wire format of its requests."""
         self._workspace = workspace
@@ -198,7 +200,8 @@ class Conversation:
         """The adapter of the agent whose conversation it is."""
         self._store = store
         self._may_be_sealed = sealed
-        self._history = History(dialect, adapter, store)
+        self._reports = reports
+        self._history = History(dialect, adapter, store, self._reported)
         self._placed = False
         """The instructions of the first request were searched for the working directory."""
         self._proposed: dict[str, _Proposed] = {}
@@ -330,6 +333,22 @@ class Conversation:
 
     # Compare and record
 
+    def _reported(self, call_id: str, call: ToolCall) -> CallReport | None:
+        """The report of a hook on a call; a fault costs this report."""
+        reports = self._reports
+        if reports is None:
+            return None
+        take = partial(reports.take, self._thread, call_id, call)
+        return self._workspace.session.faults.guarded("hook", take, None)
+
+    def _told(self, answered: AnsweredCall, sent: Observation) -> Observation:
+        """The observation of a result, with what a hook reported about it; a fault costs the report."""
+        reports, report, parts = self._reports, answered.report, answered.parts
+        if reports is None or report is None or parts is None:
+            return sent
+        ask = partial(reports.port.observation_of, answered.call, parts, answered.is_error, report.told)
+        return self._workspace.session.faults.guarded("hook", ask, sent)
+
     def _recorded(self, answered: AnsweredCall) -> RecordedCall:
         """Record an answered call, and decide how its result is shown."""
         workspace = self._workspace
@@ -373,10 +392,11 @@ class Conversation:
         """The step, shown as its stored edit says, or else as the comparison with visible results says."""
         parts, edit = answered.parts, answered.edit
         known = parts is not None and sum(map(len, parts)) <= MAX_RESULT
-        observation = Observation(truncated=True)
+        sent = observation = Observation(truncated=True)
         if parts is not None and known:
-            observation = self.adapter.observation_of(answered.call, parts, is_error=answered.is_error)
-        if edit is not None and self._applies(edit, answered, observation):
+            sent = self.adapter.observation_of(answered.call, parts, is_error=answered.is_error)
+            observation = self._told(answered, sent)
+        if edit is not None and self._applies(edit, answered, sent):
             return self._edited(action, observation, edit), None
         if edit is not None:
             return Step(action, NOT_EDITED, observation, Shown("full")), None
@@ -385,7 +405,7 @@ class Conversation:
         if not known or not answered.fresh or proposed is None:
             # A result is judged once, by the conversation that saw it proposed; all others show it unchanged.
             return full, None
-        return self._judged_result(answered, full)
+        return self._judged_result(answered, full, sent)
 
     def _applies(self, edit: Edit, answered: AnsweredCall, observation: Observation) -> bool:
         """Whether the history shows a result as its stored edit says, and not as it came."""
@@ -408,8 +428,11 @@ class Conversation:
             shown = replace(shown, refers_to=targets, lines=shown.lines if len(targets) == len(edit.targets) else ())
         return Step(action, decision, replace(observation, output=output, failed=failed), shown)
 
-    def _judged_result(self, answered: AnsweredCall, full: Step) -> tuple[Step, ResultEdit | None]:
-        """The step of a result that the model has not seen, and its edit, which is stored before it is sent."""
+    def _judged_result(self, answered: AnsweredCall, full: Step, sent: Observation) -> tuple[Step, ResultEdit | None]:
+        """The step of a result that the model has not seen, and its edit, which is stored before it is sent.
+
+        The edit is for the result as it was ``sent``: what a hook reported is not there when it is sent again.
+        """
         workspace = self._workspace
         visible = workspace.visible(self._thread, self._history.steps)
         step = workspace.session.complete(full.action, full.decision, full.observation, visible)
@@ -417,12 +440,15 @@ class Conversation:
         if shown.kind == "full":
             return step, None
         targets = workspace.chains_of(shown.refers_to)
-        edit = ResultEdit(answered.chain, step.decision, replace(shown, refers_to=(), compared_to=()), targets)
+        kept_shown = replace(shown, refers_to=(), compared_to=())
+        if sent != full.observation and shown.result is not None:
+            kept_shown = replace(kept_shown, result=fingerprint(sent, steady=False))
+        edit = ResultEdit(answered.chain, step.decision, kept_shown, targets)
         # Edits are stored for good, secrets never are.
         kept = self._store.add(edit) if redact(shown.text) == shown.text else None
         if kept == edit:
             return step, edit
-        if isinstance(kept, ResultEdit) and kept.fits(full.observation):
+        if isinstance(kept, ResultEdit) and kept.fits(sent):
             # The same session was continued elsewhere, and its model was already shown this result.
             return self._edited(full.action, full.observation, kept), kept
         return replace(full, shown=shown.in_full()), None

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from execledger.core.fingerprint import digest
 from execledger.core.references import NOT_ANSWERED
+from execledger.proxy.call_reports import CallReport
 from execledger.proxy.dialect import Leaf, LeafFormat, marks_of
 from execledger.proxy.edits import CallEdit, Edit, EditStore, ResultEdit
 from execledger.proxy.json_split import RepeatedNames
@@ -45,6 +46,8 @@ class AnsweredCall(Struct, frozen=True, kw_only=True):
     """No other call was made in the same turn."""
     edit: Edit | None
     """The stored edit of the result, if it has one."""
+    report: CallReport | None = None
+    """What a hook of the client reported about the call, if it has."""
 
 
 class RecordedCall(Struct, frozen=True):
@@ -58,6 +61,12 @@ class RecordedCall(Struct, frozen=True):
 
 OnAnswered: TypeAlias = Callable[[AnsweredCall], RecordedCall]
 """Called for each answered call that is new, in order."""
+Report: TypeAlias = Callable[[str, ToolCall], CallReport | None]
+"""Gives the report of a hook on a call, by the id in its result; None without one."""
+
+
+def _no_report(call_id: str, call: ToolCall) -> None:
+    """No hook reports anything."""
 
 
 class _Known(Struct):
@@ -96,11 +105,12 @@ class _Known(Struct):
 class History:
     """One conversation, matched from request to request."""
 
-    def __init__(self, dialect: LeafFormat, adapter: Adapter, store: EditStore) -> None:
-        """An empty history."""
+    def __init__(self, dialect: LeafFormat, adapter: Adapter, store: EditStore, report: Report = _no_report) -> None:
+        """An empty history; ``report`` is called once for each answered call that is new."""
         self._dialect = dialect
         self._adapter = adapter
         self._store = store
+        self._report = report
         self._known: list[_Known] = []
         # Both indexes avoid a search through the history: a request may hold a hundred thousand leaves.
         self._open: dict[str, list[deque[_Known]]] = {}
@@ -257,11 +267,14 @@ class History:
             before = asked.starts
         # A shim changes no directory, whatever the call would do that it replaced.
         known.cwd = asked.starts if asked.edit else self._adapter.cwd_after(asked.call, leaf.parts or (), before)
+        report = self._report(leaf.call_id, asked.call) if on_answered is not None and not asked.edit else None
+        # Otherwise another call of the same turn, or other output of the model, would be between the two.
+        alone = asked.at == self._turn and self._known[-1] is asked
+        if report is not None and report.cwd and alone:
+            known.cwd = report.cwd
         known.chain, known.former = self._chained((known.chain, known.former), raw, leaf, asked.call)
         edit: Edit | None = asked.edit or self._stored(known)
         if on_answered is not None:
-            # Another call of the same turn, or other output of the model, would be between the two.
-            alone = self._known[-1] is asked
             recorded = on_answered(
                 AnsweredCall(
                     call_id=leaf.call_id,
@@ -273,6 +286,7 @@ class History:
                     fresh=fresh,
                     alone=alone,
                     edit=edit,
+                    report=report,
                 )
             )
             known.step, edit = recorded.step, edit or recorded.edit

@@ -10,7 +10,9 @@ import asyncio
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
+from hmac import compare_digest
 from typing import Any
 from urllib.request import getproxies, proxy_bypass, proxy_bypass_environment  # type: ignore[attr-defined]
 
@@ -31,6 +33,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from execledger.local_server.loopback import LOOPBACK_NAMES, foreign_origin
+from execledger.proxy.call_reports import MAX_REPORT, PATH, CallReports
 from execledger.proxy.clients import LAUNCHED
 from execledger.proxy.content_encoding import portions
 from execledger.proxy.limits import MAX_BODY
@@ -63,14 +66,14 @@ class Relay:
     """Forwards requests."""
 
     def __init__(
-        self, routes: Mapping[str, str], passage: Passage, web_proxies: Mapping[str, str] | None = None
+        self, routes: Mapping[str, str], passage: Passage, web_proxies: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
         """A relay with these routes, upstreams by the path prefixes that they replace; ``passage`` edits requests and
-        answers. ``web_proxies``, by scheme, are used in place of those of the environment."""
+        answers. ``web_proxies``, of each route by scheme, are used in place of those of the environment."""
         self.requests = 0
         """The number of forwarded requests."""
         self._routes = {prefix: upstream.rstrip("/") for prefix, upstream in routes.items()}
-        self._given_proxies = web_proxies
+        self._given_proxies = web_proxies or {}
         self._web_proxies: dict[str, str | None] = {}
         self._passage = passage
         self._client: ClientSession | None = None
@@ -80,6 +83,8 @@ class Relay:
         """The server's routes."""
         app = web.Application()
         app.router.add_get("/healthz", self._health)
+        if self._passage.book.rules.reports is not None:
+            app.router.add_route("*", PATH + "{secret:.*}", partial(self._report, self._passage.book.rules.reports))
         # The first route that fits is taken: longer prefixes come first.
         for prefix in sorted(self._routes, key=len, reverse=True):
             for before in ("", "/run/{run}"):
@@ -93,8 +98,9 @@ class Relay:
         timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
         # Resolved once: with ``trust_env`` every request would read the environment again on another thread, and one
         # that has its own authorization would be refused if a ``.netrc`` has another.
+        given = self._given_proxies
         self._web_proxies = {
-            upstream: _web_proxy(URL(upstream), self._given_proxies) for upstream in self._routes.values()
+            prefix: _web_proxy(URL(upstream), given.get(prefix)) for prefix, upstream in self._routes.items()
         }
         self._client = ClientSession(
             connector=TCPConnector(limit=0),
@@ -123,6 +129,18 @@ class Relay:
                 "routes": sorted(self._routes),
             }
         )
+
+    async def _report(self, reports: CallReports, request: web.Request) -> web.Response:
+        """Take the report of a hook; the answer, which has the client do nothing, is always the same."""
+        if reason := foreign_origin(request.host, request.headers):
+            return _error(403, reason)
+        if not compare_digest(request.match_info["secret"].encode(), reports.secret.encode()):
+            return _error(404, "found another path than this run's")
+        with suppress(Exception):
+            body = await _body(request) if (request.content_length or 0) <= MAX_REPORT else b""
+            if isinstance(body, bytes) and 0 < len(body) <= MAX_REPORT:
+                reports.add(body)
+        return web.json_response({})
 
     async def _relay(self, prefix: str, request: web.Request) -> web.StreamResponse:
         """Forward one request of a route, and its answer back; a fault of ours changes neither."""
@@ -224,7 +242,7 @@ class Relay:
                     headers=headers,
                     skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
                     allow_redirects=False,
-                    proxy=self._web_proxies[upstream],
+                    proxy=self._web_proxies[prefix],
                     trace_request_ctx=connection,
                 )
             except ClientConnectionError:

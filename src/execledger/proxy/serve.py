@@ -68,6 +68,8 @@ class ProxySettings(Struct, frozen=True, kw_only=True):
     """Change nothing, not a byte."""
     web_proxies: Mapping[str, str] | None = None
     """Web proxies by scheme, and as ``no`` the hosts that are reached without one; None takes the environment's."""
+    route_proxies: Mapping[str, Mapping[str, str]] = {}
+    """The same for single routes, by their path prefixes, in place of ``web_proxies``."""
 
 
 class Proxy(LocalServer):
@@ -123,7 +125,9 @@ class Proxy(LocalServer):
         self.summaries = book.summaries
         tell, through = settings.rules.tell, settings.pass_through
         self._passage = Passage(book, pass_through=through, paused=Pause(), tell=tell, runner=worker)
-        app = Relay(_routes(settings), self._passage, settings.web_proxies).application()
+        routes, of_all = _routes(settings), settings.web_proxies
+        given = {} if of_all is None else dict.fromkeys(routes, of_all)
+        app = Relay(routes, self._passage, {**given, **settings.route_proxies}).application()
         app.cleanup_ctx.append(partial(_closing, store))
         app.cleanup_ctx.append(_short_collections)
         app.cleanup_ctx.append(_quick_switches)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from yarl import URL
 
 from execledger.agents.claude import launch
 from execledger.agents.claude.launch import ADDRESS, _given_settings, check_provider, effective_variables
@@ -145,6 +149,30 @@ def test_a_web_proxy_in_settings_is_between_ledger_and_the_model_only(
     address, asked = web_proxy
     done = run_claude(tmp_path, {"HTTP_PROXY": address, "NO_PROXY": "intranet", ADDRESS: "http://m.invalid"})
     assert (done.returncode, asked) == (0, ["http://m.invalid/v1/models"]), done.stderr
+
+
+@pytest.mark.parametrize("in_settings", [True, False])
+def test_a_standing_proxy_uses_the_web_proxy_of_the_users_settings(
+    tmp_path: Path, web_proxy: tuple[str, list[str]], in_settings: bool
+) -> None:
+    """For the agent's own route, and says so; without one there, that of its environment."""
+    address, asked = web_proxy
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"env": {"HTTP_PROXY": address} if in_settings else {"A": "1"}}))
+    inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    own = {**inherited, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "EXECLEDGER": ""}
+    own |= {"http_proxy": "http://127.0.0.1:9" if in_settings else address}
+    command = [sys.executable, "-m", "execledger", "proxy", "--upstream", "claude=http://m.invalid"]
+    with subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as proxy:
+        assert proxy.stdout is not None and proxy.stderr is not None
+        with closing(http.client.HTTPConnection("127.0.0.1", URL(proxy.stdout.readline().strip()).port)) as connection:
+            connection.request("GET", "/claude/v1/models")
+            answer = connection.getresponse().read()
+        proxy.send_signal(signal.SIGTERM)
+        said = proxy.stderr.read()
+    assert (answer, asked) == (b"{}", ["http://m.invalid/v1/models"]), said
+    assert (f"claude: the web proxy is that of {settings}" in said) == in_settings
 
 
 def test_a_project_that_disables_ledger_does_not_undo_what_the_user_asked_for(

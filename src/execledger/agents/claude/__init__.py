@@ -2,7 +2,7 @@
 
 from execledger.agents.places import RunPlace
 from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, variables
-from execledger.agents.registry import PROXY_OPTIONS, Agent
+from execledger.agents.registry import HOOKS, PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
 AGENT = Agent(
@@ -15,7 +15,7 @@ AGENT = Agent(
     install="npm install -g @anthropic-ai/claude-code",
     oldest=(2, 0, 0),
     tested=("2.1.197", "2.1.325"),
-    options=PROXY_OPTIONS,
+    options=(*PROXY_OPTIONS, HOOKS),
     launcher=".launch:start",
     adapter=".adapter",
     dialects=("messages",),

@@ -94,8 +94,13 @@ def action_of(call: ToolCall, cwd: str | None, thread: str = "") -> Action:
 
 def observation_of(call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
     """The observation that a call's output holds, without the client's reminders."""
+    return observed(call, parts, is_error, None)
+
+
+def observed(call: ToolCall, parts: tuple[str, ...], is_error: bool, told: object) -> Observation:
+    """The same, with what the client has ``told`` a hook about the result beside its text."""
     own, _ = _split(parts)
-    seen = tools.observed(action_of(call, None), call.name, "\n".join(parts), is_error=is_error, told=None)
+    seen = tools.observed(action_of(call, None), call.name, "\n".join(parts), is_error=is_error, told=told)
     # A reminder between other words could not be kept in its place.
     unclear = len(own) > 1 or any(tools.OPENS in text for text in own)
     return msgspec.structs.replace(seen, truncated=seen.truncated or unclear)
@@ -125,7 +130,7 @@ def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
 
     A command that may change the directory always runs: the shell keeps it.
     """
-    command = _command(call)
+    command = command_of(call)
     if command is None or MOVES.search(command):
         return None
     return ToolCall(call.name, msgspec.json.encode({"command": shims.echo(shims.note(mark, words))}).decode())
@@ -133,10 +138,10 @@ def shim_of(call: ToolCall, mark: str, words: str) -> ToolCall | None:
 
 def shim_mark(call: ToolCall) -> str | None:
     """The mark in a call that looks like a shim."""
-    return shims.mark_in(shims.echoed(_command(call))) if call.name == tools.SHELL else None
+    return shims.mark_in(shims.echoed(command_of(call))) if call.name == tools.SHELL else None
 
 
-def _command(call: ToolCall) -> str | None:
+def command_of(call: ToolCall) -> str | None:
     """The command of a shell call that runs in the foreground; None for anything else."""
     return tools.TOOLS.command_of(call.name, arguments_of(call))
 

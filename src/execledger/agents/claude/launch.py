@@ -18,8 +18,16 @@ from typing import Any
 import msgspec
 from yarl import URL
 
-from execledger.agents.behind_proxy import NO_PROXY, AgentCommand, past_web_proxies, run_behind_proxy, web_proxies_of
+from execledger.agents.behind_proxy import (
+    NO_PROXY,
+    AgentCommand,
+    past_web_proxies,
+    reports_for,
+    run_behind_proxy,
+    web_proxies_of,
+)
 from execledger.agents.claude import adapter
+from execledger.agents.claude.hooks import PORT, with_hooks
 from execledger.agents.registry import Launch
 from execledger.core.wording import printable
 from execledger.errors import LedgerError
@@ -66,10 +74,14 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     check_provider(variables)
     upstream = variables.get(ADDRESS) or OFFICIAL
 
+    reports = reports_for(launch, PORT)
+
     def command(url: str, stack: ExitStack) -> AgentCommand:
         own = variables_for(url, upstream, variables)
         env = given.get("env")
         merged = {**given, "env": {**(env if isinstance(env, dict) else {}), **own}}
+        if reports is not None:
+            merged = with_hooks(merged, f"{url}{reports.path}")
         # A private file, and not the command line, which every user of this machine can read.
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
         file = Path(folder, "settings.json")
@@ -77,7 +89,9 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
         return AgentCommand([_OPTION, str(file), *rest], own)
 
     web_proxies = web_proxies_of(variables)
-    return run_behind_proxy(program, launch, adapter, upstream, command, prefix="", web_proxies=web_proxies)
+    return run_behind_proxy(
+        program, launch, adapter, upstream, command, prefix="", web_proxies=web_proxies, reports=reports
+    )
 
 
 def variables_for(url: str, upstream: str, variables: Mapping[str, str]) -> dict[str, str]:
@@ -118,7 +132,7 @@ def effective_variables(
 ) -> Iterator[tuple[str, str]]:
     """The variables that Claude Code would use, the weakest source first; those of a project if it is started there."""
     own = user_settings(environment)
-    users = {**environment, **_environment_of(_read_file(own))}
+    users = {**environment, **user_variables(environment)}
     yield from users.items()
     for path in PROJECT_SETTINGS if in_project else ():
         if os.path.realpath(path) == os.path.realpath(own):
@@ -168,6 +182,11 @@ def user_settings(environment: Mapping[str, str]) -> Path:
     """The user's own settings file."""
     home = Path(environment.get("HOME") or Path.home())
     return Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
+
+
+def user_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that the user's own settings file sets."""
+    return _environment_of(_read_file(user_settings(environment)))
 
 
 def _read_file(path: Path) -> dict[str, Any]:

@@ -11,14 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from execledger.agents.behind_proxy import NO_PROXY
+from execledger.agents.behind_proxy import NO_PROXY, web_proxies_of
 from execledger.agents.claude.launch import (
     ADDRESS,
     FIRST_PARTY,
     OFFICIAL,
+    WEB_PROXIES,
     check_provider,
     effective_variables,
     user_settings,
+    user_variables,
     variables_for,
 )
 from execledger.errors import LedgerError
@@ -39,6 +41,16 @@ def upstream(environment: Mapping[str, str]) -> str:
     former = _former(found.get(FORMER, ""))
     address = former["env"].get(ADDRESS) if former else found.get(ADDRESS)
     return str(address or OFFICIAL)
+
+
+def web_proxies(environment: Mapping[str, str]) -> dict[str, str] | None:
+    """The web proxies that the user's settings name, beside those of the environment."""
+    own = user_variables(environment)
+    if not any(value and name.upper() in WEB_PROXIES for name, value in own.items()):
+        return None
+    named = {name.upper() for name in own}
+    # The environment here is that of the proxy: it may spell the same variable otherwise.
+    return web_proxies_of({**{name: environment[name] for name in environment if name.upper() not in named}, **own})
 
 
 def with_address(text: bytes | None, url: str, upstream: str, path: Path) -> bytes:

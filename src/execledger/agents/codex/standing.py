@@ -37,6 +37,10 @@ def upstream(environment: Mapping[str, str]) -> str:
     return found.upstream
 
 
+def web_proxies(environment: Mapping[str, str]) -> None:
+    """Codex has no setting for a web proxy."""
+
+
 def with_address(text: bytes | None, url: str, upstream: str, path: Path) -> bytes:
     """The configuration with the proxy's address in it."""
     own = without_block(text or b"", BLOCK, path)

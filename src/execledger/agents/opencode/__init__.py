@@ -2,7 +2,7 @@
 
 from execledger.agents.places import RunPlace
 from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, variables
-from execledger.agents.registry import PROXY_OPTIONS, Agent
+from execledger.agents.registry import HOOKS, PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
 AGENT = Agent(
@@ -14,7 +14,7 @@ AGENT = Agent(
     install="npm install -g opencode-ai",
     oldest=(1, 18, 0),
     tested=("1.18.33",),
-    options=PROXY_OPTIONS,
+    options=(*PROXY_OPTIONS, HOOKS),
     launcher=".launch:start",
     adapter=".tools:ADAPTER",
     dialects=("chat", "messages", "responses"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy
+from execledger.agents.behind_proxy import AgentCommand, reports_for, run_behind_proxy
+from execledger.agents.opencode.hooks import PORT, plugin, with_plugin
 from execledger.agents.opencode.tools import ADAPTER
 from execledger.agents.registry import Launch
 from execledger.agents.settings_files import nested, parsed_settings, read_settings
@@ -77,13 +79,20 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     sources = [*_sources(os.environ, Path.cwd())]
     addresses = addresses_of(sources, os.environ, _model(arguments, sources), launch.options.get("--upstream", ""))
 
-    def command(url: str, _: ExitStack) -> AgentCommand:
+    reports = reports_for(launch, PORT)
+
+    def command(url: str, stack: ExitStack) -> AgentCommand:
         own = {"provider": {name: {"options": {"baseURL": f"{url}/{name}"}} for name in addresses}}
         merged = _merged(content, own)
+        if reports is not None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
+            file = Path(folder, "ledger.js")
+            file.write_text(plugin(f"{url}{reports.path}"))
+            merged = with_plugin(merged, file.as_uri())
         return AgentCommand(arguments, {CONTENT: msgspec.json.encode(merged).decode()})
 
     routes = {f"/{name}": address for name, address in addresses.items()}
-    return run_behind_proxy(program, launch, ADAPTER, "", command, prefix="", routes=routes)
+    return run_behind_proxy(program, launch, ADAPTER, "", command, prefix="", routes=routes, reports=reports)
 
 
 def addresses_of(
