@@ -37,6 +37,7 @@ PACKAGES: tuple[str, ...] = (
     "execledger.agents.qwen",
     "execledger.agents.openhands",
     "execledger.agents.swe_agent",
+    "execledger.agents.inspect_ai",
 )
 """The packages of all agents, in the order in which they are listed."""
 

@@ -41,6 +41,8 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: b
     row = RunRow(
         run=run.name,
         instance=run.instance,
+        trial=run.trial,
+        resolved=run.resolved,
         agent=run.agent,
         model=run.model or (journal.start.model if journal else ""),
         ended=run.ended,

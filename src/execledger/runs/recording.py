@@ -76,6 +76,10 @@ class Run(Struct, frozen=True):
     """What was not as it should be in its file, though the run could be read."""
     policy: Policy | None = None
     """The policy that Ledger followed; None where it took no part in the run, or did not record it."""
+    trial: int = 1
+    """Which of several runs of the same task it is, from 1, where the run tells."""
+    resolved: bool | None = None
+    """Whether the task was solved, where the record of the run says so; None where it does not."""
 
     @property
     def reported_cost(self) -> float | None:

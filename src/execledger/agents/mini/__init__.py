@@ -59,7 +59,7 @@ AGENT = Agent(
     ),
     isolation="salt",
     records=("*.traj.json",),
-    calls=".calls",
+    calls=".adapter:ADAPTER",
     framed=r"\s*(?:<exception>|<returncode>|\{\s*\"returncode\")",
 )
 """mini-swe-agent in the registry."""
