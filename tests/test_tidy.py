@@ -357,7 +357,7 @@ def named_in_text(path: Path) -> set[str]:
 
 def test_no_module_is_unreachable() -> None:
     """Every module is imported by another module, a test or a benchmark, or is an entry point."""
-    used = set(re.findall(r'"(execledger[\w.]*):', (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
+    used = set(re.findall(r'= "(execledger[\w.]*)[:"]', (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
     for path in python_files("src", "tests", "benchmarks"):
         own = module_name(path)
         names = {name for _, name in file_imports(path)} | named_in_text(path)

@@ -17,6 +17,7 @@ VERBS = {
     "doctor": ("execledger.cli.doctor", "Check the installation, find installed agents, and say what to fix."),
     "eval": ("execledger.cli.eval", "Run the paper's experiment, grade it, and report on any recorded runs."),
     "explain": ("execledger.cli.explain", "Say what one shell command would do, without running it."),
+    "inspect": ("execledger.cli.inspect", "Print what Ledger needs under Inspect: a file of approvers."),
     "off": ("execledger.cli.off", "Switch Ledger off in running sessions, or undo `execledger on AGENT --install`."),
     "on": ("execledger.cli.on", "Switch Ledger on in running sessions, or for every start of an agent."),
     "proxy": ("execledger.cli.proxy", "Serve a model-API proxy for any number of agents."),
