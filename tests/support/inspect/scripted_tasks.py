@@ -1,6 +1,6 @@
 """Tasks for Inspect with a scripted model; this file is loaded by Inspect's own command line, and not by the tests.
 
-The script is a JSON file, named by the argument ``script`` of each task: the commands of each turn, and what goes wrong.
+The script is a JSON file, named by the argument ``script`` of a task: the commands of each turn, and what goes wrong.
 """
 
 from __future__ import annotations
