@@ -107,7 +107,7 @@ def test_a_registered_agent_is_examined_by_the_doctor(parrot: Path) -> None:
 def test_its_records_are_recognised_and_read(parrot: Path) -> None:
     """By its own format, and messages about unknown files name it."""
     assert read_run("a.json", json.dumps({"parrot": 1}).encode()).format == "parrot"
-    with pytest.raises(LedgerError, match=r"expected a run of .*, SWE-agent, Parrot or Vorflux"):
+    with pytest.raises(LedgerError, match=r"expected a run of .*, SWE-agent, Inspect, Parrot or Vorflux"):
         read_run("a.json", b'{"a": 1}')
 
 

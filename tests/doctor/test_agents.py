@@ -148,8 +148,9 @@ def test_the_table_the_tests_and_the_documents_agree() -> None:
     assert all(version in mini for version in MINI.tested) and "2.0.0 and newer" in mini
     doctor = (ROOT / "docs" / "doctor.md").read_text()
     for one in registered():
-        if one.use == "run":
-            assert f"| {one.name} | `execledger run -- {one.key} ...`" in doctor
+        if one.use != "read":
+            how = "EXECLEDGER=on" if one.use == "load" else "execledger run --"
+            assert f"| {one.name} | `{how} {one.key} ...`" in doctor
             assert f"| {'.'.join(map(str, one.oldest))} | {', '.join(one.tested)} |" in doctor
     read = ", ".join(one.name for one in registered() if one.use == "read")
     assert f"| {read} | their recorded runs are read" in doctor

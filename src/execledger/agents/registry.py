@@ -134,8 +134,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     """What other programs call the agent, beside the names of its programs: engines, and converters of records."""
     offers: frozenset[str] = frozenset()
     """Tools that no other agent offers together: they identify it where nothing names it."""
-    use: Literal["run", "read"]
-    """``run``: Ledger can be around it; ``read``: only its recorded runs can be read."""
+    use: Literal["run", "load", "read"]
+    """``run``: Ledger can be around it; ``load``: it loads Ledger itself, if ``EXECLEDGER=on``; ``read``: only its
+    recorded runs can be read."""
     package: str = ""
     """The Python package that it is; "" if it is a program that prints its version itself."""
     extra: str = ""

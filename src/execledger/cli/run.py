@@ -164,5 +164,7 @@ def unknown_agent(name: str, read: Agent | None) -> LedgerError:
         return LedgerError(f"{name}: {refused[0]}", hint=f"{refused[1]}; {known_agents()}")
     if read is None:
         return LedgerError(f"{name or repr(name)}: no agent that Ledger can run", hint=known_agents())
+    if read.use == "load":
+        return LedgerError(f"{name}: {read.name} loads Ledger itself", hint=f"EXECLEDGER=on {name} ...")
     hint = f"its recorded runs can be read: execledger replay PATH...; {known_agents()}"
     return LedgerError(f"{name}: {read.name} can't be run with Ledger yet", hint=hint)

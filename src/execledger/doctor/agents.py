@@ -166,7 +166,8 @@ def _judged(one: Agent, version: str, place: str) -> Finding:
     if parsed(version) < one.oldest:
         oldest = ".".join(map(str, one.oldest))
         return Finding(one.name, "fix", f"{at}: too old, {oldest} and newer work; {tested}", f"update {one.name}")
-    works = f"`execledger run -- {one.programs[0]} ...` works"
+    how = "EXECLEDGER=on" if one.use == "load" else "execledger run --"
+    works = f"`{how} {one.programs[0]} ...` works"
     if parsed(version) > parsed(one.tested[-1]):
         return Finding(one.name, "note", f"{at}: newer than what was {tested}; {works} as far as is known")
     return Finding(one.name, "ok", f"{at}: {works}; {tested}")
