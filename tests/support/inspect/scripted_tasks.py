@@ -3,6 +3,7 @@
 The script is a JSON file, named by the argument ``script`` of a task: the commands of each turn, and what goes wrong.
 """
 
+# mypy: disable-error-code="untyped-decorator,misc"
 from __future__ import annotations
 
 import json
