@@ -173,6 +173,8 @@ class SampleLedger:
         thread = self._thread(request, asker.span)
         received = Received(LEAVES, request, asker.adapter, Asked(self._name, thread, turn=True, agent=asker.name))
         conversation = self._book.conversation(self._book.session(received), received)
+        if conversation is None:
+            return None
         if asker.cwd is not None:
             conversation.start_in(asker.cwd)
         before = self._asked.get(thread)

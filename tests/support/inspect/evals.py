@@ -75,11 +75,12 @@ def run_eval(
     options: str = "",
     approval: bool = True,
     path: Sequence[Path] = (),
-    variables: Mapping[str, str] | None = None,
+    modules: Sequence[Path] = (),
 ) -> EvalRun:
     """Run a task of ``scripted_tasks`` to its end.
 
-    ``ledger`` switches Ledger on, ``known`` announces it to Inspect, ``path`` is searched first for programs.
+    ``ledger`` switches Ledger on, ``known`` announces it to Inspect; ``path`` is searched first for programs, and
+    ``modules`` for Python's modules.
     """
     folder.mkdir(parents=True)
     (folder / "script.json").write_text(json.dumps(script), encoding="utf-8")
@@ -89,7 +90,7 @@ def run_eval(
     environment["XDG_STATE_HOME"] = str(folder / "state")
     environment["EXECLEDGER_JOURNAL"] = str(folder / "journals")
     if known:
-        environment["PYTHONPATH"] = os.pathsep.join((str(ROOT / "src"), str(_announced(folder))))
+        environment["PYTHONPATH"] = os.pathsep.join((*map(str, modules), str(_announced(folder))))
     if ledger:
         environment |= {"EXECLEDGER": "on", "EXECLEDGER_OPTIONS": options}
     command = [str(inspect_program()), "eval", f"{TASKS}@{task}", "-T", f"script={folder / 'script.json'}"]
@@ -98,7 +99,7 @@ def run_eval(
     done = subprocess.run(
         command,
         cwd=folder,
-        env=environment | dict(variables or {}),
+        env=environment,
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -112,9 +113,10 @@ def run_eval(
 
 
 def _announced(folder: Path) -> Path:
-    """A folder on Python's path by which Inspect finds Ledger, as if it was installed."""
-    metadata = folder / "installed" / "execledger-0.dist-info"
+    """A folder on Python's path in which Inspect finds Ledger as if it was installed: it goes by the folder's name."""
+    metadata = folder / "site-packages" / "execledger-0.dist-info"
     metadata.mkdir(parents=True)
+    (metadata.parent / "execledger").symlink_to(ROOT / "src" / "execledger")
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: execledger\nVersion: 0\n")
     (metadata / "entry_points.txt").write_text("[inspect_ai]\nexecledger = execledger.inspect.registry\n")
     return metadata.parent

@@ -19,6 +19,7 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ModelAPI, ModelO
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, includes, scorer
 from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolCall, bash, bash_session, python, text_editor, tool
+from tenacity import wait_fixed
 
 DONE = "done"
 """The answer that scores as correct."""
@@ -48,6 +49,10 @@ class Scripted(ModelAPI):
     def should_retry(self, ex: BaseException) -> bool:
         """An overloaded model is tried again."""
         return isinstance(ex, Unavailable)
+
+    def retry_wait(self) -> Any:
+        """How long Inspect waits before it tries again."""
+        return wait_fixed(0.01)
 
     async def generate(self, input: list[ChatMessage], tools: list[Any], tool_choice: Any, config: Any) -> ModelOutput:
         """The next turn, by the number of turns in the input."""
