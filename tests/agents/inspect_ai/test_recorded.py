@@ -1,0 +1,155 @@
+"""Logs of Inspect, read without Inspect."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from execledger.agents.formats import find_recorded, read_run
+from execledger.errors import UnreadableRun
+from execledger.runs.recording import Run
+from execledger.runs.usage import ModelCall, Tokens
+from execledger.vocabulary.actions import Observation
+
+HEADER = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "fix", "model": "openai/gpt-5", "sandbox": {"type": "docker"}, "packages": {"inspect_ai": "1"}},
+    "plan": {"steps": [{"solver": "react"}]},
+    "results": {"headline": {"score": "tests"}},
+}
+TOOLS = [{"name": "bash"}, {"name": "submit"}]
+USAGE = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 30, "input_tokens_cache_write": 4}
+VIEW = {"role": "user", "content": "<execution_state>", "metadata": {"execledger": "view"}}
+
+
+def made(call_id: str, command: str) -> dict[str, Any]:
+    """A message of the model with one call."""
+    call = {"id": call_id, "function": "bash", "arguments": {"command": command}, "type": "function"}
+    return {"role": "assistant", "content": "", "tool_calls": [call]}
+
+
+def result(call_id: str, text: str) -> dict[str, Any]:
+    """A result."""
+    return {"role": "tool", "content": text, "tool_call_id": call_id, "function": "bash"}
+
+
+def model(refs: list[list[int]], message: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A model event whose input is in the pool."""
+    output = {"choices": [{"message": message}], "usage": USAGE}
+    return {"event": "model", "span_id": "s", "input": [], "input_refs": refs, "tools": TOOLS, "output": output} | more
+
+
+def sample(**more: Any) -> dict[str, Any]:
+    """A sample of three calls: one read, one whose result was replaced by a reference, one that was suppressed."""
+    first, second, third = made("a", "cat a.py"), made("b", "cat a.py"), made("c", "sed -n 1p a.py")
+    pool = [
+        {"role": "system", "content": "Do it."},
+        {"role": "user", "content": "attachment://0a"},
+        first,
+        result("a", "x\ny\n"),
+        second,
+        result("b", "[Ledger: output omitted.]"),
+        third,
+        result("c", "[Ledger: not run.]"),
+        VIEW,
+    ]
+    modified = {"event": "approval", "approver": "execledger/ledger", "decision": "modify", "call": {"id": "c"}}
+    events = [
+        {"event": "sandbox", "action": "exec", "cmd": "bash --login -c pwd", "result": 0, "output": "/w\n"},
+        {"event": "tool", "id": "a", "function": "bash"},
+        model([[0, 2]], first),
+        model([[0, 4]], second, error="overloaded"),
+        model([[0, 4], [8, 9]], second),
+        model([[0, 6]], third),
+        modified,
+        model([[0, 8]], {"role": "assistant", "content": "done"}),
+        {"event": "span_begin", "id": "g", "type": "scorers"},
+        model([[0, 2]], {"role": "assistant", "content": "GRADE: C"}) | {"span_id": "g"},
+    ]
+    return {
+        "id": "one",
+        "epoch": 2,
+        "messages": [*pool[:5], result("b", "x\ny\n"), third, result("c", "[Ledger: not run.]\n")],
+        "events": events,
+        "events_data": {"messages": pool},
+        "attachments": {"0a": "Fix a.py, please."},
+        "scores": {"style": {"value": 0.2}, "tests": {"value": "C"}},
+    } | more
+
+
+def write_log(path: Path, *samples: dict[str, Any]) -> Path:
+    """Write an ``.eval`` file with members packed as Inspect packs them."""
+    members = {"header.json": HEADER} | {f"samples/{one['id']}_epoch_{one['epoch']}.json": one for one in samples}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in members.items():
+            archive.writestr(name, zstandard.ZstdCompressor().compress(json.dumps(value).encode()))
+    # Python's own writer knows no such method: it is written into both headers of each member.
+    data = path.read_bytes()
+    for signature, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        start = data.find(signature)
+        while start >= 0:
+            data = data[: start + at] + (93).to_bytes(2, "little") + data[start + at + 2 :]
+            start = data.find(signature, start + 4)
+    path.write_bytes(data)
+    return path
+
+
+def read(path: Path) -> list[Run]:
+    """The runs at a path."""
+    return [read_run(source.name, source.read()) for source in find_recorded([str(path)])]
+
+
+def test_a_sample_is_a_run(tmp_path: Path) -> None:
+    """Calls and true results in order, tokens by class, the epoch as trial and the first score as outcome."""
+    log = write_log(tmp_path / "logs" / "a.eval", sample())
+    (run,) = read(log.parent)
+    took = ModelCall(Tokens(uncached=10, cached=30, written=4, output=2))
+    assert (run.name, run.instance, run.trial) == (f"{log}!samples/one_epoch_2.json", "fix/one", 2)
+    assert (run.task, run.resolved, run.ended, run.container) == ("Fix a.py, please.", True, "completed", True)
+    assert (run.turns, run.model_calls, run.parallel, run.policy) == (4, (took,) * 4, True, None)
+    assert [(one.action.command, one.action.cwd, one.observation, one.turn) for one in run.steps] == [
+        ("cat a.py", "/w", Observation("x\ny\n"), 0),
+        ("cat a.py", "/w", Observation("x\ny\n"), 1),
+        ("sed -n 1p a.py", "/w", Observation(truncated=True), 2),
+    ]
+
+
+def test_a_log_in_one_object_is_the_same(tmp_path: Path) -> None:
+    """Both forms of a log give the same runs."""
+    packed = write_log(tmp_path / "a.eval", sample())
+    (tmp_path / "b.json").write_text(json.dumps(HEADER | {"samples": [sample()]}), encoding="utf-8")
+    runs = [read(packed)[0], read(tmp_path / "b.json")[0]]
+    assert runs[0].steps == runs[1].steps and runs[0].model_calls == runs[1].model_calls
+    assert runs[1].name == f"{tmp_path / 'b.json'}!samples/one_epoch_2.json"
+
+
+@pytest.mark.parametrize(
+    ("value", "resolved"), [("C", True), ("I", False), ("P", False), (1, True), (0.5, False), (True, True), ({}, None)]
+)
+def test_a_score_is_an_outcome(tmp_path: Path, value: object, resolved: bool | None) -> None:
+    """Correct, or at least 1, is resolved; what says neither is unknown."""
+    (run,) = read(write_log(tmp_path / "a.eval", sample(scores={"tests": {"value": value}})))
+    assert run.resolved is resolved
+
+
+def test_an_error_is_no_outcome(tmp_path: Path) -> None:
+    """A sample that ended with an error says so, and counts neither as solved nor as failed."""
+    (run,) = read(write_log(tmp_path / "a.eval", sample(error={"message": "out of disk\nat x"}, scores=None)))
+    assert (run.ended, run.resolved) == ("error: out of disk", None)
+
+
+def test_what_is_no_log_is_named(tmp_path: Path) -> None:
+    """A damaged archive is an error with its reason, and other JSON files are what they were."""
+    (tmp_path / "a.eval").write_bytes(b"PK\x03\x04 broken")
+    with pytest.raises(UnreadableRun, match="damaged archive"):
+        read(tmp_path / "a.eval")
+    (tmp_path / "b.json").write_text('{"version": 2}', encoding="utf-8")
+    with pytest.raises(UnreadableRun, match="an object with the keys version"):
+        read(tmp_path / "b.json")
