@@ -9,8 +9,9 @@ from typing import NamedTuple, TypeVar
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
-from benchmarks._codex_sessions import LONG, CodexSession
+from benchmarks._client_sessions import ClientSession as Client
 from benchmarks._proxy_stacks import KEY, Stack
+from benchmarks._wires import LONG
 
 T = TypeVar("T")
 LIMIT = 300.0
@@ -44,34 +45,33 @@ def connections() -> ClientSession:
     return ClientSession(connector=connector, timeout=ClientTimeout(total=LIMIT), headers=authorized)
 
 
-async def ask(client: ClientSession, url: str, session: CodexSession, body: bytes) -> Reply:
+async def ask(client: ClientSession, stack: Stack, session: Client, body: bytes) -> Reply:
     """Send a request and read its answer."""
+    url = stack.address(session.wire)
     start = time.perf_counter()
-    async with client.post(f"{url}/responses", data=body, headers=session.headers) as answer:
+    async with client.post(url, data=body, headers=session.headers) as answer:
         chunks = [await answer.content.readany()]
         first = time.perf_counter() - start
         chunks += [chunk async for chunk in answer.content.iter_any()]
         data = b"".join(chunks)
         assert answer.status == 200, f"{url}: status {answer.status}: {data[:500]!r}"
-        assert b"response.completed" in data, f"{url}: the answer broke off: {data[-500:]!r}"
+        assert session.wire.done in data, f"{url}: the answer broke off: {data[-500:]!r}"
         return Reply(first, data)
 
 
-async def step(client: ClientSession, stack: Stack, session: CodexSession) -> Reply:
+async def step(client: ClientSession, stack: Stack, session: Client) -> Reply:
     """One step of a session: a request, its answer, and what that proposes is run."""
-    reply = await ask(client, stack.url, session, session.body())
+    reply = await ask(client, stack, session, session.body())
     session.take(reply.data)
     return reply
 
 
-async def explain(client: ClientSession, stack: Stack, session: CodexSession) -> Reply:
+async def explain(client: ClientSession, stack: Stack, session: Client) -> Reply:
     """A request that is answered in many words."""
-    return await ask(client, stack.url, session, session.body(last=LONG))
+    return await ask(client, stack, session, session.body(last=LONG))
 
 
-async def at_once(
-    many: int, sessions: Iterable[CodexSession], work: Callable[[CodexSession], Awaitable[Reply]]
-) -> Rate:
+async def at_once(many: int, sessions: Iterable[Client], work: Callable[[Client], Awaitable[Reply]]) -> Rate:
     """Work through the sessions on so many connections; what was done per second."""
     waiting = iter(sessions)
 

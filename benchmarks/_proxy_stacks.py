@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks._codex_sessions import MODEL
+from benchmarks._wires import WIRES, Wire
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / ".venv" / "peers"
@@ -35,6 +35,13 @@ class Stack(NamedTuple):
     """What it is called in tables."""
     url: str
     """Its base address."""
+    routes: tuple[str, ...] = ()
+    """Agents that have a path of their own below it."""
+
+    def address(self, wire: Wire) -> str:
+        """Where requests of a dialect are sent."""
+        root = self.url.removesuffix("/v1")
+        return f"{root}/{wire.agent}{wire.path}" if wire.agent in self.routes else f"{root}{wire.version}{wire.path}"
 
 
 class Peer(NamedTuple):
@@ -120,9 +127,11 @@ def ours(upstream: str, folder: Path, stack: ExitStack, name: str, *options: str
     """Our own proxy, with journals and edits on disk; and its process id."""
     state = folder / name.replace(" ", "-")
     state.mkdir()
-    command = [sys.executable, "-m", "execledger", "proxy", "--upstream", upstream, "--journal", str(state), *options]
+    root = upstream.removesuffix("/v1")
+    command = [sys.executable, "-m", "execledger", "proxy", "--upstream", f"{root}/v1", "--upstream", f"gemini={root}"]
+    command += ["--journal", str(state), *options]
     process = stack.enter_context(running(command, state / "log", XDG_STATE_HOME=str(state), EXECLEDGER=""))
-    return Stack(name, first_line(process)), process.pid
+    return Stack(name, first_line(process), ("gemini",)), process.pid
 
 
 def mitmproxy(upstream: str, folder: Path, stack: ExitStack) -> Stack:
@@ -137,18 +146,25 @@ def mitmproxy(upstream: str, folder: Path, stack: ExitStack) -> Stack:
 
 
 def litellm(upstream: str, folder: Path, stack: ExitStack) -> Stack:
-    """LiteLLM's proxy with the Responses API of an OpenAI-compatible server behind it."""
-    port, config = free_port(), folder / "litellm.yaml"
-    config.write_text(
-        f"model_list:\n  - model_name: {MODEL}\n    litellm_params:\n"
-        f"      model: openai/{MODEL}\n      api_base: {upstream}\n      api_key: none\n"
-    )
+    """LiteLLM's proxy with one server behind it, as a provider of each dialect's kind."""
+    port, config, root = free_port(), folder / "litellm.yaml", upstream.removesuffix("/v1")
+    config.write_text("model_list:\n" + "".join(_litellm_model(wire, root) for wire in WIRES.values()))
     command: list[str | Path] = [
         installed(LITELLM) / "bin" / LITELLM.tool,
         *("--config", config, "--host", HOST, "--port", str(port), "--num_workers", "1"),
     ]
     settings = {"LITELLM_MASTER_KEY": KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "ERROR"}
     return _listening(LITELLM, command, port, folder, stack, **settings)
+
+
+def _litellm_model(wire: Wire, root: str) -> str:
+    """The lines of LiteLLM's configuration for the model of a dialect."""
+    # It appends the whole path to an address of Anthropic's kind, and the method to one of Google's.
+    base = {"anthropic": root, "gemini": f"{root}/v1beta"}.get(wire.provider, f"{root}/v1")
+    return (
+        f"  - model_name: {wire.model}\n    litellm_params:\n"
+        f"      model: {wire.provider}/{wire.model}\n      api_base: {base}\n      api_key: none\n"
+    )
 
 
 def free_port() -> int:

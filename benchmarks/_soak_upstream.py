@@ -15,7 +15,8 @@ from collections import Counter
 import msgspec
 from msgspec import Raw
 
-from benchmarks._codex_sessions import Json, Plan, proposal
+from benchmarks._client_sessions import Plan
+from benchmarks._wires import RESPONSES, Json
 from execledger.core.references import MARK
 from tests.support.servers.responses import Answer, Request, ResponsesServer, answer
 
@@ -51,7 +52,7 @@ class Model:
             self._check(label, msgspec.json.decode(item), item)
         self._histories[label] = items
         step = self._steps[label]
-        return answer(*proposal(self._plan.command(label, step), step))
+        return answer(*RESPONSES.items(self._plan.command(label, step), step))
 
     def _check(self, label: str, item: Json, raw: bytes) -> None:
         """A new item: it is of this session, and what this model asked for and what that printed."""
@@ -59,11 +60,11 @@ class Model:
         step = self._steps[label]
         command = self._plan.command(label, step)
         if item["type"] == "function_call":
-            wanted = proposal(command, step)[1]
+            wanted = RESPONSES.items(command, step)[1]
             assert item["arguments"] == wanted["arguments"], f"{label}: call {step} is not the model's own: {item}"
         if item["type"] == "function_call_output":
             assert item["call_id"] == f"call_{step}", f"{label}: expected the result of call {step}: {item}"
-            printed = self._plan.result(label, step, command)
+            printed = RESPONSES.output(step, self._plan.printed(label, command))
             self.shown[_manner(item["output"], printed)] += 1
             self._steps[label] += 1
 

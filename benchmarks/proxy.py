@@ -1,12 +1,12 @@
 """What our proxy adds to a request, side by side in one run with none, and with mitmproxy and LiteLLM.
 
-    python -m benchmarks.proxy [--quick] [--without-peers]
+    python -m benchmarks.proxy [--quick] [--without-peers] [--dialect NAME]...
 
-Every stack is a process of its own on loopback, before the same scripted upstream. Sessions are made up: each request
-brings the whole history and one step more, of about 4 KB, as Codex sends it. Full mode writes journals and edits to
-disk. Where first bytes are timed, the upstream takes its time between two events, as a model does; some proxies hold
-the first back until more have come. The stacks take turns, so that the machine's moods meet all alike: compare within
-one run only.
+Every stack is a process of its own on loopback, before the same scripted upstream. Sessions are made up, in each
+dialect as one client of it speaks: each request brings the whole history and one step more, of about 4 KB. Full mode
+writes journals and edits to disk. Where first bytes are timed, the upstream takes its time between two events, as a
+model does; some proxies hold the first back until more have come. The stacks take turns, so that the machine's moods
+meet all alike: compare within one run only.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from typing import NamedTuple
 
 from aiohttp import ClientError, ClientSession
 
-from benchmarks._codex_sessions import CodexSession, Plan
+from benchmarks._client_sessions import ClientSession as Client
+from benchmarks._client_sessions import Plan
 from benchmarks._proxy_cost import Cost, costs
 from benchmarks._proxy_load import Rate, Reply, ask, at_once, connections, explain, step
 from benchmarks._proxy_stacks import LITELLM, MITMPROXY, PeerError, Stack, first_line, litellm, mitmproxy, ours, running
+from benchmarks._wires import WIRES, Wire
 from execledger import __version__
 from execledger.core.policy import Preset
 
@@ -68,7 +70,7 @@ Rates = dict[str, dict[int, Rate | None]]
 
 def started(folder: Path, stack: ExitStack, peers: bool) -> list[Stack]:
     """Every stack, started; a peer that can't be is named, and left out."""
-    script = ["-m", "benchmarks._codex_upstream", PLAN.lines, PLAN.fresh, EVENTS, *HISTORIES]
+    script = ["-m", "benchmarks._model_upstream", PLAN.lines, PLAN.fresh, EVENTS, *HISTORIES]
     upstream = first_line(stack.enter_context(running([sys.executable, *map(str, script)], folder / "upstream.log")))
     stacks = [Stack(DIRECT, upstream), ours(upstream, folder, stack, THROUGH, "--pass-through")[0]]
     stacks += [ours(upstream, folder, stack, name, "--preset", preset)[0] for name, preset in FULL.items()]
@@ -91,21 +93,21 @@ def progress(what: str) -> None:
 # First byte
 
 
-async def first_bytes(client: ClientSession, stacks: Sequence[Stack], rounds: int) -> First:
+async def first_bytes(client: ClientSession, wire: Wire, stacks: Sequence[Stack], rounds: int) -> First:
     """Seconds to the first byte, by steps of history and stack, one from each round."""
     found: First = {steps: {stack.name: [] for stack in stacks} for steps in HISTORIES}
     for number in range(-1, rounds):
-        progress(f"first bytes: session {number + 1} of {rounds}")
-        sessions = {stack.name: CodexSession(PLAN, rounds + number) for stack in stacks if stack.name in FULL}
+        progress(f"{wire.name}: first bytes: session {number + 1} of {rounds}")
+        sessions = {stack.name: Client(PLAN, rounds + number, wire=wire) for stack in stacks if stack.name in FULL}
         for steps in HISTORIES:
-            bare = CodexSession(PLAN, rounds + number, steps)
+            bare = Client(PLAN, rounds + number, steps, wire=wire)
             for stack in stacks:
                 while stack.name in sessions and sessions[stack.name].steps < steps:
                     await step(client, stack, sessions[stack.name])
             turn = number % len(stacks)
             for stack in (*stacks[turn:], *stacks[:turn]):
                 session = sessions.get(stack.name, bare)
-                reply = await ask(client, stack.url, session, session.body())
+                reply = await ask(client, stack, session, session.body())
                 # The first round makes the connections, and whatever a stack makes when it is first asked.
                 if number >= 0:
                     found[steps][stack.name].append(reply.first)
@@ -127,13 +129,14 @@ def added(found: First, steps: int, name: str, share: float) -> float:
 # Load
 
 
-async def rates(client: ClientSession, stacks: Sequence[Stack], effort: Effort, *, words: bool) -> Rates:
+async def rates(client: ClientSession, wire: Wire, stacks: Sequence[Stack], effort: Effort, *, words: bool) -> Rates:
     """What each stack does per second: steps of long sessions, or answers in many words."""
     found: Rates = {stack.name: {} for stack in stacks}
     for many, count in effort.connections.items():
-        sessions = [CodexSession(PLAN, 100_000 + many + number, 1 if words else LOADED) for number in range(count)]
+        steps = 1 if words else LOADED
+        sessions = [Client(PLAN, 100_000 + many + number, steps, wire=wire) for number in range(count)]
         for stack in stacks:
-            progress(f"{'events' if words else 'requests'} per second at {many} connections: {stack.name}")
+            progress(f"{wire.name}: {'events' if words else 'requests'} per second at {many} connections: {stack.name}")
             copies = [session.copy() for session in sessions]
             try:
                 found[stack.name][many] = await rate(client, stack, many, copies, words=words)
@@ -145,15 +148,13 @@ async def rates(client: ClientSession, stacks: Sequence[Stack], effort: Effort, 
     return found
 
 
-async def rate(
-    client: ClientSession, stack: Stack, many: int, sessions: Sequence[CodexSession], *, words: bool
-) -> Rate:
+async def rate(client: ClientSession, stack: Stack, many: int, sessions: Sequence[Client], *, words: bool) -> Rate:
     """What a stack does per second with sessions that it has met before."""
 
-    async def met(session: CodexSession) -> Reply:
+    async def met(session: Client) -> Reply:
         return await step(client, stack, session)
 
-    async def asked(session: CodexSession) -> Reply:
+    async def asked(session: Client) -> Reply:
         return await (explain if words else step)(client, stack, session)
 
     await at_once(many, sessions, met)
@@ -211,31 +212,66 @@ def growth(found: dict[int, Cost]) -> float:
     return max(long.full[preset] - short.full[preset] for preset in Preset) / (long.decode - short.decode)
 
 
-def judged(first: First, cost: dict[int, Cost]) -> bool:
-    """Print each target, and all in one line; whether they hold."""
-    values = [
-        (against(first, MITMPROXY.name), MAX_OF_MITMPROXY, "times what mitmproxy adds to the first byte"),
-        (against(first, LITELLM.name), MAX_OF_LITELLM, "times what LiteLLM adds to the first byte"),
-        (growth(cost), MAX_PASSES, f"decodes for {HISTORIES[-1]} steps of history instead of {HISTORIES[0]}"),
-    ]
-    print("\ntargets for full mode")
-    for value, most, what in values:
-        if value is None:
-            print(f"not measured: {what} (at most {most})")
-        else:
-            print(f"{'held' if value <= most else 'NOT held'}: {value:.2f} {what} (at most {most})")
-    held = all(value <= most for value, most, _ in values if value is not None)
-    told = "; ".join(f"{value:.2f} {what}" for value, _, what in values if value is not None)
-    print(f"proxy: {'held' if held else 'NOT held'}: adds {told}")
+class Judged(NamedTuple):
+    """What full mode adds in a dialect, in terms of what others need; None where a peer was not measured."""
+
+    mitmproxy: float | None
+    """Times what mitmproxy adds to the first byte."""
+    litellm: float | None
+    """Times what LiteLLM adds to the first byte."""
+    decodes: float
+    """Decodes of what a long history is longer by than a short one."""
+
+    @property
+    def held(self) -> bool:
+        """Whether all targets that were measured are met."""
+        most = (MAX_OF_MITMPROXY, MAX_OF_LITELLM, MAX_PASSES)
+        return all(value <= bound for value, bound in zip(self, most, strict=True) if value is not None)
+
+
+def judged(first: First, cost: dict[int, Cost]) -> Judged:
+    """What was measured in a dialect, as the targets have it."""
+    return Judged(against(first, MITMPROXY.name), against(first, LITELLM.name), growth(cost))
+
+
+def print_targets(found: dict[str, Judged]) -> bool:
+    """Print a row of targets for each dialect, and all in one line; whether they hold."""
+    print("\ntargets for full mode, the worst of both presets and of all histories: what it adds to the first byte in")
+    print("terms of what a peer adds, and decodes of what the longest history is longer by than the shortest")
+    print(f"{'':24}{f'mitmproxy (at most {MAX_OF_MITMPROXY})':>26}{f'LiteLLM (at most {MAX_OF_LITELLM})':>26}", end="")
+    print(f"{f'decodes (at most {MAX_PASSES:.0f})':>26}")
+    for name, one in found.items():
+        cells = "".join(f"{'not measured' if value is None else f'{value:.2f}':>26}" for value in one)
+        print(f"{name:24}{cells}   {'held' if one.held else 'NOT held'}")
+    held = all(one.held for one in found.values())
+    told = "; ".join(
+        f"{name} " + ", ".join("-" if value is None else f"{value:.2f}" for value in one) for name, one in found.items()
+    )
+    print(f"proxy: {'held' if held else 'NOT held'}: of mitmproxy, of LiteLLM, decodes: {told}")
     return held
 
 
-async def measured(stacks: Sequence[Stack], effort: Effort) -> tuple[First, Rates, Rates]:
+async def measured(wire: Wire, stacks: Sequence[Stack], effort: Effort) -> tuple[First, Rates, Rates]:
     """Everything that is measured over HTTP."""
     async with connections() as client:
-        first = await first_bytes(client, stacks, effort.rounds)
-        requests = await rates(client, stacks, effort, words=False)
-        return first, requests, await rates(client, stacks, effort, words=True)
+        stacks = [stack for stack in stacks if await carries(client, stack, wire)]
+        first = await first_bytes(client, wire, stacks, effort.rounds)
+        requests = await rates(client, wire, stacks, effort, words=False)
+        return first, requests, await rates(client, wire, stacks, effort, words=True)
+
+
+async def carries(client: ClientSession, stack: Stack, wire: Wire) -> bool:
+    """Whether a stack forwards a dialect with its calls; a peer that does not is left out."""
+    session = Client(PLAN, 99_999, 1, wire=wire)
+    try:
+        await step(client, stack, session)
+        assert session.steps == 2, "no call is in its answer"
+    except (ClientError, TimeoutError, AssertionError) as error:
+        if stack.name in (DIRECT, THROUGH, *FULL):
+            raise
+        print(f"{stack.name} does not carry the dialect {wire.name}: {str(error)[:200]}")
+        return False
+    return True
 
 
 def main() -> int:
@@ -243,6 +279,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.proxy", description="What our proxy adds to a request.")
     parser.add_argument("--quick", action="store_true", help="a short run, whose figures are rough")
     parser.add_argument("--without-peers", action="store_true", help="install and measure no other proxy")
+    parser.add_argument("--dialect", action="append", choices=list(WIRES), help="only this dialect, or these")
     options = parser.parse_args()
     effort = QUICK if options.quick else USUAL
     # Whatever was started ends with us, also when we are told to end.
@@ -250,17 +287,21 @@ def main() -> int:
     # Every connection takes two files in a proxy; the processes that are started have the same limit.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    with tempfile.TemporaryDirectory() as folder:
-        cost = costs(PLAN, HISTORIES, effort.sessions, Path(folder))
-        with ExitStack() as stack:
-            stacks = started(Path(folder), stack, not options.without_peers)
-            print(f"execledger {__version__}, Python {sys.version.split()[0]}: {', '.join(s.name for s in stacks)}")
-            first, requests, events = asyncio.run(measured(stacks, effort))
+    wires = [WIRES[name] for name in options.dialect or WIRES]
+    targets: dict[str, Judged] = {}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        cost = {wire.name: costs(wire, PLAN, HISTORIES, effort.sessions, Path(folder) / wire.name) for wire in wires}
+        stacks = started(Path(folder), stack, not options.without_peers)
+        print(f"execledger {__version__}, Python {sys.version.split()[0]}: {', '.join(s.name for s in stacks)}")
+        for wire in wires:
+            first, requests, events = asyncio.run(measured(wire, stacks, effort))
             progress("")
-    print_first_bytes(first, {steps: found.size for steps, found in cost.items()})
-    print_rates(requests, events)
-    print_costs(cost)
-    return 0 if judged(first, cost) else 1
+            print(f"\n{wire.name}, as {wire.agent} sends it")
+            print_first_bytes(first, {steps: found.size for steps, found in cost[wire.name].items()})
+            print_rates(requests, events)
+            print_costs(cost[wire.name])
+            targets[wire.name] = judged(first, cost[wire.name])
+    return 0 if print_targets(targets) else 1
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ from typing import NamedTuple
 
 from aiohttp import ClientSession
 
-from benchmarks._codex_sessions import CodexSession, Plan
+from benchmarks._client_sessions import ClientSession as Client
+from benchmarks._client_sessions import Plan
 from benchmarks._proxy_load import Reply, ask, connections, step
 from benchmarks._proxy_stacks import Stack, first_line, ours, running
 from benchmarks._soak_upstream import LABEL
@@ -74,16 +75,16 @@ class Crowd:
 
     def __init__(self, client: ClientSession, proxy: Stack, process: int, sessions: int) -> None:
         """Sessions that have said nothing yet."""
-        self.sessions = [CodexSession(PLAN, number, place=f"s{number:05}") for number in range(sessions)]
+        self.sessions = [Client(PLAN, number, place=f"s{number:05}") for number in range(sessions)]
         self.memory: list[float] = []
         """Megabytes of the proxy's process, whenever it was looked at."""
         self._client, self._proxy, self._process = client, proxy, process
 
-    async def each(self, times: int, looks: int, work: Callable[[CodexSession], Awaitable[Reply]]) -> None:
+    async def each(self, times: int, looks: int, work: Callable[[Client], Awaitable[Reply]]) -> None:
         """Let every session do something so many times; look at the memory so often meanwhile."""
         total, done = len(self.sessions) * times, 0
 
-        async def agent(session: CodexSession) -> None:
+        async def agent(session: Client) -> None:
             nonlocal done
             for _ in range(times):
                 named = set(LABEL.findall((await work(session)).data.decode()))
@@ -96,13 +97,13 @@ class Crowd:
             for session in self.sessions:
                 tasks.create_task(agent(session))
 
-    async def step(self, session: CodexSession) -> Reply:
+    async def step(self, session: Client) -> Reply:
         """One more step."""
         return await step(self._client, self._proxy, session)
 
-    async def repeat(self, session: CodexSession) -> Reply:
+    async def repeat(self, session: Client) -> Reply:
         """The same request again."""
-        return await ask(self._client, self._proxy.url, session, session.body())
+        return await ask(self._client, self._proxy, session, session.body())
 
 
 def resident(process: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,12 +21,13 @@ def printed(*module: str) -> str:
 
 @pytest.mark.long
 def test_the_proxy_is_measured_against_the_direct_way() -> None:
-    """A quick run without peers measures every stack of ours, and judges what it can."""
+    """A quick run without peers measures every stack of ours in every dialect, and judges what it can."""
     text = printed("benchmarks.proxy", "--quick", "--without-peers")
     for name in ("direct", "pass-through", "full (paper)", "full (verified)"):
-        # In the table of first bytes and in that of rates.
-        assert text.count(f"\n{name}  ") == 2, text
-    assert text.count("not measured: ") == 2
+        # In the tables of first bytes and in those of rates.
+        assert text.count(f"\n{name}  ") == 2 * 4, text
+    for dialect in ("responses", "messages", "chat", "gemini"):
+        assert len(re.findall(rf"^{dialect} +not measured +not measured +[\d.]+   (?:NOT )?held$", text, re.M)) == 1
     assert text.splitlines()[-1].startswith("proxy: ")
 
 
