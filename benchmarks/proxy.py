@@ -62,7 +62,7 @@ class Effort(NamedTuple):
     """Sessions whose processor time is taken."""
 
 
-USUAL = Effort(60, {1: 60, 50: 200, 500: 500}, 15)
+USUAL = Effort(20, {1: 40, 50: 100, 500: 500}, 15)
 QUICK = Effort(3, {1: 4, 50: 50}, 3)
 First = dict[int, dict[str, list[float]]]
 Rates = dict[str, dict[int, Rate | None]]

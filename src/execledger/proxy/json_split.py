@@ -8,18 +8,23 @@ beginning of an element on are a list of whole values only if the window ends be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from threading import Lock
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
-from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
+from execledger.proxy.limits import MAX_COMMAS, MAX_REMEMBERED, MAX_SPLIT, UNCOUNTED
 from execledger.proxy.worker import LIGHTER, Work
 from execledger.runs.usage import Tokens, tokens_of
 
+T = TypeVar("T")
+AT_ONCE = 50_000
+"""Bytes of messages that are split between two pauses of the work."""
 WINDOW = 1_000_000
 """Bytes that are decoded at once, or more where an element is longer."""
 _MAX_BEFORE = 8_000_000
@@ -41,6 +46,95 @@ NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 Pieces: TypeAlias = tuple[dict[str, Raw], list[bytes]]
 """The fields of an object, and the elements of one of them, which is a list."""
+
+
+class Remembered(Generic[T]):
+    """A function that splits a message, and remembers the result by the bytes of the message.
+
+    A client sends its whole history again with every request. What was not asked for longest is dropped first.
+    """
+
+    def __init__(self, split: Callable[[bytes], T], most: int = MAX_REMEMBERED) -> None:
+        """``split`` depends on the bytes alone; ``most`` bytes of messages are remembered."""
+        self._split = split
+        self._most = most
+        self._size = 0
+        self._known: OrderedDict[bytes, T] = OrderedDict()
+        # Requests are split on the event loop and on the thread of the worker.
+        self._lock = Lock()
+
+    def __call__(self, raw: bytes) -> T:
+        """What ``raw`` is split into."""
+        with self._lock:
+            if raw in self._known:
+                self._known.move_to_end(raw)
+                return self._known[raw]
+        found = self._split(raw)
+        with self._lock:
+            self._size += len(raw) if raw not in self._known else 0
+            self._known[raw] = found
+            while self._size > self._most:
+                self._size -= len(self._known.popitem(last=False)[0])
+        return found
+
+    def cache_clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._known.clear()
+            self._size = 0
+
+
+class SplitMessage(Protocol):
+    """A message that was split."""
+
+    @property
+    def raw(self) -> bytes:
+        """Its bytes as the client sent them."""
+
+    @property
+    def leaves(self) -> list[bytes]:
+        """Its leaves."""
+
+    def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
+        """The message with these leaves in place of its ``own``; any beyond them are appended."""
+
+
+M = TypeVar("M", bound=SplitMessage)
+
+
+def split_messages(
+    pieces: Iterable[bytes], split: Callable[[bytes], M | None]
+) -> Work[tuple[list[M], list[bytes]] | None]:
+    """The messages of a request and all of their leaves; None if a message is of another shape."""
+    messages: list[M] = []
+    leaves: list[bytes] = []
+    size = 0
+    for raw in pieces:
+        size += len(raw)
+        if size > AT_ONCE:
+            yield size // LIGHTER
+            size = 0
+        message = split(bytes(raw))
+        if message is None:
+            return None
+        messages.append(message)
+        leaves += message.leaves
+    return messages, leaves
+
+
+def joined_messages(messages: Sequence[SplitMessage], leaves: Sequence[bytes]) -> list[bytes]:
+    """The messages with these leaves; those beyond their own are appended to the last one."""
+    pieces: list[bytes] = []
+    at = 0
+    for message in messages:
+        own = message.leaves
+        new = leaves[at : at + len(own)]
+        pieces.append(message.raw if new == own else message.joined(new, own))
+        at += len(own)
+    if messages and at < len(leaves):
+        own = messages[-1].leaves
+        pieces[-1] = messages[-1].joined(leaves[at - len(own) :], own)
+    return pieces
 
 
 def object_fields(text: bytes) -> dict[str, Raw] | None:

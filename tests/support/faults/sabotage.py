@@ -30,6 +30,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from execledger.proxy.json_split import Remembered
+
 PACKAGE = "execledger"
 TESTING = f"{PACKAGE}.testing"
 NOT_CALLED = frozenset({"<module>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -138,5 +140,5 @@ def _forget() -> None:
     """Empty the package's caches: a value that is remembered is not computed, and its calls are not made."""
     modules = [module for name, module in list(sys.modules.items()) if f"{name}.".startswith(f"{PACKAGE}.")]
     for value in [value for module in modules for value in vars(module).values()]:
-        if isinstance(value, functools._lru_cache_wrapper):
+        if isinstance(value, functools._lru_cache_wrapper | Remembered):
             value.cache_clear()

@@ -17,6 +17,7 @@ from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
 from execledger.proxy.dialects.held_calls import HeldCalls
 from execledger.proxy.json_split import (
     NOT_JSON,
+    Remembered,
     compact,
     editable_fields,
     list_elements,
@@ -25,6 +26,7 @@ from execledger.proxy.json_split import (
     object_fields,
     object_of,
     split_list,
+    split_messages,
     text_field,
     usage_of,
     valid_text,
@@ -32,7 +34,7 @@ from execledger.proxy.json_split import (
 )
 from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.sse import data_of, with_data
-from execledger.proxy.worker import LIGHTER, Work
+from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens, tokens_of
 from execledger.session.adapter import ToolCall
 
@@ -56,13 +58,8 @@ class _Message(Struct, frozen=True):
     """Its fields."""
     calls: list[bytes]
     """Its calls as the client sent them."""
-
-    def leaves(self) -> list[bytes]:
-        """The leaf of the message, and those of its calls."""
-        own = {name: value for name, value in self.fields.items() if name not in ("tool_calls", BREAKPOINT)}
-        own["content"] = Raw(_normal_content(bytes(own.get("content", b"null"))))
-        calls = (object_of(object_fields(call) or {}) for call in self.calls)
-        return [b"%b\n%b" % (MESSAGE, object_of(own)), *(b"%b\n%b" % (CALL, call) for call in calls)]
+    leaves: list[bytes]
+    """The leaf of the message, and those of its calls."""
 
     def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
         """The message with these leaves in place of its ``own``."""
@@ -126,9 +123,10 @@ class ChatRequest:
         pieces: list[bytes] = []
         at = 0
         for message in self._messages:
-            end = at + 1 + len(message.calls)
-            pieces.append(message.joined(leaves[at:end], self.leaves[at:end]))
-            at = end
+            own = message.leaves
+            new = leaves[at : at + len(own)]
+            pieces.append(message.raw if new == own else message.joined(new, own))
+            at += len(own)
         pieces += map(_json, leaves[at:])
         return object_of({**self._fields, "messages": Raw(list_of(pieces))})
 
@@ -144,15 +142,10 @@ class Chat:
         pieces = yield from split_list(body, "messages")
         if pieces is None or not pieces[1]:
             return None
-        messages: list[_Message] = []
-        leaves: list[bytes] = []
-        for raw in pieces[1]:
-            yield len(raw) // LIGHTER
-            message = _message(bytes(raw))
-            if message is None:
-                return None
-            messages.append(message)
-            leaves += message.leaves()
+        split = yield from split_messages(pieces[1], _message)
+        if split is None:
+            return None
+        messages, leaves = split
         return ChatRequest(body, pieces[0], messages, leaves)
 
     def leaf(self, raw: bytes) -> Leaf:
@@ -234,16 +227,23 @@ _CALL = msgspec.json.Decoder(_WireCall)
 _MESSAGE = msgspec.json.Decoder(_WireMessage)
 
 
-def _message(raw: bytes) -> _Message | None:
+def _split_message(raw: bytes) -> _Message | None:
     """One message, split; None if it is no object, or its calls are no list of objects."""
     fields = object_fields(raw)
     if fields is None:
         return None
     listed = bytes(fields.get("tool_calls", b"null"))
     calls = list_elements(listed) if listed != b"null" else []
-    if calls is None or not all(object_fields(bytes(call)) is not None for call in calls):
+    split = [object_fields(bytes(call)) for call in calls or ()]
+    if calls is None or None in split:
         return None
-    return _Message(raw, fields, [bytes(call) for call in calls])
+    own = {name: value for name, value in fields.items() if name not in ("tool_calls", BREAKPOINT)}
+    own["content"] = Raw(_normal_content(bytes(own.get("content", b"null"))))
+    leaves = [b"%b\n%b" % (MESSAGE, object_of(own)), *(b"%b\n%b" % (CALL, object_of(call or {})) for call in split)]
+    return _Message(raw, fields, [bytes(call) for call in calls], leaves)
+
+
+_message = Remembered(_split_message)
 
 
 def _json(leaf: bytes) -> bytes:

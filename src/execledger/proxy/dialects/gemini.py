@@ -16,14 +16,17 @@ from msgspec import Raw, Struct
 from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
 from execledger.proxy.json_split import (
     NOT_JSON,
+    Remembered,
     compact,
     editable_fields,
+    joined_messages,
     list_elements,
     list_of,
     names_of_tools,
     object_fields,
     object_of,
     split_list,
+    split_messages,
     text_field,
     usage_of,
     valid_text,
@@ -31,7 +34,7 @@ from execledger.proxy.json_split import (
 )
 from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.sse import data_of, with_data
-from execledger.proxy.worker import LIGHTER, Work
+from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens
 from execledger.session.adapter import ToolCall
 
@@ -56,11 +59,8 @@ class _Content(Struct, frozen=True):
     """Its fields."""
     parts: list[bytes]
     """Its parts as the client sent them."""
-
-    def leaves(self) -> list[bytes]:
-        """The leaf of each part."""
-        role = text_field(self.fields, "role").encode() or b"user"
-        return [b"%b\n%b" % (role, _without_signature(part)) for part in self.parts]
+    leaves: list[bytes]
+    """The leaf of each part."""
 
     def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
         """The content with these leaves in place of its ``own``; any beyond them are appended."""
@@ -125,13 +125,7 @@ class GeminiRequest:
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more part of the last content."""
-        pieces: list[bytes] = []
-        at = 0
-        for content in self._contents:
-            own = self.leaves[at : at + len(content.parts)]
-            last = content is self._contents[-1]
-            pieces.append(content.joined(leaves[at:] if last else leaves[at : at + len(own)], own))
-            at += len(own)
+        pieces = joined_messages(self._contents, leaves)
         request = object_of({**self._fields, "contents": Raw(list_of(pieces))})
         return request if self._outer is None else object_of({**self._outer, WRAPPER: Raw(request)})
 
@@ -148,15 +142,10 @@ class Gemini:
         pieces = yield from split_list(inner, "contents")
         if pieces is None or not pieces[1]:
             return None
-        contents: list[_Content] = []
-        leaves: list[bytes] = []
-        for raw in pieces[1]:
-            yield len(raw) // LIGHTER
-            content = _content(bytes(raw))
-            if content is None:
-                return None
-            contents.append(content)
-            leaves += content.leaves()
+        split = yield from split_messages(pieces[1], _content)
+        if split is None:
+            return None
+        contents, leaves = split
         named = _MODEL.search(path)
         model = named[1] if named else text_field(outer or {}, "model")
         return GeminiRequest(body, model, outer, pieces[0], contents, leaves)
@@ -253,13 +242,18 @@ def _unwrapped(body: bytes, wrapper: str = WRAPPER) -> tuple[dict[str, Raw] | No
     return fields, bytes(fields[wrapper])
 
 
-def _content(raw: bytes) -> _Content | None:
+def _split_content(raw: bytes) -> _Content | None:
     """One content, split; None if its parts are no list of objects."""
     fields = object_fields(raw)
     parts = list_elements(fields["parts"]) if fields is not None and "parts" in fields else None
     if fields is None or parts is None or not all(bytes(part).startswith(b"{") for part in parts):
         return None
-    return _Content(raw, fields, [bytes(part) for part in parts])
+    role = text_field(fields, "role").encode() or b"user"
+    own = [bytes(part) for part in parts]
+    return _Content(raw, fields, own, [b"%b\n%b" % (role, _without_signature(part)) for part in own])
+
+
+_content = Remembered(_split_content)
 
 
 def _part(leaf: bytes) -> bytes:

@@ -7,7 +7,7 @@ both belong to the frame.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,14 +18,17 @@ from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
 from execledger.proxy.dialects.held_calls import HeldCalls
 from execledger.proxy.json_split import (
     NOT_JSON,
+    Remembered,
     compact,
     editable_fields,
+    joined_messages,
     list_elements,
     list_of,
     names_of_tools,
     object_fields,
     object_of,
     split_list,
+    split_messages,
     text_field,
     usage_of,
     valid_text,
@@ -33,7 +36,7 @@ from execledger.proxy.json_split import (
 )
 from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.sse import data_of, with_data
-from execledger.proxy.worker import LIGHTER, Work
+from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens, tokens_of
 from execledger.session.adapter import ToolCall
 
@@ -55,16 +58,13 @@ class _Message(Struct, frozen=True):
     """Its fields."""
     blocks: list[bytes]
     """Its content blocks as the client sent them; a string is one text block."""
+    leaves: list[bytes]
+    """The leaf of each block."""
 
     @property
     def role(self) -> str:
         """Whose message it is."""
         return text_field(self.fields, "role")
-
-    def leaves(self) -> Iterator[bytes]:
-        """The leaf of each block."""
-        role = self.role.encode()
-        return (b"%b\n%b" % (role, _without_breakpoint(block)) for block in self.blocks)
 
     def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
         """The message with these leaves in place of its ``own``; any beyond them are appended."""
@@ -122,13 +122,7 @@ class MessagesRequest:
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more block of the last message."""
-        pieces: list[bytes] = []
-        at = 0
-        for message in self._messages:
-            own = self.leaves[at : at + len(message.blocks)]
-            last = message is self._messages[-1]
-            pieces.append(message.joined(leaves[at:] if last else leaves[at : at + len(own)], own))
-            at += len(own)
+        pieces = joined_messages(self._messages, leaves)
         return object_of({**self._fields, "messages": Raw(list_of(pieces))})
 
 
@@ -143,15 +137,10 @@ class Messages:
         pieces = yield from split_list(body, "messages")
         if pieces is None or not pieces[1]:
             return None
-        messages: list[_Message] = []
-        leaves: list[bytes] = []
-        for raw in pieces[1]:
-            yield len(raw) // LIGHTER
-            message = _message(bytes(raw))
-            if message is None:
-                return None
-            messages.append(message)
-            leaves += message.leaves()
+        split = yield from split_messages(pieces[1], _message)
+        if split is None:
+            return None
+        messages, leaves = split
         return MessagesRequest(body, pieces[0], messages, leaves)
 
     def leaf(self, raw: bytes) -> Leaf:
@@ -223,18 +212,24 @@ class _WireBlock(Struct):
 _BLOCK = msgspec.json.Decoder(_WireBlock)
 
 
-def _message(raw: bytes) -> _Message | None:
+def _split_message(raw: bytes) -> _Message | None:
     """One message, split; None if its content is neither a string nor a list of objects."""
     fields = object_fields(raw)
     content = bytes(fields.get("content", b"")) if fields is not None else b""
     if fields is None or not content:
         return None
     if content.startswith(b'"'):
-        return _Message(raw, fields, [b'{"type":"text","text":%b}' % content])
-    blocks = list_elements(content)
+        blocks: list[bytes] | None = [b'{"type":"text","text":%b}' % content]
+    else:
+        blocks = list_elements(content)
     if blocks is None or not all(bytes(block).startswith(b"{") for block in blocks):
         return None
-    return _Message(raw, fields, [bytes(block) for block in blocks])
+    blocks = [bytes(block) for block in blocks]
+    role = text_field(fields, "role").encode()
+    return _Message(raw, fields, blocks, [b"%b\n%b" % (role, _without_breakpoint(block)) for block in blocks])
+
+
+_message = Remembered(_split_message)
 
 
 def _block(leaf: bytes) -> bytes:
