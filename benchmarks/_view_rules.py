@@ -74,9 +74,15 @@ class WatchedLedger(Ledger):
                 paid = bool(paths) and budget.pay(likely=rule.likely(self, thread))
                 self._due[rule.name, thread] = paths if paid else ()
 
-    def inform(self, visible: Container[int] | None = None, sealed: bool = False, thread: str = "") -> inform.StateView:
+    def inform(
+        self,
+        visible: Container[int] | None = None,
+        sealed: bool = False,
+        thread: str = "",
+        embedded: Container[str] = (),
+    ) -> inform.StateView:
         """Return the product's view; ``shown`` has all of them."""
-        own, seen = super().inform(visible, sealed, thread), range(len(self)) if visible is None else visible
+        own, seen = super().inform(visible, sealed, thread, embedded), range(len(self)) if visible is None else visible
         self.shown = {}
         for rule in self.rules:
             paths = rule.files(self, thread) if rule.credit is None else self._due.get((rule.name, thread), ())

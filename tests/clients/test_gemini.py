@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from execledger.agents.gemini import AGENT
 from execledger.agents.gemini.tools import ADAPTER
 from tests.support.agents.node_clients import NodeRun, node_client, run_client
 from tests.support.agents.sessions import (
+    VIEW,
     AgentHome,
     calls,
     check_prefixes,
@@ -24,16 +26,18 @@ from tests.support.agents.sessions import (
     steps,
     views,
 )
+from tests.support.agents.terminal import ENTER, Terminal
 from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
+from tests.support.servers.web_proxy import WebProxy
 
 pytestmark = pytest.mark.long
 PROMPT = ("-p", "Mend it.")
 
 
-@pytest.fixture
-def gemini() -> Path:
-    """The program."""
-    return or_skip(lambda: node_client("@google/gemini-cli", AGENT.tested[-1], "bundle/gemini.js", "gemini"))
+@pytest.fixture(params=AGENT.tested)
+def gemini(request: pytest.FixtureRequest) -> Path:
+    """The program of each version that is tested."""
+    return or_skip(lambda: node_client("@google/gemini-cli", request.param, "bundle/gemini.js", "gemini"))
 
 
 @pytest.fixture
@@ -42,20 +46,31 @@ def place(tmp_path: Path) -> AgentHome:
     home = AgentHome(tmp_path)
     settings = home.user / ".gemini" / "settings.json"
     settings.parent.mkdir()
+    long = "".join(f"number_{at} = {at}  # one of very many lines\n" for at in range(3000))
+    (home.repository / "long.py").write_text(long)
     settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}  // chosen\n')
     return home
 
 
 def run(gemini: Path, place: AgentHome, url: str, words: Sequence[str] = PROMPT, prefix: Sequence[str] = ()) -> NodeRun:
     """Run ``gemini -p`` to its end."""
-    variables = {
+    own: list[str | Path] = [gemini, *words, "--yolo", "-o", "json", "-m", "gemini-2.5-pro"]
+    return run_client(own, place.repository, environment(place, url), prefix)
+
+
+def is_newest(gemini: Path) -> bool:
+    """Whether this is the newest version that is tested."""
+    return AGENT.tested[-1] in gemini.parts
+
+
+def environment(place: AgentHome, url: str) -> dict[str, str]:
+    """The variables of a user with an API key."""
+    return {
         **place.variables(),
         "GEMINI_API_KEY": "x",
         "GOOGLE_GEMINI_BASE_URL": url,
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
     }
-    own: list[str | Path] = [gemini, *words, "--yolo", "-o", "json", "-m", "gemini-2.5-pro"]
-    return run_client(own, place.repository, variables, prefix)
 
 
 def shell(command: str) -> tuple[str, dict[str, object]]:
@@ -63,7 +78,10 @@ def shell(command: str) -> tuple[str, dict[str, object]]:
 
 
 def story() -> list[Turn]:
-    """Read, the same read, a part of it, parallel calls, another directory, an edit, a failing and a passing test."""
+    """Read, the same read, a part of it, parallel calls, another directory, an edit, a failing and a passing test.
+
+    Then an output and a file that are too long to be shown whole.
+    """
     edit = {"file_path": "big.py", "old_string": "value_7 = 7 ", "new_string": "value_7 = 8 ", "instruction": "x"}
     return [
         [("read_file", {"file_path": "big.py"})],
@@ -76,6 +94,8 @@ def story() -> list[Turn]:
         [shell("python3 -c 'raise SystemExit(3)'")],
         [shell("python3 -c 'print(1)'")],
         [shell("seq 1 20000")],
+        [("read_file", {"file_path": "long.py"})],
+        [("read_file", {"file_path": "long.py", "start_line": 101, "end_line": 300}), shell("ls deep")],
     ]
 
 
@@ -93,14 +113,18 @@ def test_a_session_with_everything_in_it(gemini: Path, place: AgentHome) -> None
     assert "value_7 = 8" in place.big.read_text()
     assert "value_7 = 8" in texts[8]
     assert "Exit Code: 3" in texts[9]
+    assert texts[12].partition("---\n")[2].startswith("number_0 = 0")
+    assert texts[13].partition("---\n")[2].startswith("[Ledger: output omitted. Lines 101-300 of long.py ")
     made = steps(place.journals)
-    assert len(made) == 12
+    assert len(made) == 15
     assert {step["action"]["cwd"] for step in made} == {str(place.repository)}
     assert all(step["decision"]["rule"] != "not-governed" for step in made)
     assert [step["observation"]["exit_status"] for step in made[9:11]] == [3, 0]
     assert any(views(request) for request in requests)
     signed = [part for item in requests[-1].items for part in item["parts"] if "thoughtSignature" in part]
-    assert signed and all("functionCall" in part for part in signed)
+    assert all("functionCall" in part for part in signed)
+    # Older versions make no signatures of their own.
+    assert bool(signed) == is_newest(gemini)
 
 
 def test_shadow_changes_no_byte(gemini: Path, place: AgentHome) -> None:
@@ -109,11 +133,11 @@ def test_shadow_changes_no_byte(gemini: Path, place: AgentHome) -> None:
         done = run(gemini, place, tap.url)
     assert done.status == 0, done.errors
     assert tap.bodies == [request.raw for request in server.requests if request.method == "POST"]
-    assert len(steps(place.journals)) == 12
+    assert len(steps(place.journals)) == 15
 
 
 def test_a_resumed_session_is_shown_what_it_was_shown(gemini: Path, place: AgentHome) -> None:
-    """The client sends every result twice after a resume: both copies are shown as the first was."""
+    """Most versions send every result twice after a resume: both copies are shown as the first was."""
     turns = story()[:3]
     with ScriptedServer(played([*turns, "Done.", [shell("ls")], "Done."])) as server:
         run(gemini, place, server.url, prefix=ledger(place.journals))
@@ -126,7 +150,7 @@ def test_a_resumed_session_is_shown_what_it_was_shown(gemini: Path, place: Agent
     shown = results(before)
     answers = [leaf["functionResponse"] for leaf in leaves(after) if "functionResponse" in leaf]
     again_shown = [(one["id"], one["response"]["output"]) for one in answers if one["id"] in shown]
-    assert len(again_shown) > len(shown)
+    assert (len(again_shown) > len(shown)) == (AGENT.tested[0] not in gemini.parts)
     assert set(again_shown) == set(shown.items())
 
 
@@ -168,6 +192,133 @@ def test_subagents_are_conversations_of_their_own(gemini: Path, place: AgentHome
     answered = [list(results(request).values()) for request in others]
     assert answered[1][0].startswith("value_0") and answered[2][1].startswith("[Ledger: output omitted.")
     assert [step["action"]["call"] is not None for step in steps(place.journals)].count(True) >= 3
+
+
+SUMMARY = "<scratchpad>x</scratchpad>\n<state_snapshot>It was read.</state_snapshot>"
+
+
+def is_compacted(request: Request) -> bool:
+    """Whether a request has a summary in place of its history."""
+    return request.is_turn and b"Got it. Thanks for the additional context!" in request.raw
+
+
+def test_the_terminal_is_the_clients(gemini: Path, place: AgentHome) -> None:
+    """Prompts, answers, and the end, as without Ledger; the history is replaced by a summary, on command and by size.
+
+    Requests for a summary have no view; behind them nothing refers to what is gone, and what is kept is as it was.
+    """
+    read = ("read_file", {"file_path": "big.py"})
+    part = ("read_file", {"file_path": "big.py", "start_line": 21, "end_line": 80})
+    edit = {"file_path": "big.py", "old_string": "value_7 = 7 ", "new_string": "value_7 = 8 ", "instruction": "x"}
+    # Behind each prompt; the fourth one makes the history so long that it is compressed before the last answer.
+    prompts: dict[object, list[Turn]] = {
+        "One": [[read], [part], "First end."],
+        "Two": [[part], "Second end."],
+        "Three": [[part], [("replace", edit)], "Third end."],
+        "Four": [[read], "Fourth end."],
+    }
+
+    def script(request: Request) -> Turn:
+        texts = [leaf["text"] for leaf in leaves(request) if leaf["role"] == "user" and "text" in leaf]
+        last = next(text for text in reversed(texts) if text in prompts)
+        made = [leaf["role"] == "model" for leaf in leaves(request)]
+        since = max(at for at, leaf in enumerate(leaves(request)) if leaf.get("text") == last)
+        turn: Turn = prompts[last][sum(made[since:])]
+        return turn
+
+    def usage(request: Request) -> int:
+        return 900_000 if b"Fourth" not in request.raw and b'"Four"' in request.raw else 5000
+
+    with ScriptedServer(script, usage, SUMMARY) as server:
+        words = [*ledger(place.journals), str(gemini), "--yolo", "-m", "gemini-2.5-pro"]
+        terminal = {**environment(place, server.url), "TERM": "xterm-256color"}
+        with Terminal(words, place.repository, terminal) as screen:
+            screen.wait_for("Type your message")
+            screen.paste("One")
+            screen.press_until(ENTER, "First end.")
+            # A list of commands opens first.
+            screen.send("/compress")
+            screen.wait_for("Compresses the context")
+            screen.press_until(ENTER, "Chat history compressed from")
+            for prompt, end in (("Two", "Second end."), ("Three", "Third end."), ("Four", "Fourth end.")):
+                screen.paste(prompt)
+                screen.press_until(ENTER, end)
+            screen.send("/quit")
+            screen.wait_for("Exit the cli")
+            screen.press_until(ENTER, "Ledger: 6 commands, 0 reused before running, 2 after")
+            status = screen.wait()
+    assert status == 0
+    sides = [request for request in server.requests if request.dialect and not request.is_turn]
+    assert len(sides) >= 4 and not any(VIEW.encode() in request.raw for request in sides)
+    first = [request for request in server.turns if not is_compacted(request)]
+    check_prefixes(first)
+    assert len(references(first[-1])) == 1
+    behind = [request for request in server.turns if is_compacted(request)]
+    (view,) = views(behind[0])
+    assert "Task: One\nSeen, no longer in context:\n- big.py: 1-120 (current)" in view["text"]
+    assert [len(references(request)) for request in behind] == [0, 0, 0, 1, 1, 1, 0]
+    check_prefixes(behind[:-1])
+    assert "value_7 = 8 " in place.big.read_text()
+    made = steps(place.journals)
+    assert len(made) == 6 and {step["action"]["thread"] for step in made} == {made[0]["action"]["thread"]}
+
+
+TOKEN = "ya29." + "stored" * 8
+"""The token of a stored Google login, which is none."""
+
+
+def store_login(place: AgentHome) -> None:
+    """Store a Google login of the user."""
+    folder = place.user / ".gemini"
+    login = {"access_token": TOKEN, "refresh_token": "1//x", "token_type": "Bearer", "expiry_date": 4102444800000}
+    (folder / "oauth_creds.json").write_text(json.dumps({**login, "scope": SCOPE}))
+    (folder / "settings.json").write_text(json.dumps({"security": {"auth": {"selectedType": "oauth-personal"}}}))
+
+
+SCOPE = "https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/userinfo.email"
+GOOGLE = {
+    "/tokeninfo": {"expires_in": 3600, "scope": SCOPE},
+    "/oauth2/v2/userinfo": {"email": "user@example.org"},
+}
+"""What Google's own hosts answer."""
+
+
+def test_a_google_login_reaches_the_upstream(gemini: Path, place: AgentHome, tmp_path: Path) -> None:
+    """Requests of another shape at another address, resumed too; Google's other hosts are asked as without Ledger."""
+    store_login(place)
+    hosts = ("oauth2.googleapis.com", "www.googleapis.com", "play.googleapis.com")
+    turns = story()[:3]
+    asked, sent = [], []
+    with ExitStack() as stack:
+        web = stack.enter_context(or_skip(lambda: WebProxy(tmp_path, hosts, GOOGLE)))
+        for prefix in ((), ledger(place.journals)):
+            server = stack.enter_context(ScriptedServer(played([*turns, "Done.", [shell("ls")], "Done."])))
+            variables = {
+                **place.variables(),
+                "CODE_ASSIST_ENDPOINT": server.url,
+                "GEMINI_CLI_TRUST_WORKSPACE": "true",
+                "HTTPS_PROXY": web.url,
+                "NO_PROXY": "127.0.0.1",
+                "NODE_EXTRA_CA_CERTS": str(web.certificate),
+            }
+            web.asked.clear()
+            for words in (PROMPT, ("--resume", "latest", "-p", "Go on.")):
+                own: list[str | Path] = [gemini, *words, "--yolo", "-o", "json", "-m", "gemini-2.5-pro"]
+                done = run_client(own, place.repository, variables, prefix)
+                assert done.status == 0, done.errors
+            asked.append({one for one in web.asked if "userinfo" not in one})
+            sent.append(server)
+    assert asked[0] == asked[1] == {"oauth2.googleapis.com:443/tokeninfo"}
+    plain, server = sent
+    assert {request.headers["authorization"] for request in server.turns} == {f"Bearer {TOKEN}"}
+    assert [request.path for request in server.turns] == [request.path for request in plain.turns]
+    assert {request.path for request in server.turns} == {"/v1internal:streamGenerateContent?alt=sse"}
+    assert {request.path for request in server.requests} == {request.path for request in plain.requests}
+    check_prefixes(server.turns[: len(turns) + 1])
+    before, after = server.turns[len(turns)], server.turns[-1]
+    assert references(before) and results(after).items() >= results(before).items()
+    ours = [path for path in place.journals.rglob("*") if path.is_file()]
+    assert ours and not any(TOKEN.encode() in path.read_bytes() for path in ours)
 
 
 def test_without_a_choice_of_authentication_it_is_refused(gemini: Path, place: AgentHome) -> None:

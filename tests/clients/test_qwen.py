@@ -12,6 +12,8 @@ from execledger.agents.qwen import AGENT
 from execledger.agents.qwen.tools import ADAPTER
 from tests.support.agents.node_clients import NodeRun, node_client, run_client
 from tests.support.agents.sessions import (
+    OMITTED,
+    VIEW,
     AgentHome,
     breakpoints,
     calls,
@@ -25,18 +27,21 @@ from tests.support.agents.sessions import (
     steps,
     views,
 )
+from tests.support.agents.terminal import ENTER, Terminal
 from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
 
 pytestmark = pytest.mark.long
 PROMPT = ("-p", "Mend it.")
 SETTINGS = {"tools": {"shell": {"enableInteractiveShell": False}}}
+LONG = "".join(f"number_{at} = {at}  # one of very many lines\n" for at in range(3000))
 WIRES = ("openai", "openai-responses", "anthropic", "gemini")
 
 
-@pytest.fixture
-def qwen() -> Path:
-    """The program."""
-    return or_skip(lambda: node_client("@qwen-code/qwen-code", AGENT.tested[-1], "cli-entry.js", "qwen"))
+@pytest.fixture(params=AGENT.tested)
+def qwen(request: pytest.FixtureRequest) -> Path:
+    """The program of each version that is tested."""
+    script = "cli.js" if request.param == "0.15.10" else "cli-entry.js"
+    return or_skip(lambda: node_client("@qwen-code/qwen-code", request.param, script, "qwen"))
 
 
 @pytest.fixture
@@ -46,6 +51,7 @@ def place(tmp_path: Path) -> AgentHome:
     settings = home.user / ".qwen" / "settings.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps(SETTINGS))
+    (home.repository / "long.py").write_text(LONG)
     return home
 
 
@@ -59,7 +65,13 @@ def run(
     extra: Mapping[str, str] | None = None,
 ) -> NodeRun:
     """Run ``qwen -p`` to its end; ``url`` is the address of all APIs."""
-    variables = {
+    own = [qwen, *words, "--yolo", "-o", "json", *(("--auth-type", auth) if auth else ())]
+    return run_client(own, place.repository, {**environment(place, url), **(extra or {})}, prefix)
+
+
+def environment(place: AgentHome, url: str) -> dict[str, str]:
+    """The variables of a user whose models are all at ``url``."""
+    return {
         **place.variables(),
         "OPENAI_API_KEY": "x",
         "OPENAI_BASE_URL": f"{url}/v1",
@@ -71,10 +83,7 @@ def run(
         "GOOGLE_GEMINI_BASE_URL": url,
         "GEMINI_MODEL": "gemini-2.5-pro",
         "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
-        **(extra or {}),
     }
-    own = [qwen, *words, "--yolo", "-o", "json", *(("--auth-type", auth) if auth else ())]
-    return run_client(own, place.repository, variables, prefix)
 
 
 def shell(command: str) -> tuple[str, dict[str, object]]:
@@ -82,8 +91,11 @@ def shell(command: str) -> tuple[str, dict[str, object]]:
 
 
 def story(place: AgentHome) -> list[Turn]:
-    """Read, the same read, a part of it, parallel calls, another directory, an edit, a failing and a passing test."""
-    path = str(place.big)
+    """Read, the same read, a part of it, parallel calls, another directory, an edit, a failing and a passing test.
+
+    Then an output and a file that are too long to be shown whole.
+    """
+    path, long = str(place.big), str(place.repository / "long.py")
     return [
         [("read_file", {"file_path": path})],
         [("read_file", {"file_path": path})],
@@ -96,6 +108,8 @@ def story(place: AgentHome) -> list[Turn]:
         [shell("python3 -c 'raise SystemExit(3)'")],
         [shell("python3 -c 'print(1)'")],
         [shell("seq 1 20000")],
+        [("read_file", {"file_path": long})],
+        [("read_file", {"file_path": long, "offset": 100, "limit": 200}), shell("ls deep")],
     ]
 
 
@@ -112,32 +126,36 @@ def test_a_session_with_everything_in_it(qwen: Path, place: AgentHome, auth: str
     shown = results(requests[-1])
     texts = list(shown.values())
     assert texts[1].startswith("[File big.py unchanged since last read")
-    assert texts[4].startswith("Showing lines 31-70 of 121 total lines.\n\n---\n\n[Ledger: output omitted.")
-    assert references(requests[-1]) == [list(shown)[4]]
+    # Behind a reference the next look at the same lines is shown in full.
+    assert texts[3].startswith("Showing lines 21-80 of 121 total lines.\n\n---\n\n[Ledger: output omitted.")
+    assert texts[4].startswith("Showing lines 31-70 of 121 total lines.\n\n---\n\nvalue_30 = 30")
+    # The client cuts a long file within a line: which lines it shows is not believed.
+    assert "... [truncated]" in texts[12] and "number_100 = 100" in texts[13]
+    assert references(requests[-1]) == [list(shown)[3]]
     assert "value_7 = 8" in place.big.read_text()
     assert "value_7 = 8" in texts[8]
     assert "Exit Code: 3" in texts[9]
     made = steps(place.journals)
-    assert len(made) == 12
+    assert len(made) == 15
     assert {step["action"]["cwd"] for step in made} == {str(place.repository)}
     assert any(views(request) for request in requests)
 
 
-@pytest.mark.parametrize("auth", ["openai", "anthropic"])
+@pytest.mark.parametrize("auth", WIRES)
 def test_shadow_changes_no_byte(qwen: Path, place: AgentHome, auth: str) -> None:
     """What the client sent is what the server received."""
     with ScriptedServer(played(story(place))) as server, shadowed(ADAPTER, server.url, place.journals) as tap:
         done = run(qwen, place, tap.url, auth=auth)
     assert done.status == 0, done.errors
     assert tap.bodies == [request.raw for request in server.requests if request.method == "POST"]
-    assert len(steps(place.journals)) == 12
+    assert len(steps(place.journals)) == 15
 
 
 def test_breakpoints_are_where_they_are_without_ledger(qwen: Path, place: AgentHome) -> None:
     """All four are taken by the client; no edit adds, moves or removes one."""
     sent: list[list[list[int]]] = []
     for prefix in ((), ledger(place.journals)):
-        with ScriptedServer(played(story(place)[:5])) as server:
+        with ScriptedServer(played(story(place))) as server:
             done = run(qwen, place, server.url, prefix=prefix, auth="anthropic")
             assert done.status == 0, done.errors
         sent.append([breakpoints(request) for request in server.turns])
@@ -211,6 +229,119 @@ def test_subagents_are_conversations_of_their_own(qwen: Path, place: AgentHome) 
     for request in others:
         assert not any("[Ledger:" in text for text in results(request).values())
     check_prefixes([request for request in server.turns if request not in others])
+
+
+SUMMARY = "<state_snapshot>It was read.</state_snapshot>"
+
+
+def is_compaction(request: Request) -> bool:
+    """Whether a request asks for a summary of the conversation."""
+    return b"You are the component that summarizes a conversation" in request.raw
+
+
+def is_compacted(request: Request) -> bool:
+    """Whether a request has a summary in place of its history."""
+    return not is_compaction(request) and b"Resume the prior task using the summary above." in request.raw
+
+
+@pytest.mark.parametrize("auth", ["openai", "anthropic"])
+def test_compaction_forgets_what_the_model_no_longer_sees(qwen: Path, place: AgentHome, auth: str) -> None:
+    """The request for a summary, which offers tools, has no view; behind it nothing refers to what is gone."""
+    wide = place.repository / "wide.py"
+    wide.write_text("".join(f"line_{at} = {at}  # {'wide ' * 20}\n" for at in range(200)))
+    big = str(place.big)
+    first: list[Turn] = [
+        [("read_file", {"file_path": str(wide)})],
+        [("read_file", {"file_path": big})],
+        [("edit", {"file_path": big, "old_string": "value_7 = 7 ", "new_string": "value_7 = 8 "})],
+        [shell("ls")],
+    ]
+    then: list[Turn] = [
+        [("read_file", {"file_path": str(wide), "offset": 20, "limit": 60})],
+        [("read_file", {"file_path": str(wide), "offset": 30, "limit": 40})],
+        [("read_file", {"file_path": big})],
+        [("edit", {"file_path": big, "old_string": "value_8 = 8 ", "new_string": "value_8 = 9 "})],
+    ]
+
+    def script(request: Request) -> Turn:
+        if is_compaction(request):
+            return SUMMARY
+        turns = then if is_compacted(request) else first
+        made = sum(is_compacted(other) == is_compacted(request) and not is_compaction(other) for other in server.turns)
+        return turns[made - 1] if made <= len(turns) else "Done."
+
+    def usage(request: Request) -> int:
+        full = request.turns == len(first) - 1 and not is_compacted(request) and not is_compaction(request)
+        return 120_000 if full else 5000
+
+    settings = {**SETTINGS, "context": {"autoCompactThreshold": 0.1}}
+    (place.user / ".qwen" / "settings.json").write_text(json.dumps(settings))
+
+    with ScriptedServer(script, usage, SUMMARY) as server:
+        done = run(qwen, place, server.url, prefix=ledger(place.journals), auth=auth)
+    assert done.status == 0, done.errors
+    asking = [request for request in server.requests if is_compaction(request)]
+    assert asking and not any(VIEW.encode() in request.raw for request in asking)
+    after = [request for request in server.turns if is_compacted(request)]
+    assert len(after) == len(then) + 1
+    (view,) = views(after[0])
+    assert "Task: Mend it." in view["text"] and "- big.py" in view["text"].partition("Modified")[2]
+    assert "- wide.py: whole, 200 lines" in view["text"].partition("Seen, no longer in context:")[2]
+    # The client itself has put this file behind the summary.
+    assert "big.py" not in view["text"].partition("Seen, no longer in context:")[2]
+    # The first of these requests is followed by one that has the client's own context again.
+    check_prefixes(after[1:])
+    texts = list(results(after[-1]).values())
+    assert "line_20 = 20" in texts[1] and texts[2].partition("---\n\n")[2].startswith(OMITTED)
+    assert not any(OMITTED in text for text in (*texts[:2], *texts[3:]))
+    assert "value_7 = 8 " in place.big.read_text() and "value_8 = 9 " in place.big.read_text()
+    assert len(steps(place.journals)) == len(first) + len(then)
+
+
+def test_the_terminal_is_the_clients(qwen: Path, place: AgentHome) -> None:
+    """Prompts, answers, a summary on command, and the end, as without Ledger; its suggestions have no view."""
+    path = str(place.big)
+    turns: list[Turn] = [
+        [("read_file", {"file_path": path})],
+        [("read_file", {"file_path": path, "offset": 20, "limit": 60})],
+        "Both were read.",
+    ]
+    more: list[Turn] = [[("read_file", {"file_path": path, "offset": 30, "limit": 40})], "It was read again."]
+
+    def script(request: Request) -> Turn:
+        if is_compaction(request):
+            return SUMMARY
+        if b"[SUGGESTION MODE" in request.raw or b"Managed memory" in request.raw:
+            return "Done."
+        behind = sum(is_compacted(other) and b"[SUGGESTION MODE" not in other.raw for other in server.turns)
+        return more[behind - 1] if is_compacted(request) else turns[request.turns]
+
+    # Compaction has to be worth its price by the numbers of the server.
+    with ScriptedServer(script, lambda _: 50_000, SUMMARY) as server:
+        words = [*ledger(place.journals), str(qwen), "--yolo", "--auth-type", "openai"]
+        terminal = {**environment(place, server.url), "TERM": "xterm-256color"}
+        with Terminal(words, place.repository, terminal) as screen:
+            screen.wait_for("Type your message")
+            screen.paste("Read it.")
+            screen.press_until(ENTER, "Both were read.")
+            screen.paste("/compress")
+            screen.press_until(ENTER, "compressed from")
+            screen.paste("Read it again.")
+            screen.press_until(ENTER, "It was read again.")
+            screen.paste("/quit")
+            screen.press_until(ENTER, "Ledger: 3 commands, 0 reused before running, 1 after")
+            status = screen.wait()
+    assert status == 0
+    asking = [request for request in server.turns if is_compaction(request)]
+    asking += [request for request in server.turns if b"[SUGGESTION MODE" in request.raw]
+    assert asking and not any(VIEW.encode() in request.raw for request in asking)
+    before, after = (
+        [one for one in server.turns if is_compacted(one) == compacted and one not in asking]
+        for compacted in (False, True)
+    )
+    check_prefixes(before[:3])
+    assert len(references(before[2])) == 1 and not references(after[1])
+    assert views(after[0])
 
 
 def test_the_users_own_providers_are_the_upstreams(qwen: Path, place: AgentHome) -> None:

@@ -39,6 +39,10 @@ class AgentClient(Struct, frozen=True, kw_only=True):
     """How texts begin that the client itself writes in the user's name."""
     place: Pattern = NEVER
     """Where the client states the working directory, in the first group."""
+    summary: Pattern = NEVER
+    """What a summary contains that the client puts in place of its history."""
+    embedded: Pattern = NEVER
+    """What precedes the text of a file that the client itself puts into a message, with its path in the first group."""
     side: Pattern = NEVER
     """How the last text of a request begins that does not ask the model to act although it offers tools."""
     keeps_directory: bool = False
@@ -71,12 +75,20 @@ class TableAdapter:
         closes = f"</{self.client.reminder}>"
         while self.client.reminder and text.lstrip().startswith(f"<{self.client.reminder}>") and closes in text:
             text = text.partition(closes)[2].lstrip()
-        return "" if self.client.own_words.match(text) else text
+        return "" if self.client.own_words.match(text) or self.is_summary(text) else text
 
     def cwd_of(self, text: str) -> str | None:
         """The working directory that the client states in a text of its own."""
         found = self.client.place.search(text)
         return found[1].strip() or None if found else None
+
+    def is_summary(self, text: str) -> bool:
+        """Whether a message is a summary that the client has put in place of its history."""
+        return self.client.summary.search(text) is not None
+
+    def embedded_files(self, text: str) -> tuple[str, ...]:
+        """The files whose text the client itself has put into a message."""
+        return tuple(found[1] for found in self.client.embedded.finditer(text))
 
     def cwd_after(self, call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) -> str | None:
         """The directory that a result states, or that the client stated before.

@@ -76,14 +76,21 @@ NOTHING = StateView("", 0)
 """The view without text."""
 
 
-def render(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
-    """Return the state view of the policy's cadence; without text if none is due or there is nothing to report."""
+def render(
+    ledger: Ledger, visible: Container[int], sealed: bool, thread: str, embedded: Container[str] = ()
+) -> StateView:
+    """Return the state view of the policy's cadence; without text if none is due or there is nothing to report.
+
+    ``embedded`` are files whose text is in the context without a result: what was seen of them is not called lost.
+    """
     if not ledger.policy.focused or _just_compacted(ledger, visible, thread):
-        return whole(ledger, visible, sealed, thread)
+        return whole(ledger, visible, sealed, thread, embedded)
     return focused(ledger, ledger.views.due(thread), visible, sealed, thread)
 
 
-def whole(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) -> StateView:
+def whole(
+    ledger: Ledger, visible: Container[int], sealed: bool, thread: str, embedded: Container[str] = ()
+) -> StateView:
     """Return the view with every part of the state."""
     budget = _room(ledger)
     lines: list[str] = []
@@ -93,7 +100,8 @@ def whole(ledger: Ledger, visible: Container[int], sealed: bool, thread: str) ->
         budget -= _add(lines, line, budget)
     files = ledger.files(thread)
     index = _index(ledger, reversed(files.items()), visible, sealed, budget - 60 - len(HEADING) - 1, thread)
-    lines += _sections(HEADING, index)
+    here = {seen.name for path, seen in files.items() if path in embedded}
+    lines += _sections(HEADING, [replace(seen, lost="") if seen.name in here else seen for seen in index])
     omitted = len(files) - len(index)
     if omitted:
         lines.append(f"Not listed: {omitted} more file{'s' if omitted > 1 else ''} seen earlier.")

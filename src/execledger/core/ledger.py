@@ -211,12 +211,23 @@ class Ledger:
             self._resolved = (key, frozenset(resolve(cwd, path) or path for path in self._patches))
         return self._resolved[1]
 
-    def inform(self, visible: Container[int] | None = None, sealed: bool = False, thread: str = "") -> inform.StateView:
-        """Return the state view for a model that sees the results of ``visible`` steps; empty if inform is off."""
+    def inform(
+        self,
+        visible: Container[int] | None = None,
+        sealed: bool = False,
+        thread: str = "",
+        embedded: Container[str] = (),
+    ) -> inform.StateView:
+        """Return the state view for a model that sees the results of ``visible`` steps; empty if inform is off.
+
+        ``embedded`` are files whose text is in the model's context without a result: they are not called lost.
+        """
         if not self.policy.inform:
             return inform.NOTHING
         seen = range(len(self)) if visible is None else visible
-        return self.faults.guarded("inform", lambda: inform.render(self, seen, sealed, thread), inform.NOTHING)
+        return self.faults.guarded(
+            "inform", lambda: inform.render(self, seen, sealed, thread, embedded), inform.NOTHING
+        )
 
     def govern(self, action: Action, visible: Container[int] | None = None, sealed: bool = False) -> Decision:
         """Judge a proposed action; a plain allow if govern is off."""

@@ -10,11 +10,13 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy
 from execledger.journal.events import Started, policy_fields
 from execledger.proxy.call_reports import CallReports
@@ -178,7 +180,14 @@ class Book:
                 del session.threads[next(iter(session.threads))]
             rules = self.rules
             conversation = Conversation(
-                session.workspace, thread, dialect, adapter, self.store, sealed=rules.sealed, reports=rules.reports
+                session.workspace,
+                thread,
+                dialect,
+                adapter,
+                self.store,
+                sealed=rules.sealed,
+                reports=rules.reports,
+                role="" if asked.named else _role(received),
             )
         session.threads[thread] = conversation
         return conversation
@@ -273,9 +282,24 @@ def _thread_of(session: OpenSession, received: Received[TurnRequest]) -> str:
     request, latest = received.request, [*reversed(session.threads.items())]
     if thread := next((thread for thread, known in latest if known.continues(request)), ""):
         return thread
-    leaves = enumerate(map(received.dialect.leaf, request.leaves)) if latest else ()
-    calls = [(at, leaf.call_id) for at, leaf in leaves if leaf.kind == "call" and leaf.call_id]
-    return next((thread for thread, known in latest if known.condensed(request, calls)), "")
+    role = _role(received) if latest else ""
+    alike = [(thread, known) for thread, known in latest if known.role == role]
+    leaves = [*map(received.dialect.leaf, request.leaves)] if alike else []
+    calls = [(at, leaf.call_id) for at, leaf in enumerate(leaves) if leaf.kind == "call" and leaf.call_id]
+    if thread := next((thread for thread, known in alike if known.condensed(request, calls)), ""):
+        return thread
+    texts = [(at, leaf.text) for at, leaf in enumerate(leaves) if leaf.kind == "user"]
+    summarised = any(received.adapter.is_summary(text) for _, text in texts)
+    # Of several sub-agents with the same instructions it is not known which one has a summary now; and with calls
+    # before the last prompt that were not made here, it is another session that the user has resumed.
+    resumed = any(at < texts[-1][0] for at, _ in calls) if texts else False
+    return alike[0][0] if summarised and len(alike) == 1 and not resumed else ""
+
+
+def _role(received: Received[TurnRequest]) -> str:
+    """The digest of the instructions of a conversation; those of a sub-agent differ from the main agent's."""
+    leaves = takewhile(lambda raw: received.dialect.leaf(raw).kind == "context", received.request.leaves)
+    return digest(received.request.instructions, *(bytes(raw).decode("utf-8", "replace") for raw in leaves))
 
 
 def _end(opened: OpenSession) -> None:

@@ -190,6 +190,7 @@ class Conversation:
         *,
         sealed: bool,
         reports: CallReports | None = None,
+        role: str = "",
     ) -> None:
         """A conversation without a history; ``reports`` has what hooks of the client report."""
         self.dialect = dialect
@@ -198,6 +199,8 @@ class Conversation:
         self._thread = thread
         self.adapter = adapter
         """The adapter of the agent whose conversation it is."""
+        self.role = role
+        """The digest of its instructions, where its requests do not name it."""
         self._store = store
         self._may_be_sealed = sealed
         self._reports = reports
@@ -274,7 +277,7 @@ class Conversation:
         visible = workspace.visible(self._thread, self._history.steps)
         if turn and view:
             yield from self._look()
-            text = workspace.session.view(self._sealed, visible, self._thread)
+            text = workspace.session.view(self._sealed, visible, self._thread, self._history.embedded_files)
             leaves = [*leaves, self.dialect.view_leaf(text)] if text else leaves
         return Turn(leaves, visible, self._history.cwd)
 
@@ -359,7 +362,11 @@ class Conversation:
         proposed = self._proposed.pop(key, None)
         if proposed is not None and not answered.call.repeats(proposed.call):
             proposed = None
-        if proposed is not None and (proposed.cwd, proposed.call) == (answered.cwd, answered.call):
+        if proposed is None and answered.rewritten:
+            # It was recorded when it was answered; what the client has put in its place shows nothing.
+            return RecordedCall()
+        # Where a client has rewritten a history it may not state the directory any more.
+        if proposed is not None and answered.call == proposed.call and answered.cwd in (None, proposed.cwd):
             action = proposed.action
         else:
             action = self.adapter.action_of(answered.call, answered.cwd, self._thread)

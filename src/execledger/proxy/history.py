@@ -44,6 +44,8 @@ class AnsweredCall(Struct, frozen=True, kw_only=True):
     """The model has not seen the result yet."""
     alone: bool
     """No other call was made in the same turn."""
+    rewritten: bool
+    """The client had another text there before."""
     edit: Edit | None
     """The stored edit of the result, if it has one."""
     report: CallReport | None = None
@@ -98,6 +100,8 @@ class _Known(Struct):
     """The edit of the call, if it is a shim."""
     step: int | None = None
     """The number of its step in the ledger."""
+    files: tuple[str, ...] = ()
+    """The files whose text the client itself has put into it."""
     at: int = 0
     """Its position."""
 
@@ -125,6 +129,10 @@ class History:
         """The leaves of the last request that asked the model to act; a request for a summary has a leaf of its own."""
         self._chains: set[str] = set()
         """The chain of every leaf, also as earlier versions computed it."""
+        self._met: dict[int, tuple[ToolCall, str, str]] = {}
+        """The call and both chains of every result that this history ever had, by the mark of the result's leaf."""
+        self._texts: dict[str, int] = {}
+        """The mark of the first result that this history had for each id of a call."""
         self.first_cwd: str | None = None
         """The working directory at the beginning, where the request states it outside the leaves."""
         self.steps: list[int] = []
@@ -139,6 +147,11 @@ class History:
     def chain(self) -> str:
         """The hash of every call and result so far."""
         return self._known[-1].chain if self._known else ""
+
+    @property
+    def embedded_files(self) -> frozenset[str]:
+        """The files whose text the client itself has put into the last request."""
+        return frozenset(path for known in self._known for path in known.files)
 
     def continues(self, marks: Sequence[int]) -> bool:
         """Whether leaves with these marks begin with the history that the model was last asked to act on."""
@@ -233,6 +246,7 @@ class History:
             self._take_result(known, raw, leaf, on_answered, fresh=fresh)
         elif leaf.text:
             known.cwd = self._adapter.cwd_of(leaf.text) or known.cwd
+            known.files = self._adapter.embedded_files(leaf.text)
         return known
 
     def _take_call(self, known: _Known, raw: bytes, leaf: Leaf) -> None:
@@ -272,9 +286,10 @@ class History:
         alone = asked.at == self._turn and self._known[-1] is asked
         if report is not None and report.cwd and alone:
             known.cwd = report.cwd
-        known.chain, known.former = self._chained((known.chain, known.former), raw, leaf, asked.call)
+        known.chain, known.former = self._chains_of(known, raw, leaf, asked.call)
         edit: Edit | None = asked.edit or self._stored(known)
         if on_answered is not None:
+            first = self._texts.setdefault(leaf.call_id, known.mark) if leaf.call_id else known.mark
             recorded = on_answered(
                 AnsweredCall(
                     call_id=leaf.call_id,
@@ -285,6 +300,7 @@ class History:
                     cwd=asked.starts,
                     fresh=fresh,
                     alone=alone,
+                    rewritten=first != known.mark,
                     edit=edit,
                     report=report,
                 )
@@ -294,6 +310,20 @@ class History:
             shown = self._shown(edit, asked.call, leaf)
             with suppress(RepeatedNames):
                 known.edited = self._dialect.with_parts(raw, shown) if shown is not None else None
+
+    def _chains_of(self, known: _Known, raw: bytes, leaf: Leaf, call: ToolCall) -> tuple[str, str]:
+        """The chains behind a result. One that was met before what precedes it was rewritten keeps those it had.
+
+        If it was shown as a reference to something that is no longer here, it is another result: it is shown as it is.
+        """
+        made, chain, former = self._met.get(known.mark, (None, "", ""))
+        if made == call and chain not in self._chains:
+            edit = self._store.result(chain)
+            kept = edit is None or self._chains.issuperset(edit.targets)
+            return (chain, former) if kept else (digest(chain, "shown again"),) * 2
+        chain, former = self._chained((known.chain, known.former), raw, leaf, call)
+        self._met.setdefault(known.mark, (call, chain, former))
+        return chain, former
 
     def _take_again(self, known: _Known, raw: bytes, leaf: Leaf, first: _Known) -> None:
         """Read a result that the client sends again; it is no further step, and is shown as the first one is.

@@ -84,6 +84,14 @@ class Calls(Protocol):
         """The working directory that a message sets for the commands after it; None if it sets none."""
         ...
 
+    def is_summary(self, text: str) -> bool:
+        """Whether a message is a summary that the client has put in place of its history."""
+        ...
+
+    def embedded_files(self, text: str) -> tuple[str, ...]:
+        """The files whose text the client itself has put into a message, as some do after a compaction."""
+        ...
+
     def cwd_after(self, call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) -> str | None:
         """The working directory after a call with this output, which was ``cwd`` before; None if it is unknown.
 

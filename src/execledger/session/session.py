@@ -174,14 +174,23 @@ class Session:
         self.ledger.witness(sighting)
         self.chronicle.note(Sighted(index=len(self.ledger), sighting=sighting))
 
-    def view(self, sealed: bool, visible: Container[int] | None = None, thread: str = "") -> str:
-        """Return the state view for the next model call; "" if none is shown."""
+    def view(
+        self,
+        sealed: bool,
+        visible: Container[int] | None = None,
+        thread: str = "",
+        embedded: Container[str] = (),
+    ) -> str:
+        """Return the state view for the next model call; "" if none is shown.
+
+        ``embedded`` are files whose text the client itself has put into the model's context.
+        """
         if not self.policy.inform or self.policy.shadow:
             return ""
-        return self.faults.guarded("inform", lambda: self._view(sealed, visible, thread), "")
+        return self.faults.guarded("inform", lambda: self._view(sealed, visible, thread, embedded), "")
 
-    def _view(self, sealed: bool, visible: Container[int] | None, thread: str) -> str:
-        text = self.ledger.inform(visible, sealed, thread).text
+    def _view(self, sealed: bool, visible: Container[int] | None, thread: str, embedded: Container[str]) -> str:
+        text = self.ledger.inform(visible, sealed, thread, embedded).text
         if text:
             self.chronicle.note(ViewRendered(index=len(self.ledger), text=text, thread=thread))
         return text

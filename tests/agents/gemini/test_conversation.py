@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from execledger.agents.gemini.tools import ADAPTER
+from execledger.core.policy import Cadence, Policy
 from execledger.proxy.book import Book, Rules
 from execledger.proxy.edits import EditStore
 from execledger.proxy.passage import Passage
 from execledger.testing.adapters import Exchange, check_conversation
+from tests.support.agents.sessions import steps
 
 PATH = "/run/one/v1beta/models/gemini-2.5-pro:streamGenerateContent"
 HEADERS = {"user-agent": "GeminiCLI/0.61.0"}
@@ -39,9 +42,9 @@ def body(*contents: Json) -> bytes:
     return json.dumps({"contents": contents, "tools": tools}).encode()
 
 
-def proposal(count: int) -> bytes:
+def proposal(count: int, call: Json = READ) -> bytes:
     """An answer with so many reads, which have no ids."""
-    content = {"role": "model", "parts": [{"functionCall": READ}] * count}
+    content = {"role": "model", "parts": [{"functionCall": call}] * count}
     return b"data: " + json.dumps({"candidates": [{"content": content, "finishReason": "STOP"}]}).encode() + b"\n\n"
 
 
@@ -53,8 +56,7 @@ def passed(passage: Passage, request: bytes, answer: bytes) -> list[str]:
         editor.feed(answer)
         editor.end()
     contents = json.loads(sent.body)["contents"]
-    parts = [part for content in contents for part in content["parts"] if "functionResponse" in part]
-    return [part["functionResponse"]["response"]["output"] for part in parts]
+    return outputs([part for content in contents for part in content["parts"]])
 
 
 def test_the_promises_of_an_adapter_are_kept() -> None:
@@ -119,6 +121,83 @@ def test_results_with_ids_answer_calls_without_in_their_order() -> None:
     shown = passed(passage, body(FIRST, asked(""), answered("u#0-0"), asked(""), answered("u#1-0")), b"")
     assert shown[0] == TEXT and shown[1].startswith("[Ledger: output omitted.")
     assert passage.faults == 0
+
+
+SUMMARY: Json = {"role": "user", "parts": [{"text": "<scratchpad>x</scratchpad>\n<state_snapshot>It was read."}]}
+GOT_IT: Json = {"role": "model", "parts": [{"text": "Got it. Thanks for the additional context!"}]}
+MORE: Json = {"role": "user", "parts": [{"text": "Go on."}]}
+LOST = "Seen, no longer in context:\n- /repo/a.py: whole, 60 lines"
+
+
+def parts_of(request: bytes) -> list[Json]:
+    """The parts of a request, in their order."""
+    return [part for content in json.loads(request).get("contents", ()) for part in content["parts"]]
+
+
+def recorded(journals: Path, *requests: bytes) -> tuple[list[Json], list[str]]:
+    """Send requests, each answered by the last call of the next; the parts of the last one, the commands of steps."""
+    rules = Rules(policy=Policy(cadence=Cadence.EVERY), journals=journals)
+    passage = Passage(Book(rules, ADAPTER, EditStore(None)))
+    for request, following in zip(requests, (*requests[1:], b"{}"), strict=True):
+        called = [part["functionCall"] for part in parts_of(following) if "functionCall" in part]
+        passed(passage, request, proposal(1, {name: called[-1][name] for name in READ} if called else READ))
+    sent = passage.request("POST", PATH, HEADERS, requests[-1])
+    assert passage.faults == 0
+    passage.book.close()
+    return parts_of(sent.body), [step["action"]["command"] for step in steps(journals)]
+
+
+def test_a_compressed_conversation_is_the_one_it_was(tmp_path: Path) -> None:
+    """Its summary is no task, the model learns what it does not see any more, and new results are shown in full."""
+    begun = [body(FIRST), body(FIRST, asked("a0"), answered("a0")), body(FIRST, asked("a0"), answered("a0"), GOT_IT)]
+    after = [body(SUMMARY, GOT_IT, MORE), body(SUMMARY, GOT_IT, MORE, asked("a1"), answered("a1"))]
+    parts, _ = recorded(tmp_path / "first", *begun, after[0])
+    assert parts[-1]["text"].startswith("<execution_state>\nTask: Mend it.\n") and LOST in parts[-1]["text"]
+    parts, commands = recorded(tmp_path / "second", *begun, *after)
+    assert parts[-2]["functionResponse"]["response"]["output"] == TEXT
+    assert LOST not in parts[-1]["text"] and len(commands) == 2
+
+
+def test_a_question_about_a_conversation_is_no_part_of_it(tmp_path: Path) -> None:
+    """A request for a summary, which offers no tools, has no view, and the next turn continues the conversation."""
+    asking = [FIRST, asked("a0"), answered("a0"), {"role": "user", "parts": [{"text": "Generate a new snapshot."}]}]
+    side = json.dumps({"contents": asking}).encode()
+    turns = [body(FIRST), body(FIRST, asked("a0"), answered("a0"))]
+    last = body(FIRST, asked("a0"), answered("a0"), asked("a1"), answered("a1"))
+    parts, _ = recorded(tmp_path / "side", *turns, side)
+    assert parts[-1] == {"text": "Generate a new snapshot."}
+    parts, commands = recorded(tmp_path / "all", *turns, side, last)
+    assert parts[-2]["functionResponse"]["response"]["output"].startswith("[Ledger: output omitted.")
+    assert len(commands) == 2
+
+
+def test_what_the_client_masks_is_no_longer_referred_to(tmp_path: Path) -> None:
+    """A masked result is no further step and no text of a file; references to results that are there stay."""
+    masked = replaced(answered("a0"), TEXT, "<tool_output_masked>\nx")
+    other = [replaced(one, "/repo/a.py", "/repo/b.py") for one in (asked("b0"), asked("b1"))]
+    shows = [replaced(answered(name), TEXT, TEXT.upper()) for name in ("b0", "b1")]
+    history = [FIRST, asked("a0"), answered("a0"), other[0], shows[0], asked("a1"), answered("a1"), other[1], shows[1]]
+    turns = [body(*history[:end]) for end in (1, 3, 5, 7, 9)]
+    parts, commands = recorded(tmp_path / "before", *turns)
+    assert [text[:24] for text in outputs(parts)[2:]] == ["[Ledger: output omitted."] * 2
+    parts, again = recorded(tmp_path / "after", *turns, body(FIRST, asked("a0"), masked, *history[3:], GOT_IT, MORE))
+    # What a1 referred to is gone, so it is shown; what b1 refers to is there.
+    assert outputs(parts)[:3] == ["<tool_output_masked>\nx", TEXT.upper(), TEXT]
+    assert outputs(parts)[3].startswith("[Ledger: output omitted.")
+    assert "no longer in context" not in parts[-1]["text"]
+    # Only the result that the model is shown otherwise now was recorded again.
+    assert (commands, again) == (commands[:4], [*commands, commands[2]])
+
+
+def replaced(content: Json, old: str, new: str) -> Json:
+    """A content with another text in it."""
+    found: Json = json.loads(json.dumps(content).replace(json.dumps(old), json.dumps(new)))
+    return found
+
+
+def outputs(parts: list[Json]) -> list[str]:
+    """The texts of the results among parts."""
+    return [part["functionResponse"]["response"]["output"] for part in parts if "functionResponse" in part]
 
 
 def test_a_login_names_the_session_in_its_body() -> None:

@@ -118,6 +118,24 @@ def test_only_commands_are_suppressed() -> None:
     assert ADAPTER.referenced(shell("cat a"), (ran("cat a", LINES),), "[R]") == (ran("cat a", "[R]"),)
 
 
+def test_what_the_client_writes_when_it_compacts() -> None:
+    """Requests for a summary or a suggestion are no turns although they offer tools, and summaries are no tasks."""
+    prompt = "You are the component that summarizes a conversation when its context window is about to overflow. x"
+    cold = "First, reason in your <analysis> block. Then, produce the <state_snapshot> XML."
+    suggestion = "[SUGGESTION MODE: Suggest what the user might naturally type next.]"
+    assert not any(ADAPTER.asked({}, "", text).turn for text in (prompt, cold, suggestion, f"It said:\n{suggestion}"))
+    summary = "It was read.\n\nResume the prior task using the summary above. Continue from the last in-flight step;"
+    file = "Recently accessed file (full current content embedded):\n\n## /repo/a.py\n\n```\nx\n```"
+    assert ADAPTER.embedded_files(f"{PLACE}\n{file}\n{file.replace('a.py', 'b.py')}") == ("/repo/a.py", "/repo/b.py")
+    assert [ADAPTER.task_of(text) for text in (f"{PLACE}\n{summary}", file, "Resume the prior task.")] == [
+        "",
+        "",
+        "Resume the prior task.",
+    ]
+    cleared = ADAPTER.observation_of(call("read_file", file_path="/repo/a.py"), ("[Old tool result content cleared]",))
+    assert (cleared.output, cleared.truncated) == ("", True)
+
+
 def test_who_asks_and_where() -> None:
     """Requests name no session; in some dialects the client's reminders and the task are one text."""
     headers = {"user-agent": "QwenCode/0.24.4 (linux; x64)"}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 
@@ -28,6 +28,7 @@ from tests.support.servers.scripted import Request
 from tests.support.servers.tap import Tap
 
 Json: TypeAlias = dict[str, Any]
+Installed = TypeVar("Installed")
 VIEW = "<execution_state>"
 """How a state view begins."""
 OMITTED = "[Ledger: output omitted."
@@ -74,8 +75,8 @@ def agent_home(tmp_path: Path) -> AgentHome:
     return AgentHome(tmp_path)
 
 
-def or_skip(install: Callable[[], Path]) -> Path:
-    """The program of a client; where it can't be installed and need not be, the test is skipped."""
+def or_skip(install: Callable[[], Installed]) -> Installed:
+    """The program of a client, or another thing; where it can't be had and need not be, the test is skipped."""
     try:
         return install()
     except NotInstalled as error:

@@ -93,11 +93,17 @@ def played(turns: Sequence[Turn]) -> Script:
 class ScriptedServer:
     """Serves while it is entered."""
 
-    def __init__(self, script: Script, usage: Callable[[Request], int] = lambda _: 1000) -> None:
-        """A server that answers turns from ``script``; ``usage`` gives the tokens of input that it reports."""
+    def __init__(
+        self, script: Script, usage: Callable[[Request], int] = lambda _: 1000, aside: str = "A title"
+    ) -> None:
+        """A server that answers turns from ``script``, and ``aside`` to requests that offer no tools.
+
+        ``usage`` gives the tokens of input that it reports.
+        """
         self.requests: list[Request] = []
         self._script = script
         self._usage = usage
+        self._aside = aside
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -159,7 +165,7 @@ class ScriptedServer:
         if not request.dialect:
             found = SIDE_CALLS.get(request.path.rpartition(":")[2], {})
             return 200, json.dumps(found).encode(), "application/json"
-        turn = self._script(request) if request.is_turn else "A title"
+        turn = self._script(request) if request.is_turn else self._aside
         if isinstance(turn, int):
             error = {"type": "invalid_request_error", "code": turn, "message": REFUSAL, "status": "INVALID_ARGUMENT"}
             return turn, json.dumps({"type": "error", "error": error}).encode(), "application/json"

@@ -58,6 +58,16 @@ def cwd_of(text: str) -> str | None:
     return found[1].strip() if found else None
 
 
+def is_summary(text: str) -> bool:
+    """Whether a message is a summary that the client has put in place of its history."""
+    return text.startswith(tools.SUMMARY)
+
+
+def embedded_files(text: str) -> tuple[str, ...]:
+    """None: files that the client puts back after a compaction are in its reminders behind results."""
+    return ()
+
+
 def cwd_after(call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) -> str | None:
     """The shell's directory persists between commands.
 

@@ -45,7 +45,8 @@ _TAGGED = re.compile(r"\s*<(?:\w+_(?:context|instructions|notification|mode|comm
 """The tags of Codex's own messages; a task in a tag of its own is a task."""
 _EDITOR = "## My request for Codex:"
 """What an editor's extension puts between what it adds and what the user typed."""
-_OWN = ("# AGENTS.md instructions", "Another language model started to solve this problem", _COMPACTION)
+_SUMMARY = "Another language model started to solve this problem"
+_OWN = ("# AGENTS.md instructions", _SUMMARY, _COMPACTION)
 """How messages begin that Codex itself puts into the user's mouth."""
 
 
@@ -80,6 +81,16 @@ def cwd_of(text: str) -> str | None:
     return text[start + len("<cwd>") : end].strip() or None if 0 <= start < end else None
 
 
+def is_summary(text: str) -> bool:
+    """Whether a message is a summary that Codex has put in place of its history."""
+    return text.startswith(_SUMMARY)
+
+
+def embedded_files(text: str) -> tuple[str, ...]:
+    """None: Codex puts no files into its messages."""
+    return ()
+
+
 def cwd_after(call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) -> str | None:
     """Every command of Codex starts in the directory that its messages name."""
     return cwd
@@ -110,6 +121,8 @@ __all__ = [
     "asked",
     "cwd_after",
     "cwd_of",
+    "embedded_files",
+    "is_summary",
     "observation_of",
     "own_parts",
     "referenced",

@@ -68,6 +68,7 @@ TOOLS = Tools(
             AgentTool(kind="aside"),
         ),
     },
+    stub=re.compile(r"<tool_output_masked>\n"),
     failure=re.compile(r"(?:File not found|Error)\b[^\n]*\Z"),
     running=re.compile(
         r"(?:<untrusted_context>\n)?Command (?:moved to background|was automatically cancelled|was cancelled)"
@@ -79,7 +80,9 @@ _CLIENT = AgentClient(
     name="gemini",
     tools=TOOLS,
     version=re.compile(r"GeminiCLI(?:-\w+)?/(\d[\w.+-]*)"),
-    own_words=re.compile(r"\s*<(?:session_context|state_snapshot|hook_context)\b|This is the Gemini CLI\."),
+    own_words=re.compile(r"\s*<(?:session_context|hook_context)\b|This is the Gemini CLI\."),
+    # It may begin with what the model thought of it.
+    summary=re.compile("<state_snapshot>"),
     place=re.compile(
         # With several directories it is not known which one is the root.
         r"\A\s*<session_context>\n(?:[^\n]*\n)*?- \*\*Workspace Directories:\*\*\n +- (/[^\n]*)\n(?! +- )"

@@ -61,7 +61,9 @@ TOOLS = Tools(
             AgentTool(kind="aside"),
         ),
     },
-    stub=re.compile(r"\[File [^\n]* unchanged since last read in this session\b"),
+    stub=re.compile(
+        r"\[File [^\n]* unchanged since last read in this session\b|\[Old tool result content cleared\]\s*\Z"
+    ),
     running=re.compile(
         r"Background (?:agent launched|shell started)|Command timed out after|Command was cancelled"
         r"|Command finished before the background-promote|Command (?:was )?(?:moved to|promoted to)|Background PIDs: "
@@ -77,10 +79,24 @@ ADAPTER = TableAdapter(
         name="qwen",
         tools=TOOLS,
         version=re.compile(r"QwenCode/(\d[\w.+-]*)"),
-        own_words=re.compile(r"\s*<(?:system-reminder|task-notification|state_snapshot)\b"),
+        own_words=re.compile(
+            r"\s*<(?:system-reminder|task-notification|state_snapshot|plan-mode-active|background-tasks)\b"
+            r"|Recently accessed file \(|The following files were recently accessed before|This is the Qwen Code\."
+        ),
+        summary=re.compile(
+            r"\A\s*<state_snapshot>|\n\nResume the prior task using the summary above\. Continue from the last "
+        ),
+        embedded=re.compile(
+            r"^Recently accessed file \(full current content embedded\):\n\n## (/[^\n]*)\n\n```", re.MULTILINE
+        ),
+        side=re.compile(
+            r"\s*You are the component that summarizes |(?s:(?=.*\[SUGGESTION MODE: ))"
+            r"|First, reason in your (?:<analysis> block|scratchpad)\. Then, (?:produce|generate) the <state_snapshot>"
+        ),
         # In some dialects all texts of a message are one.
         place=re.compile(
-            r"(?:\A|\n)\s*<system-reminder>\nThis is the Qwen Code\.(?:(?!</system-reminder>)[^\n]*\n)*?"
+            r"(?:\A|\n\s*<system-reminder>\n|\A\s*<system-reminder>\n)This is the Qwen Code\."
+            r"(?:(?!</system-reminder>)[^\n]*\n)*?"
             r"I'm currently working in the directory: (/[^\n]*)\n"
         ),
         reminder="system-reminder",
