@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from execledger.evaluate.grade import GRADES, read_grades
+from execledger.evaluate.plan import ArmName
 from tests.support.agents.mini import installed, quick_start
 from tests.support.containers.engine import Engine
 from tests.support.tasks.evaluation import (
@@ -55,3 +58,11 @@ def test_a_whole_evaluation_of_two_tasks(containers: Engine, tmp_path: Path) -> 
     reported = bench.call("report", "out", "-o", "report", "--format", "json")
     assert reported.status == 0, reported.err
     assert reported_arms(tmp_path / "report" / "report.json") == expected_arms(expected)
+    # An image that is gone is no failed repair; the other task is not tested again.
+    trial = bench.study.trial(ArmName.BASE, 1)
+    grades = read_grades(trial)
+    grades.pop("example__versions-1")
+    (trial.folder / GRADES).write_bytes(msgspec.json.encode(grades))
+    containers.podman("rmi", "localhost/execledger-tasks/versions:1")
+    again = bench.call("grade", "out/base/1")
+    assert again.out == "base-1: 1 resolved, 0 not, 1 not graded: the machine failed (no_container), 0 unknown\n"

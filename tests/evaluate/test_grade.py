@@ -36,6 +36,23 @@ SUMMARY = {
     "error_ids": ["d"],
     "schema_version": 2,
 }
+SUMMARY_5 = {
+    **SUMMARY,
+    "completed_ids": ["a", "b", "e", "g"],
+    "unresolved_ids": ["b", "e", "g"],
+    "error_ids": ["d", "h"],
+    "infra_failure_instances": 2,
+    "ambiguous_failure_instances": 2,
+    "infra_failure_ids": ["e", "h"],
+    "ambiguous_failure_ids": ["d", "g"],
+    "failure_reasons": {
+        "d": "tests_timed_out",
+        "e": "out_of_memory",
+        "g": "missing_module",
+        "h": "container_unavailable",
+    },
+}
+"""A summary of version 5: the machine failed at e and h, and may have failed at d and g."""
 HOSTED = {
     "submitted_ids": ["a", "b", "c", "d"],
     "completed_ids": ["a", "b"],
@@ -71,13 +88,31 @@ def grades(trial: Trial) -> dict[str, bool | None]:
     ("report", "said"),
     [
         (SUMMARY, Verdicts(resolved={"a": True, "b": False, "c": False, "d": False}, errors=("d",))),
+        (
+            SUMMARY_5,
+            Verdicts(
+                resolved={"a": True, "b": False, "c": False, "d": False, "g": False},
+                errors=("d",),
+                machine={"e": "out_of_memory", "h": "container_unavailable"},
+                ambiguous={"d": "tests_timed_out", "g": "missing_module"},
+            ),
+        ),
         (HOSTED, Verdicts(resolved={"a": True, "b": False, "c": False}, errors=("c",))),
         ({"a": {"resolved": True, "patch_exists": True}}, Verdicts(resolved={"a": True})),
+        ({"a": {"resolved": False, "infra_failure": False}}, Verdicts(resolved={"a": False})),
+        (
+            {"a": {"resolved": False, "infra_failure": True, "infra_failure_reason": "out_of_memory"}},
+            Verdicts(resolved={}, machine={"a": "out_of_memory"}),
+        ),
+        (
+            {"a": {"resolved": False, "infra_failure": False, "infra_failure_reason": "missing_module"}},
+            Verdicts(resolved={"a": False}, ambiguous={"a": "missing_module"}),
+        ),
     ],
-    ids=["harness", "hosted", "one task"],
+    ids=["harness 4.1", "harness 5", "hosted", "one task", "unresolved", "machine", "ambiguous"],
 )
 def test_every_shape_of_report_is_read(tmp_path: Path, report: Any, said: Verdicts) -> None:
-    """What could not be tested is unresolved, as for the benchmark; what is pending is not named."""
+    """What could not be tested is unresolved, as for the benchmark, unless the machine failed; pending is not named."""
     assert read_report(written(tmp_path / "r.json", report)) == said
 
 
@@ -193,6 +228,55 @@ def test_the_harness_grades_what_there_is(trials: list[Trial], harness: Path) ->
     assert grades(trial) == {"a": True, "b": False}
     assert [grade.error for grade in read_grades(trial).values()] == [False, True]
     assert (trial.folder / "grading" / "harness.log").read_text() == "testing a b\n"
+
+
+FAILING = """
+import json, pathlib, sys
+words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+folder = pathlib.Path("logs/run_evaluation", words["--run_id"], "scripted")
+for name in json.load(open(words["--predictions_path"])):
+    log = folder / name / "run_instance.log"
+    print(name, "is tested" if not log.exists() else "was tested")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("ERROR - Error creating container for b: no such image" if name == "b" else "tested")
+report = {"resolved_ids": [], "unresolved_ids": ["a"], "error_ids": ["b"], "infra_failure_ids": ["a"]}
+report["failure_reasons"] = {"a": "out_of_memory"}
+json.dump(report, open(f"scripted.{words['--run_id']}.json", "w"))
+"""
+"""A harness on a machine that fails: at one task by lack of memory, at another there is no image."""
+
+
+def test_failures_of_the_machine_are_no_grades(trials: list[Trial], harness: Path) -> None:
+    """They are known as such, count as ungraded, are tested again, and do not take the place of a grade."""
+    trial = trials[0]
+    write_predictions(trial.folder, trial.results().values())
+    harness.write_text(FAILING)
+    for _ in range(2):
+        run_harness(Plan(), trial, workers=2)
+    assert grades(trial) == {"a": None, "b": None}
+    assert {name: grade.machine for name, grade in read_grades(trial).items()} == {
+        "a": "out_of_memory",
+        "b": "no_container",
+    }
+    log = trial.folder / "grading" / "harness.log"
+    assert log.read_text() == "a is tested\nb is tested\n" * 2
+    keep(trial, Verdicts(resolved={"a": True}), "r.json")
+    run_harness(Plan(), trial, workers=2)
+    assert grades(trial) == {"a": True, "b": None}
+    assert log.read_text().splitlines()[-2:] == ["a was tested", "b is tested"]
+
+
+def test_an_earlier_repair_of_a_task_is_not_graded_in_place_of_this_one(trials: list[Trial], harness: Path) -> None:
+    """The harness skips what it has tested; what it kept of another repair is removed before."""
+    trial = trials[0]
+    write_predictions(trial.folder, trial.results().values())
+    harness.write_text(FAILING.replace('"infra_failure_ids": ["a"]', '"infra_failure_ids": []'))
+    run_harness(Plan(), trial, workers=2)
+    assert grades(trial) == {"a": False, "b": None}
+    (trial.folder / "a" / "a.traj.json").write_text(trajectory("a", patch="another"))
+    run_harness(Plan(), trial, workers=2)
+    log = trial.folder / "grading" / "harness.log"
+    assert log.read_text().splitlines()[-2:] == ["a is tested", "b is tested"]
 
 
 def test_a_harness_that_fails_is_told(trials: list[Trial], harness: Path) -> None:

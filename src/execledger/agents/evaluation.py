@@ -15,6 +15,7 @@ import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -63,6 +64,27 @@ class Instance(Struct, frozen=True, kw_only=True):
         return self.image_name or self.docker_image or f"docker.io/swebench/sweb.eval.x86_64.{usual}:latest"
 
 
+class Failure(StrEnum):
+    """Kinds of failures that end a run, or keep it from beginning."""
+
+    IMAGE = "image missing"
+    """The task's image is not in the local store, and could not be pulled."""
+    CONTAINER = "container died"
+    """The container ended before the run did."""
+    TIMEOUT = "timeout"
+    """A limit of time was reached."""
+    API = "API error"
+    """The model's API refused a request, or could not be reached."""
+    FORMAT = "format error"
+    """The model's answers could not be read, several times in a row."""
+    OTHER = "error"
+    """Something else; the details tell."""
+
+    def because(self, details: str) -> str:
+        """The failure with its details, in one line."""
+        return f"{self.value}: {' '.join(details.split())[:_LONGEST] or 'no details'}"
+
+
 class TaskResult(Struct, frozen=True, kw_only=True):
     """A finished task."""
 
@@ -76,6 +98,8 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     """How the run ended, in the agent's own word."""
     cost: float | None = None
     """Dollars, as the agent or the price table has them; None if neither does."""
+    failure: str = ""
+    """What ended the run if it was not the agent: one of ``Failure``, a colon, and the details; "" otherwise."""
 
     @property
     def mark(self) -> str:

@@ -167,7 +167,7 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     DIR is the output of `eval run`, or the folder of one arm or trial in it.
     """
     from execledger.evaluate.collect import study_of, trials_under
-    from execledger.evaluate.grade import import_reports, need_harness, read_grades, resolved, run_harness
+    from execledger.evaluate.grade import grade_of, import_reports, need_harness, read_grades, resolved, run_harness
     from execledger.runs.find import absent
 
     study = study_of(Path(folder))
@@ -193,10 +193,13 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     for trial in trials:
         grades, results = read_grades(trial), trial.results().values()
         passed = [resolved(result, grades) for result in results]
-        errors = sum(grade.error for grade in grades.values())
+        valid = [grade for result in results if (grade := grade_of(result, grades)) is not None]
+        errors, machine = sum(grade.error for grade in valid), [grade.machine for grade in valid if grade.machine]
+        failed = f", {len(machine)} not graded: the machine failed ({', '.join(sorted(set(machine)))})"
         click.echo(
             f"{trial.name}: {passed.count(True)} resolved, {passed.count(False)} not"
-            f"{f' ({errors} could not be tested)' if errors else ''}, {passed.count(None)} unknown"
+            f"{f' ({errors} could not be tested)' if errors else ''}"
+            f"{failed if machine else ''}, {passed.count(None) - len(machine)} unknown"
         )
     return int(bool(unused))
 

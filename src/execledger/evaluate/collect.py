@@ -16,7 +16,7 @@ from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.experiment import arm_order
-from execledger.evaluate.grade import Grade, read_grades, resolved
+from execledger.evaluate.grade import Grade, grade_of, read_grades, resolved
 from execledger.evaluate.harbor_jobs import job_trials, trial_rows
 from execledger.evaluate.metrics import Read, lost, measure, measured_runs
 from execledger.evaluate.plan import ArmName, Plan
@@ -220,7 +220,7 @@ def _of_trial(
             if journal is None and governed:
                 unreadable.append(lost(str(file)))
             row = measure(run, journal, prices, governed=governed)
-            placed = _placed(row, trial, plan, result, resolved(result, grades))
+            placed = _placed(row, trial, plan, result, grades)
             yield run, replace(placed, position=positions.get(name))
 
 
@@ -233,8 +233,9 @@ def _grades(trial: Trial, unreadable: list[str]) -> dict[str, Grade]:
         return {}
 
 
-def _placed(row: RunRow, trial: Trial, plan: Plan, result: TaskResult, passed: bool | None) -> RunRow:
+def _placed(row: RunRow, trial: Trial, plan: Plan, result: TaskResult, grades: Mapping[str, Grade]) -> RunRow:
     """Return a row with its instance, arm, trial and grade."""
+    grade = grade_of(result, grades)
     return replace(
         row,
         instance=result.instance_id,
@@ -243,5 +244,8 @@ def _placed(row: RunRow, trial: Trial, plan: Plan, result: TaskResult, passed: b
         preset="" if trial.arm is ArmName.BASE else plan.preset.value,
         ended=result.ended or row.ended,
         model=row.model or result.model_name_or_path,
-        resolved=passed,
+        resolved=resolved(result, grades),
+        machine_failure=grade.machine if grade else "",
+        ambiguous_failure=grade.ambiguous if grade else "",
+        failure=result.failure,
     )

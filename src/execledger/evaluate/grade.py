@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.agents.evaluation import TaskResult, last_words, unanswered, write_whole
 from execledger.errors import LedgerError
@@ -29,6 +30,13 @@ GRADES = "resolved.json"
 ERRORS = ("error_ids", "failed_ids")
 """Lists of tasks that could not be tested, often because the repair does not apply; the benchmark counts them as
 unresolved."""
+MACHINE = "infra_failure_ids"
+"""The list of tasks at which the machine failed and not the repair, by signs in the logs that no repair can cause;
+SWE-bench 5 has it, and keeps these tasks among the unresolved ones."""
+AMBIGUOUS = "ambiguous_failure_ids"
+"""The list of tasks at which the machine or the repair may have failed; they count as unresolved."""
+NO_CONTAINER = "no_container"
+"""Reason of a machine's failure: the harness could start no container of the task's image."""
 UNRESOLVED = ("unresolved_ids", "empty_patch_ids", *ERRORS)
 """Lists of unresolved tasks."""
 
@@ -40,6 +48,10 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     """Whether each graded task is resolved."""
     errors: tuple[str, ...] = ()
     """Tasks that count as unresolved because they could not be tested."""
+    machine: Mapping[str, str] = {}
+    """Tasks that are not graded because the machine failed, with the reason in the harness's word."""
+    ambiguous: Mapping[str, str] = {}
+    """Unresolved tasks whose failure may be the machine's, with the reason."""
 
 
 class Grade(Struct, frozen=True, kw_only=True):
@@ -53,6 +65,10 @@ class Grade(Struct, frozen=True, kw_only=True):
     """File name of the report."""
     error: bool = False
     """True if it could not be tested, and so counts as unresolved."""
+    machine: str = ""
+    """Why the machine failed, and not the repair: then there is no grade, whatever ``resolved`` says."""
+    ambiguous: str = ""
+    """Why an unresolved task may be the machine's failure; it counts as unresolved all the same."""
 
 
 def read_report(path: Path) -> Verdicts:
@@ -77,15 +93,33 @@ def _of_summary(report: Mapping[str, Any]) -> Verdicts | None:
     if "unresolved_ids" not in lists:
         unresolved += lists.get("completed_ids", ())
     passed = {str(one): True for one in lists["resolved_ids"]}
-    errors = {str(one) for name in ERRORS for one in lists.get(name, ())} - set(passed)
-    return Verdicts(resolved={str(one): False for one in unresolved} | passed, errors=tuple(sorted(errors)))
+    reasons = report.get("failure_reasons")
+    machine, ambiguous = (
+        {str(one): _reason(reasons, one) for one in lists.get(name, ()) if str(one) not in passed}
+        for name in (MACHINE, AMBIGUOUS)
+    )
+    errors = {str(one) for name in ERRORS for one in lists.get(name, ())} - set(passed) - set(machine)
+    failed = {str(one): False for one in unresolved if str(one) not in machine}
+    return Verdicts(resolved=failed | passed, errors=tuple(sorted(errors)), machine=machine, ambiguous=ambiguous)
+
+
+def _reason(reasons: Any, name: str) -> str:
+    """Return the reason of a task's failure in the harness's word."""
+    found = reasons.get(name) if isinstance(reasons, dict) else None
+    return str(found or "unknown")
 
 
 def _of_tasks(report: Mapping[str, Any]) -> Verdicts | None:
     """Read a report by task; None if the file is none."""
-    told = {name: value.get("resolved") for name, value in report.items() if isinstance(value, dict)}
-    resolved = {name: value for name, value in told.items() if isinstance(value, bool)}
-    return Verdicts(resolved=resolved) if resolved and len(resolved) == len(report) else None
+    tasks = {name: value for name, value in report.items() if isinstance(value, dict)}
+    told = {name: value["resolved"] for name, value in tasks.items() if isinstance(value.get("resolved"), bool)}
+    if not told or len(told) < len(report):
+        return None
+    why = {name: str(value.get("infra_failure_reason") or "") for name, value in tasks.items() if not told[name]}
+    machine = {name: reason or "unknown" for name, reason in why.items() if tasks[name].get("infra_failure") is True}
+    ambiguous = {name: reason for name, reason in why.items() if reason and name not in machine}
+    graded = {name: passed for name, passed in told.items() if name not in machine}
+    return Verdicts(resolved=graded, machine=machine, ambiguous=ambiguous)
 
 
 def read_grades(trial: Trial) -> dict[str, Grade]:
@@ -102,20 +136,34 @@ def read_grades(trial: Trial) -> dict[str, Grade]:
 def keep(trial: Trial, verdicts: Verdicts, source: str) -> int:
     """Store the grades of a report for the tasks of an arm and trial, and return how many of them it names."""
     grades, results = read_grades(trial), trial.results()
-    named = {name: results[name] for name in verdicts.resolved if name in results}
+    named = {name: results[name] for name in (*verdicts.resolved, *verdicts.machine) if name in results}
     for name, result in named.items():
-        error = name in verdicts.errors
-        grades[name] = Grade(resolved=verdicts.resolved[name], patch=result.mark, source=source, error=error)
+        if name in verdicts.machine and resolved(result, grades) is not None:
+            continue  # Another machine has graded the same repair.
+        grades[name] = Grade(
+            resolved=verdicts.resolved.get(name, False),
+            patch=result.mark,
+            source=source,
+            error=name in verdicts.errors,
+            machine=verdicts.machine.get(name, ""),
+            ambiguous=verdicts.ambiguous.get(name, ""),
+        )
     if named:
         spelled = msgspec.json.encode(dict(sorted(grades.items())))
         write_whole(trial.folder / GRADES, msgspec.json.format(spelled))
     return len(named)
 
 
-def resolved(result: TaskResult, grades: Mapping[str, Grade]) -> bool | None:
-    """Return whether a repair passes the tests; None if it was not graded."""
+def grade_of(result: TaskResult, grades: Mapping[str, Grade]) -> Grade | None:
+    """Return the grade of a repair; None if there is none, or it is about another repair."""
     grade = grades.get(result.instance_id)
-    return grade.resolved if grade is not None and grade.patch == result.mark else None
+    return grade if grade is not None and grade.patch == result.mark else None
+
+
+def resolved(result: TaskResult, grades: Mapping[str, Grade]) -> bool | None:
+    """Return whether a repair passes the tests; None if it was not graded, or the machine failed."""
+    grade = grade_of(result, grades)
+    return None if grade is None or grade.machine else grade.resolved
 
 
 HARNESS = "swebench.harness.run_evaluation"
@@ -144,9 +192,18 @@ def harness_missing(docker: str = "docker", package: str = "swebench") -> str:
 
 
 def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
-    """Run the harness for an arm and trial, and return the number of graded tasks; it skips those it has graded."""
+    """Run the harness for an arm and trial, and return the number of tasks in its report.
+
+    It skips tasks that it has graded. What it kept of others, such as of an earlier repair of the same task or of one
+    at which the machine failed, is removed before, since it would be taken for the result of this repair.
+    """
     folder = trial.folder / "grading"
     folder.mkdir(exist_ok=True)
+    grades, logs = read_grades(trial), folder / "logs" / "run_evaluation" / trial.name
+    for name, result in trial.results().items():
+        if resolved(result, grades) is None:
+            for kept in logs.glob(f"*/{name}"):
+                shutil.rmtree(kept)
     command = [
         *(sys.executable, "-P", "-m", HARNESS, "--dataset_name", _dataset(plan, trial)),
         *("--split", plan.split, "--predictions_path", str((trial.folder / PREDICTIONS).absolute())),
@@ -160,7 +217,23 @@ def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
     reports = sorted(folder.glob(f"*.{trial.name}.json"))
     if status or not reports:
         raise LedgerError(f"{trial.name}: the harness ended with status {status}: {last_words(log)} ({log})")
-    return sum(keep(trial, read_report(path), path.name) for path in reports)
+    return sum(keep(trial, _without_container(read_report(path), logs), path.name) for path in reports)
+
+
+def _without_container(verdicts: Verdicts, logs: Path) -> Verdicts:
+    """Return verdicts in which tasks without a container are failures of the machine; the harness calls them errors."""
+    failed = {
+        name: NO_CONTAINER
+        for name in verdicts.errors
+        for log in logs.glob(f"*/{name}/run_instance.log")
+        if f"Error creating container for {name}:".encode() in log.read_bytes()
+    }
+    return replace(
+        verdicts,
+        resolved={name: passed for name, passed in verdicts.resolved.items() if name not in failed},
+        errors=tuple(name for name in verdicts.errors if name not in failed),
+        machine={**verdicts.machine, **failed},
+    )
 
 
 def _dataset(plan: Plan, trial: Trial) -> str:

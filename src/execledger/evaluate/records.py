@@ -32,7 +32,13 @@ class RunRow(Struct, frozen=True, kw_only=True):
     ended: str = ""
     """How it ended, in the agent's own word."""
     resolved: bool | None = None
-    """Whether the repair passes the tests; None where nobody has graded it."""
+    """Whether the repair passes the tests; None where nobody has graded it, or the machine failed at that."""
+    machine_failure: str = ""
+    """Why the machine failed when the repair was tested, in the harness's word; "" where it did not."""
+    ambiguous_failure: str = ""
+    """Why an unresolved repair may be the machine's failure, in the harness's word; "" where there is no such sign."""
+    failure: str = ""
+    """What ended the run if it was not the agent: the kind of failure, a colon, and the details; "" otherwise."""
     model_calls: int = 0
     """Calls of the model."""
     proposed: int = 0

@@ -247,3 +247,26 @@ def test_an_estimate_is_marked_wherever_it_stands() -> None:
         assert (cell.estimated, all(part.startswith("~") for part in cell.text.split("; "))) == (True, True)
     assert {(cell.estimated, "~" in cell.text) for cell in rows["Model calls"]} == {(False, False)}
     assert found["trials"].notes[-1] == ESTIMATED
+
+
+def test_failures_that_are_not_the_repairs_are_told_apart() -> None:
+    """Of the machine that graded, of machine or repair, and of runs: counted by kind, and only the last two graded."""
+    rows = [
+        row("a", resolved=None, machine_failure="out_of_memory"),
+        row("b", resolved=None, machine_failure="no_container"),
+        row("c", resolved=None, machine_failure="out_of_memory"),
+        row("d", resolved=None),
+        row("e", resolved=False, ambiguous_failure="missing_module"),
+        row("f", resolved=False, failure="API error: RateLimitError: slow down"),
+        row("g", resolved=False, failure="API error: AuthenticationError: no key"),
+        row("h", resolved=False, failure="container died: it is not running"),
+        row("i", resolved=True),
+    ]
+    (table,) = (one for one in full_tables(rows) if one.name == "main")
+    assert table.notes[-4:] == (
+        "the resolution of 1 of 9 runs is unknown: they count neither as resolved nor as unresolved",
+        "3 of 9 runs could not be graded because the machine failed, not the repair (out_of_memory 2, no_container 1):"
+        " they count neither as resolved nor as unresolved",
+        "1 unresolved runs have signs of a failure that may be the machine's or the repair's (missing_module 1)",
+        "3 of 9 runs were ended by a failure, not by the agent (API error 2, container died 1)",
+    )

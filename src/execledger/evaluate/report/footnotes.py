@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
+from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import Arm, Setting
 from execledger.evaluate.report.comparison import COST, INPUT, column
 from execledger.evaluate.statistics import LEVEL, RESAMPLES
@@ -43,10 +45,11 @@ def remarks(found: tuple[Setting, ...], *, tokens: bool = False) -> tuple[str, .
 
 def _remarks(setting: Setting, *, tokens: bool) -> Iterator[str]:
     rows = [row for arm in setting.arms for row in arm.rows]
-    ungraded = sum(row.resolved is None for row in rows)
+    ungraded = sum(row.resolved is None and not row.machine_failure for row in rows)
     if ungraded:
         what = "the resolution of every run is unknown" if ungraded == len(rows) else _ungraded(ungraded, len(rows))
         yield what
+    yield from _failures(rows)
     every = {name for arm in setting.arms for name in arm.runs}
     common = set.intersection(*(set(arm.runs) for arm in setting.arms))
     if len(common) < len(every):
@@ -63,6 +66,30 @@ def _remarks(setting: Setting, *, tokens: bool) -> Iterator[str]:
 
 def _ungraded(number: int, of: int) -> str:
     return f"the resolution of {number} of {of} runs is unknown: they count neither as resolved nor as unresolved"
+
+
+def _failures(rows: list[RunRow]) -> Iterator[str]:
+    """Sentences about failures that are not the repair's: of the machine that graded, and of runs."""
+    machine = Counter(row.machine_failure for row in rows if row.machine_failure)
+    if machine:
+        count = machine.total()
+        yield (
+            f"{count} of {len(rows)} runs could not be graded because the machine failed, not the repair"
+            f" ({_counted(machine)}): they count neither as resolved nor as unresolved"
+        )
+    ambiguous = Counter(row.ambiguous_failure for row in rows if row.ambiguous_failure)
+    if ambiguous:
+        yield (
+            f"{ambiguous.total()} unresolved runs have signs of a failure that may be the machine's or the repair's"
+            f" ({_counted(ambiguous)})"
+        )
+    failed = Counter(row.failure.partition(":")[0] for row in rows if row.failure)
+    if failed:
+        yield f"{failed.total()} of {len(rows)} runs were ended by a failure, not by the agent ({_counted(failed)})"
+
+
+def _counted(found: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
 def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
