@@ -17,6 +17,7 @@ from execledger.extras import install_command
 from tests.cli.conftest import Execledger
 from tests.evaluate.test_collect import study_in
 from tests.evaluate.trials import leave, trajectory
+from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.swebench import make_instances, write_dataset
 from tests.viewer.stage import DEMO
 
@@ -44,8 +45,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     runner = tmp_path / "mini-extra"
     runner.write_text(RUNNER)
     runner.chmod(runner.stat().st_mode | stat.S_IXUSR)
-    plan = f'program = "{runner}"\nsubset = "dataset"\narms = ["base"]\ncache = "shared"\nmodel = "m"\nstep_limit = 9\n'
-    (tmp_path / "plan.toml").write_text(plan)
+    (tmp_path / "scripted.yaml").write_text("model: {model_class: mine.Scripted}")
+    plan = f'program = "{runner}"\nsubset = "dataset"\narms = ["base"]\ncache = "shared"\nmodel = "gpt-5-mini"\n'
+    (tmp_path / "plan.toml").write_text(f'{plan}step_limit = 9\nconfig = ["swebench.yaml", "scripted.yaml"]\n')
+    docker = FakeDocker.install(tmp_path / "docker")
+    monkeypatch.setenv("PATH", str(docker.folder), prepend=os.pathsep)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("EXECLEDGER", raising=False)
     return tmp_path
@@ -59,7 +63,8 @@ def test_a_plan_is_carried_out_and_gone_on_with(execledger: Execledger, folder: 
     assert execledger("eval", "run", "-o", "out", "--workers", "5") == (0, "", told)
     assert (folder / "out" / "base" / "1" / "logs" / f"{NAME}.log").read_text() == log
     work = folder / "out" / "base" / "1" / ".work" / NAME
-    words = f"--filter (?:ledger__warehouse\\-1)$ -o {work} -w 1 -c swebench.yaml -c agent.step_limit=9 -m m"
+    config = "-c swebench.yaml -c scripted.yaml -c agent.step_limit=9 -m gpt-5-mini"
+    words = f"--filter (?:ledger__warehouse\\-1)$ -o {work} -w 1 {config}"
     assert log == f"the words were: swebench --subset {folder / 'out' / 'dataset'} --split test {words}\n"
 
 
@@ -73,7 +78,7 @@ def test_options_lie_over_the_plan(execledger: Execledger, folder: Path) -> None
         "1:",
         {"a.b": 1, "c": "text"},
         2,
-        "m",
+        "gpt-5-mini",
     )
     assert '-c a.b=1 -c c="text"' in (folder / "out" / "base" / "2" / "logs" / "ledger__warehouse-2.log").read_text()
 
@@ -116,7 +121,9 @@ def test_a_runner_that_finishes_nothing_is_told(
     called = execledger("eval", "run", "plan.toml", "-o", "out", "--workers", "1")
     first, *others, total, reason = called.err.splitlines()
     assert (called.status, called.out, len(others)) == (1, "", 2)
-    assert first.startswith(f"execledger: base-1, {NAME}: ended with status 0: the words were: swebench")
+    assert first.startswith(f"execledger: base-1, {NAME}: error: ended with status 0: the words were: swebench")
+    told = execledger("eval", "report", "out")
+    assert told.status == 2 and "base-1: error: ended with status 0: the words were: swebench" in told.err
     assert total == "execledger: 0 of 9 runs finished, cost unknown; ended: none"
     stopped = "3 jobs of the arm base in a row finished nothing"
     assert reason == f"execledger: {stopped}; the same command goes on from here"
@@ -160,10 +167,17 @@ def test_a_docker_that_does_not_answer_is_the_reason(
     log = folder / "out" / "base" / "1" / "logs" / f"{NAME}.log"
     told = execledger("eval", "run", "plan.toml", "-o", "out", "--slice", "0:1").err.splitlines()[0]
     words = f"subprocess.CalledProcessError: {failed[:30].strip()} {failed[30:].strip()}"
-    assert told == f"execledger: base-1, {NAME}: ended with status 0: {words} ({log})"
-    docker.write_text("#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n")
+    assert told == f"execledger: base-1, {NAME}: error: ended with status 0: {words} ({log})"
+    broken = "#!/bin/sh\\necho 'Cannot connect to the Docker daemon' >&2\\nexit 1\\n"
+    docker.write_text("#!/bin/sh\n")
+    runner.write_text(
+        f"{runner.read_text()}\nopen({str(docker)!r}, 'w').write({broken.encode().decode('unicode_escape')!r})\n"
+    )
     told = execledger("eval", "run", "-o", "out").err.splitlines()[0]
-    assert told.endswith(f": {docker} does not answer: Cannot connect to the Docker daemon ({log})")
+    assert told.endswith(f": docker does not answer: Cannot connect to the Docker daemon ({log})")
+    told = execledger("eval", "run", "-o", "out").err
+    hint = "hint: start Docker, or set DOCKER_HOST\n"
+    assert told == f"execledger: {docker} does not answer: Cannot connect to the Docker daemon\n{hint}"
 
 
 def test_a_plan_that_comes_to_nothing_leaves_the_folder_to_others(execledger: Execledger, folder: Path) -> None:
@@ -192,7 +206,7 @@ def test_a_missing_configuration_file_is_noticed_before_agents_start(execledger:
     called = execledger("eval", "run", "plan.toml", "-o", "out", "--config", "nowhere.yaml")
     assert (called.status, "nowhere.yaml: found no such configuration file" in called.err) == (2, True)
     (folder / "mine.yaml").write_text("agent: {}\n")
-    words = ["--config", "swebench", "--config", "mine.yaml", "--config", "a.b=1"]
+    words = ["--config", "swebench", "--config", "mine.yaml", "--config", "scripted.yaml", "--config", "a.b=1"]
     assert execledger("eval", "run", "plan.toml", "-o", "out", *words).status == 0
 
 

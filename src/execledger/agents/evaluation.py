@@ -13,7 +13,7 @@ import os
 import re
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -157,8 +157,36 @@ class Batch(Struct, frozen=True, kw_only=True):
         return [*self.ledger, *options, "--"] if self.ledger else []
 
 
+class Problem(Struct, frozen=True):
+    """Something that would make runs fail, found before any is started."""
+
+    message: str
+    """What was found, and what was expected."""
+    hint: str = ""
+    """What can be done about it."""
+    warning: bool = False
+    """True if runs may succeed all the same."""
+
+
+class Needs(Struct, frozen=True, kw_only=True):
+    """What the runs of an evaluation need of the machine."""
+
+    docker: str = ""
+    """The container program; "" if none is needed."""
+    images: tuple[str, ...] = ()
+    """The images of the tasks."""
+    model: str = ""
+    """The model, as the agent names it; "" if that is not known."""
+    problems: tuple[Problem, ...] = ()
+    """What the agent's own configuration lacks."""
+
+
 class Runner(Protocol):
-    """Runs an agent over tasks."""
+    """Runs an agent over tasks.
+
+    A runner may also have ``needs(setup, tasks)``, which returns the ``Needs`` of its runs; for others those of
+    ``container_needs`` are taken.
+    """
 
     def work(self, batch: Batch) -> str:
         """Run the tasks that the batch's folder does not hold yet; why some are not finished, "" if all are."""
@@ -261,6 +289,21 @@ def answer_of(command: list[str]) -> str:
     except (OSError, subprocess.CalledProcessError) as error:
         raise LedgerError(f"{command[0]}: can't be asked for its version: {error}") from error
     return done.stdout.strip()
+
+
+def container_needs(setup: Setup, tasks: Sequence[Instance]) -> Needs:
+    """What runs need by the keys of the plan: a container for each task, unless there are prepared repositories."""
+    docker = "" if setup.keys.get("repos") else str(setup.keys.get("docker", ""))
+    images = tuple(dict.fromkeys(task.image for task in tasks)) if docker else ()
+    return Needs(docker=docker, images=images, model=setup.model)
+
+
+def image_here(docker: str, *images: str) -> bool:
+    """Return whether all these images are in the local store of a container program."""
+    words = [docker, "image", "inspect", "--format", "{{.Id}}", *images]
+    return (
+        not images or subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+    )
 
 
 def complaint(errors: str) -> str:

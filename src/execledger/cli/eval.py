@@ -55,6 +55,8 @@ def _agent_options() -> Iterator[Callable[..., Any]]:
         )
 
 
+FAILURES_SHOWN = 10
+"""Number of failed runs that are named at the end of `eval run`."""
 _ARMS = ("base", "inform", "govern", "both", "every", "focused", "shadow")
 _OPTIONS = (
     click.option("--agent", type=click.Choice([one.key for one in evaluated()]), help="Agent."),
@@ -94,21 +96,29 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @_plan_options
 def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool, **options: Any) -> int:
     """Run PLAN.toml; options take precedence over its keys. The same command continues a stopped evaluation."""
-    from execledger.evaluate.dataset import freeze, need_subset
-    from execledger.evaluate.experiment import program_of, run_experiment, versions
+    from execledger.evaluate.dataset import freeze
+    from execledger.evaluate.experiment import program_of, run_experiment, setup_of, versions
+    from execledger.evaluate.preflight import Checks
     from execledger.evaluate.study import Study
 
     if is_off():
         raise LedgerError("EXECLEDGER is off, expected it not to be: every arm would be the arm base")
     study, cwd = Study(Path(output).absolute()), Path.cwd()
     plan = _plan(plan_file, options, study)
-    if study.recorded() is None:
-        need_subset(plan)
+    checks = Checks()
     with study.alone():
-        found = versions(plan, cwd)
-        study.admit(plan, found, mixed=mixed)
+        found = checks.tried(lambda: versions(plan, cwd))
+        if found is not None:
+            study.admit(plan, found, mixed=mixed)
         # The folder belongs to the plan only once its tasks are there, so a plan without tasks does not occupy it.
-        instances = freeze(plan, study.dataset, anew=study.recorded() is None)
+        instances = checks.tried(lambda: freeze(plan, study.dataset, anew=study.recorded() is None)) or ()
+        if found is not None:
+            unfinished = study.unfinished(plan, instances, again)
+            if unfinished or not instances:
+                checks.look(plan, setup_of(plan, program_of(plan), cwd), unfinished, study.root)
+        for warning in checks.refuse():
+            tell(warning)
+        assert found is not None, "otherwise it was refused"
         study.claim(plan, found, mixed=mixed)
         names = [instance.instance_id for instance in instances]
         for ended in again:
@@ -117,6 +127,10 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
         progress = run_experiment(study, plan, program_of(plan), names, cwd, tell)
     for trouble in progress.troubles:
         tell(trouble)
+    for failure in progress.failures[:FAILURES_SHOWN]:
+        tell(f"failed: {failure}")
+    if len(progress.failures) > FAILURES_SHOWN:
+        tell(f"failed: {len(progress.failures) - FAILURES_SHOWN} more; `eval report` counts them by kind")
     ends = ", ".join(f"{name or 'no word'} {count}" for name, count in progress.ends.most_common())
     tell(f"{progress.done} of {progress.total} runs finished, {progress.spent}; ended: {ends or 'none'}")
     if progress.done < progress.total:

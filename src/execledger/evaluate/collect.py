@@ -27,6 +27,9 @@ from execledger.runs.find import Source
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 
+REASONS_SHOWN = 10
+"""Number of reasons that are named for runs that are not finished."""
+
 
 def collect(
     paths: Iterable[str], prices: Prices, unreadable: list[str], read: Read = read_run
@@ -129,21 +132,24 @@ def trials_under(path: Path, study: Study, plan: Plan) -> list[Trial]:
 
 
 def unfinished(path: Path) -> list[str]:
-    """Return a sentence for each study at a path that has unfinished runs."""
-    return [said for study in studies_at(path, []) if (said := _unfinished(path, study))]
+    """Return a sentence for each study at a path that has unfinished runs, and one for each reason."""
+    return [said for study in studies_at(path, []) for said in _unfinished(path, study)]
 
 
-def _unfinished(path: Path, study: Study) -> str:
+def _unfinished(path: Path, study: Study) -> list[str]:
     try:
         recorded = study.recorded()
         assert recorded is not None, "a study's folder has a plan"
         tasks = len(read_instances(study.dataset / f"{recorded.plan.split}.jsonl"))
     except LedgerError as error:
-        return error.message
+        return [error.message]
     counts = {trial.name: len(trial.results()) for trial in trials_under(path, study, recorded.plan)}
     missing = {name: tasks - count for name, count in counts.items() if count < tasks}
     named = ", ".join(f"{name} {count}" for name, count in missing.items())
-    return f"{_shown(path, study)}: not finished yet: {named} of {tasks} instances" if missing else ""
+    if not missing:
+        return []
+    reasons = [f"{one.name}: {said}" for one in trials_under(path, study, recorded.plan) for said in one.troubles()]
+    return [f"{_shown(path, study)}: not finished yet: {named} of {tasks} instances", *reasons[:REASONS_SHOWN]]
 
 
 def conditions(path: Path) -> list[str]:

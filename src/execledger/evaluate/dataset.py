@@ -38,6 +38,7 @@ def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, .
     """Return the tasks of a plan; the first call, or one with ``anew``, loads them and stores them in ``folder``."""
     file = folder / f"{plan.split}.jsonl"
     if anew or not file.exists():
+        need_subset(plan)
         rows = [_with_image(row) for row in selected(plan, list(_rows(plan)))]
         make_folder(folder)
         beside = file.with_suffix(".new")

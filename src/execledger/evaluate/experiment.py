@@ -66,9 +66,14 @@ def run_experiment(study: Study, plan: Plan, program: str, names: Sequence[str],
             adopted = outcome.job.place.adopt(outcome.job.work)
             bar.add(adopted)
             progress.add(outcome, fruitful=bool(adopted))
+            outcome.job.place.note_trouble(outcome.job.name, outcome.trouble)
     runner.clear(setup, study.scratch)
     progress.done, progress.spent = bar.done, bar.spent
-    progress.ends.update(result.ended for trial in study.trials(plan) for result in trial.results().values())
+    for trial in study.trials(plan):
+        for result in trial.results().values():
+            progress.ends[result.ended] += 1
+            if result.failure:
+                progress.failures.append(f"{trial.name}, {result.instance_id}: {result.failure}")
     return progress
 
 
@@ -85,6 +90,8 @@ class Progress(Struct, kw_only=True):
     """Number of finished runs by the agent's exit status."""
     troubles: list[str] = []
     """Jobs with unfinished tasks, with the reason."""
+    failures: list[str] = []
+    """Finished runs that were ended by a failure and not by the agent, with the reason."""
     fruitless: dict[str, set[str]] = {}
     """By arm, the latest consecutive jobs that finished no task."""
     stopped: str = ""

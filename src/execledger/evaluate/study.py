@@ -18,7 +18,7 @@ import fcntl
 import json
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from execledger.agents.evaluation import JOURNALS, TaskResult, store, stored, write_whole
+from execledger.agents.evaluation import JOURNALS, Instance, TaskResult, store, stored, write_whole
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, reason
 from execledger.evaluate.plan import ArmName, Cache, Plan, difference
@@ -34,6 +34,10 @@ from execledger.journal.folder import make_folder
 
 PREDICTIONS = "preds.json"
 """File with the repairs, in the format of SWE-bench."""
+
+
+UNFINISHED = ".unfinished"
+"""Suffix of the file beside a job's log that says why tasks of it are not finished."""
 
 
 def finished(folder: Path) -> TaskResult | None:
@@ -108,6 +112,19 @@ class Trial(NamedTuple):
         path = self.folder / "logs" / f"{job}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+    def note_trouble(self, job: str, trouble: str) -> None:
+        """Store why tasks of a job are not finished, for reports; "" if all of them are."""
+        path = self.log(job).with_suffix(UNFINISHED)
+        if trouble:
+            path.write_text(trouble + "\n", encoding="utf-8")
+        else:
+            path.unlink(missing_ok=True)
+
+    def troubles(self) -> list[str]:
+        """Return the reasons why tasks are not finished, as their last attempts told."""
+        files = sorted((self.folder / "logs").glob(f"*{UNFINISHED}"))
+        return [file.read_text(encoding="utf-8", errors="replace").strip() for file in files]
 
     def results(self) -> dict[str, TaskResult]:
         """Return the results of finished tasks by name."""
@@ -216,6 +233,14 @@ class Study(NamedTuple):
         for number in range(1, plan.trials + 1):
             for arm in plan.arms:
                 yield self.trial(arm, number)
+
+    def unfinished(self, plan: Plan, tasks: Iterable[Instance], again: Sequence[str] = ()) -> list[Instance]:
+        """Return the tasks that lack a result in some arm and trial; one that ended with ``again`` counts as none."""
+        done = [
+            {name for name, result in trial.results().items() if result.ended not in again}
+            for trial in self.trials(plan)
+        ]
+        return [task for task in tasks if not all(task.instance_id in names for names in done)]
 
     @contextmanager
     def alone(self) -> Iterator[None]:

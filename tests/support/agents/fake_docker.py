@@ -1,6 +1,6 @@
 """A stand-in for the docker command: a container is a folder on this machine, and commands run in it.
 
-It knows what mini-swe-agent calls: ``run -d``, ``exec``, ``stop``, ``rm`` and ``version``.
+It knows what mini-swe-agent calls: ``run -d``, ``exec``, ``stop``, ``rm`` and ``version``; every image is there.
 The working folder is mapped: ``/testbed`` in a command is the container's own, and is ``/testbed`` again in its output.
 Any other absolute path is this machine's, so it isolates nothing: use it with scripted commands only.
 This file is itself the program that runs as ``docker``, so it imports nothing but the standard library.
@@ -191,10 +191,15 @@ def main(arguments: list[str]) -> int:
             return execute(docker, call)
         case "stop" | "rm":
             return stop(docker, call)
+        case "image" if call.words[:1] == ["inspect"]:
+            return 0
         case "version":
             print("Fake docker")
             return 0
-    print(f"fake docker: found the verb {call.verb!r}, expected run, exec, stop, rm or version", file=sys.stderr)
+    print(
+        f"fake docker: found the verb {call.verb!r}, expected run, exec, stop, rm, image inspect or version",
+        file=sys.stderr,
+    )
     return 2
 
 

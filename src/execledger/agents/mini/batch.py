@@ -16,20 +16,25 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from execledger.agents import processes
 from execledger.agents.evaluation import (
     Batch,
+    Failure,
     Instance,
+    Needs,
+    Problem,
     Setup,
     TaskResult,
     answer_of,
     decoded,
     held,
+    image_here,
     last_words,
     settings,
     stored,
@@ -82,6 +87,8 @@ class _Config(Struct, frozen=True):
 class _Info(Struct, frozen=True):
     exit_status: str | None = None
     submission: str | None = None
+    exception_str: str | None = None
+    traceback: str | None = None
     model_stats: _Stats = _Stats()
     config: _Config = _Config()
 
@@ -91,6 +98,41 @@ class _Trajectory(Struct, frozen=True):
 
     instance_id: str
     info: _Info
+    messages: list[Any] = []
+
+
+NO_FAILURE = ("Submitted", "LimitsExceeded", "")
+"""How runs end that the agent has ended, or the plan's limits of steps and dollars."""
+_CONTAINER_GONE = re.compile(
+    r"\s*Error response from daemon: (?:No such container|[Cc]ontainer \w+ is not running)"
+    r"|\s*Error: (?:can only create exec sessions on running containers|no container with name or ID|no such container)"
+)
+"""What Docker and podman print in place of a command's output if the container has ended."""
+
+
+def failure(saved: _Trajectory) -> str:
+    """What ended a run if it was not the agent: the kind of failure and details; "" otherwise."""
+    info, status = saved.info, saved.info.exit_status or ""
+    if gone := _gone(saved.messages):
+        return Failure.CONTAINER.because(gone)
+    if status in NO_FAILURE:
+        return ""
+    if status == "TimeExceeded":
+        return Failure.TIMEOUT.because("the run reached the limit of time in the plan")
+    if status == "RepeatedFormatError":
+        return Failure.FORMAT.because("the model's answers had no valid tool call, several times in a row")
+    told = f"{status}: {info.exception_str or ''}"
+    if re.search(r"[/\\](?:litellm|minisweagent[/\\]models)[/\\]|loopback_model", info.traceback or ""):
+        return Failure.API.because(told)
+    return (Failure.TIMEOUT if "Timeout" in status else Failure.OTHER).because(told)
+
+
+def _gone(messages: list[Any]) -> str:
+    """What the container program said at the last command of a run, if the container had ended; else ""."""
+    extras = (one.get("extra") for one in reversed(messages) if isinstance(one, dict))
+    last = next((one for one in extras if isinstance(one, dict) and one.get("returncode") is not None), {})
+    output = str(last.get("raw_output") or "")
+    return output if last.get("returncode") and _CONTAINER_GONE.match(output) else ""
 
 
 def finished(folder: Path) -> TaskResult | None:
@@ -104,6 +146,7 @@ def finished(folder: Path) -> TaskResult | None:
         model_patch=saved.info.submission or "",
         ended=saved.info.exit_status or "",
         cost=saved.info.model_stats.instance_cost,
+        failure=failure(saved),
     )
 
 
@@ -121,7 +164,9 @@ def work(batch: Batch) -> str:
             with batch.log.open("ab") as output:
                 status = processes.run(words, cwd=batch.setup.cwd, hold=lock, output=output, heeds_interrupts=True)
         missing = _unfinished(batch, left)
-    return f"ended with status {status}: {_reason(last_words(batch.log))} ({batch.log})" if missing else ""
+        reasons = {task.instance_id: _reason(batch, task, status) for task in missing}
+    named = "; ".join(reason if len(batch.tasks) == 1 else f"{name}: {reason}" for name, reason in reasons.items())
+    return f"{named} ({batch.log})" if missing else ""
 
 
 def _unfinished(batch: Batch, tasks: Sequence[Instance]) -> list[Instance]:
@@ -130,10 +175,20 @@ def _unfinished(batch: Batch, tasks: Sequence[Instance]) -> list[Instance]:
     return [task for task, folder in folders if stored(folder) is None and finished(folder) is None]
 
 
-def _reason(words: str) -> str:
-    """The reason of a failure; the agent's last words name a command of Docker that failed, and not why it did."""
-    docker = shutil.which("docker") if "docker" in words else None
-    return (unanswered(docker) if docker else "") or words or "it said nothing"
+def _reason(batch: Batch, task: Instance, status: int) -> str:
+    """Why a task has no result; the agent names a command of Docker that failed, and not why it did."""
+    log = batch.folder / "minisweagent.log"
+    said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    own = re.findall(rf"Error processing instance {re.escape(task.instance_id)}: (.*)", said)
+    words = own[-1] if own else f"ended with status {status}: {last_words(batch.log) or 'it said nothing'}"
+    docker = re.search(r"Command '?\['(.*?)', 'run',", words)
+    if docker is None:
+        return Failure.OTHER.because(words)
+    if silent := unanswered(docker[1]):
+        return Failure.OTHER.because(silent)
+    if not image_here(docker[1], task.image):
+        return Failure.IMAGE.because(f"{task.image} is not in the local store, and could not be pulled")
+    return (Failure.TIMEOUT if "timed out" in words else Failure.OTHER).because(words)
 
 
 def command(batch: Batch, tasks: Sequence[Instance]) -> list[str]:
@@ -204,6 +259,99 @@ def system_template(setup: Setup) -> str:
         named = ", ".join(setup.keys["config"])
         raise LedgerError(f"{named}: found no `agent.system_template` to put a salt before", hint=_SHARED)
     return found
+
+
+_ASK_NEEDS = """
+import json, os, sys
+from minisweagent.config import get_config_from_spec
+given = json.loads(sys.argv[1])
+found = {"environment": {}, "model": {}}
+
+def merge(into, new):
+    for key, value in new.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        else:
+            into[key] = value
+
+for spec in given["config"]:
+    merge(found, get_config_from_spec(spec))
+environment, model = found["environment"], found["model"]
+name = os.environ.get("MSWEA_MODEL_NAME", "") if not model.get("model_name") else model["model_name"]
+kind = model.get("model_class") or "litellm"
+answer = {
+    "environment_class": environment.get("environment_class") or "docker",
+    "executable": environment.get("executable") or os.environ.get("MSWEA_DOCKER_EXECUTABLE") or "docker",
+    "model_name": name,
+    "model_class": kind,
+    "model_error": "",
+    "missing_keys": [],
+    "priced": True,
+}
+keyed = {"openrouter": "OPENROUTER_API_KEY", "portkey": "PORTKEY_API_KEY", "requesty": "REQUESTY_API_KEY"}
+variable = keyed.get(kind.partition("_")[0])
+if variable and not os.environ.get(variable):
+    answer["missing_keys"] = [variable]
+if kind.partition("_")[0] == "litellm" and name:
+    import litellm
+    options = model.get("model_kwargs") or {}
+    registry = model.get("litellm_model_registry") or os.environ.get("LITELLM_MODEL_REGISTRY_PATH") or ""
+    if os.path.isfile(registry):
+        litellm.utils.register_model(json.load(open(registry)))
+    try:
+        provider = litellm.get_llm_provider(model=name, api_base=options.get("api_base"))[1]
+    except Exception as error:
+        answer["model_error"] = str(error).splitlines()[0]
+    else:
+        if not options.get("api_key"):
+            asked = litellm.validate_environment(model=name, api_base=options.get("api_base"))
+            answer["missing_keys"] = [] if asked["keys_in_environment"] else asked["missing_keys"]
+        try:
+            litellm.get_model_info(name)
+        except Exception:
+            answer["priced"] = False
+    tracking = model.get("cost_tracking") or os.environ.get("MSWEA_COST_TRACKING")
+    answer["ignores_costs"] = tracking == "ignore_errors"
+print(json.dumps(answer))
+"""
+"""A program for the agent's Python: prints what a configuration of the agent needs of this machine."""
+
+
+def needs(setup: Setup, tasks: Sequence[Instance]) -> Needs:
+    """What runs need of this machine, by the agent's own configuration; the agent's Python is asked for it."""
+    named = [] if not setup.model else [f"model.model_name={json.dumps(setup.model)}"]
+    own = [word for word in settings(setup.settings) if word != "-c"]
+    given = json.dumps({"config": [*setup.keys["config"], *own, *named]})
+    command = [interpreter_of(setup.program), "-I", "-c", _ASK_NEEDS, given]
+    silent = {**os.environ, "MSWEA_SILENT_STARTUP": "1"}
+    asked = subprocess.run(
+        command, cwd=setup.cwd, env=silent, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    try:
+        found = json.loads(asked.stdout.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        said = asked.stderr.strip().splitlines()[-1:] or ["nothing"]
+        return Needs(problems=(Problem(f"{setup.program}: can't be asked for its configuration: {said[0]}"),))
+    docker = found["executable"] if found["environment_class"] == "docker" else ""
+    images = tuple(dict.fromkeys(task.image for task in tasks)) if docker else ()
+    return Needs(docker=docker, images=images, model=found["model_name"], problems=tuple(_model_problems(found)))
+
+
+def _model_problems(found: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong with the model of a configuration, as far as can be known without asking its provider."""
+    name = found["model_name"]
+    if not name:
+        yield Problem("no model is named", hint='model = "PROVIDER/NAME" in the plan, or --model')
+    if found["model_error"]:
+        yield Problem(f"the model `{name}`: {found['model_error']}", hint="litellm expects PROVIDER/NAME")
+    if missing := found["missing_keys"]:
+        keys = " or ".join(missing)
+        yield Problem(f"the model `{name}`: found no API key in the environment", hint=f"export {keys}=...")
+    if not found["priced"] and not found["ignores_costs"]:
+        hint = "check its name; --set model.cost_tracking=ignore_errors runs it without prices"
+        yield Problem(f"the model `{name}`: litellm knows no price of it, and mini-swe-agent then fails", hint=hint)
+    elif not found["priced"]:
+        yield Problem(f"the model `{name}` is not known to litellm", hint="check its name", warning=True)
 
 
 def versions(setup: Setup) -> dict[str, str]:
