@@ -125,6 +125,7 @@ def test_a_step_in_full() -> None:
             },
             "view": "",
             "looks": {"files": (), "before": None, "failed": False},
+            "call": None,
         }
     )
 

@@ -174,7 +174,7 @@ def test_an_export_opens_from_disk_without_a_network(chromium: Browser, tmp_path
         assert tab.map() == own
         tab.open(target.as_uri(), f"#/compare/{run_id(str(DEMO))}/{run_id(str(journal))}")
         tab.find(".pair-row").first.wait_for()
-        assert tab.texts(".totals tbody th a") == [DEMO.name, journal.name]
+        assert tab.texts(".totals thead a") == [DEMO.name, journal.name]
 
 
 def test_an_export_of_many_runs_says_what_it_does_not_hold(chromium: Browser, tmp_path: Path) -> None:

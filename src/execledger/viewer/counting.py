@@ -71,16 +71,28 @@ class RunLine(Counts, kw_only=True):
     """The task anchor: what the task is about, on one line."""
     saved_bytes: int = 0
     """What references kept out of the model's input, counted once for every later call of the model."""
+    saved_new_tokens: int = 0
+    """Tokens that references kept out where they would have been uncached or written to the cache, estimated."""
+    saved_cached_tokens: int = 0
+    """Tokens that references kept out where they would have been read from the cache, estimated."""
     saved_cost: float = 0.0
-    """The same in dollars: new once, then cached."""
+    """Dollars for both."""
+    view_tokens: int = 0
+    """Tokens that state views took uncached, with those that they kept out of the cached prefix, estimated."""
+    displaced_tokens: int = 0
+    """Those of them that would have been cached without a view."""
     view_cost: float = 0.0
-    """What state views took in dollars: never cached."""
+    """Dollars for both."""
     net_cost: float = 0.0
     """What remains of the one behind the other, in dollars."""
     run_cost: float | None = None
     """Dollars that the run took, as the agent recorded them, else by its tokens; None where these are not recorded."""
     prices: str = ""
     """The day of the prices, and the model whose they are."""
+    started: float | None = None
+    """When it began, in seconds since 1970; None where that is not recorded."""
+    replayed: bool = False
+    """Ledger took no part in it: what is counted is what it would have done."""
     live: bool = False
     """The agent may still be at work."""
     pending: bool = False
@@ -136,11 +148,17 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         model=origin.model,
         task=task_anchor(origin.task, TASK_BYTES),
         saved_bytes=account.saved_bytes,
+        saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),
+        saved_cached_tokens=net.saved_tokens.cached or 0,
         saved_cost=net.saved,
+        view_tokens=net.spent_tokens.uncached or 0,
+        displaced_tokens=-(net.spent_tokens.cached or 0),
         view_cost=net.spent,
         net_cost=net.net,
         run_cost=account.took.cost if account.took.cost is not None else _run_cost(account, origin.model),
         prices=f"{net.date}, {', '.join(net.models)}",
+        started=account.identity[1] if account.identity is not None else None,
+        replayed=origin.format != JOURNAL,
         live=live,
     )
 

@@ -10,6 +10,7 @@ from execledger.core.policy import Policy
 from execledger.core.wording import clip, printable
 from execledger.runs.account import Account
 from execledger.runs.looks import NO_LOOKS, LookNews, Looks
+from execledger.runs.usage import ModelCall
 from execledger.viewer.counting import Origin, RunLine, mark_of, run_line
 from execledger.viewer.reasons import in_words
 from execledger.viewer.tracks import FileTrack, Tracks
@@ -95,6 +96,8 @@ class StepDetail(Struct, frozen=True, kw_only=True):
     """The state view that the model read before it; "" if there was none."""
     looks: Looks = NO_LOOKS
     """What was known from looks at the files when the model was called."""
+    call: ModelCall | None = None
+    """What the call of the model took; None where that is not recorded call by call."""
 
 
 class DecisionAnswer(Struct, frozen=True):
@@ -187,6 +190,8 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     """The one before the step before."""
     looks: Looks
     """What was known from looks at the files when the model was called."""
+    call: ModelCall | None
+    """What the call of the model took: tokens by class, and dollars as the agent recorded them."""
 
 
 class RunModel:
@@ -290,6 +295,7 @@ class RunModel:
             view=told.view,
             view_before=before.view if before is not None else "",
             looks=told.looks,
+            call=told.call,
         )
 
 

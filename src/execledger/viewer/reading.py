@@ -163,7 +163,9 @@ class ReplayReading(Reading):
         truth = recorded.observation
         if call.shown.kind == "partial":
             truth = replace(truth, output=call.shown.applied(truth.output))
-        return StepDetail(step=call.step(recorded), truth=truth, turn=recorded.turn, view=call.view)
+        calls = self._run.model_calls
+        took = calls[recorded.turn] if recorded.turn < len(calls) else None
+        return StepDetail(step=call.step(recorded), truth=truth, turn=recorded.turn, view=call.view, call=took)
 
 
 class JournalReading(Reading):

@@ -2,7 +2,7 @@
 
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
-import { count, dollars, nameParts } from "./format.js";
+import { count, dollars, moment, nameParts } from "./format.js";
 import { LAST, runAddress } from "./router.js";
 
 const SAVED = "what references kept out of the model's input, over all its calls: new once, then cached; estimated";
@@ -22,12 +22,13 @@ export const COLUMNS = [
   column("partial", "Reused in part", "number spare", "references in place of some lines", done("partial")),
   column("second_looks", "Looked again", "number spare", LOOKS, looksCell),
   column("nudges", "Nudged", "number spare", "shown with a remark", done("nudges")),
-  column("saved_cost", "Saved", "number parts", SAVED, money("saved_cost")),
-  column("view_cost", "Views", "number parts", VIEWS, money("view_cost")),
+  column("saved_cost", "Saved", "number parts", SAVED, money("saved_cost", savedTokens)),
+  column("view_cost", "Views", "number parts", VIEWS, money("view_cost", viewTokens)),
   column("net_cost", "Net", "number", NET, money("net_cost")),
   column("run_cost", "Cost", "number spent", COST, costCell),
   column("faults", "Faults", "number faults", "faults of Ledger's own, all of them caught"),
-  column("ended", "Ended", "ended spare", "how it ended, in the agent's own word", endCell),
+  column("started", "Started", "started spare", "when it began, where that is recorded", (run) => moment(run.started)),
+  column("ended", "Ended", "ended", "how it ended, in the agent's own word", endCell),
 ];
 
 function column(field, title, kind, about, cell = (run) => count(run[field])) {
@@ -48,9 +49,20 @@ function looksCell(run) {
   return run.references ? `${count(run.second_looks)} of ${count(run.references)}` : "–";
 }
 
-/** Dollars, with the prices that they are at. */
-function money(field) {
-  return (run) => h("span", { title: `estimated; prices of ${run.prices}` }, dollars(run[field]));
+/** Dollars, with the tokens behind them and the prices that they are at. */
+function money(field, tokens = () => "estimated") {
+  return (run) => h("span", { title: `${tokens(run)}; prices of ${run.prices}` }, dollars(run[field]));
+}
+
+/** Tokens that references kept out, by the class that a provider charges for. */
+export function savedTokens(run) {
+  return `${count(run.saved_new_tokens)} new and ${count(run.saved_cached_tokens)} cached tokens, estimated`;
+}
+
+/** Tokens that state views took. */
+export function viewTokens(run) {
+  const moved = run.displaced_tokens ? `, ${count(run.displaced_tokens)} of which would have been cached` : "";
+  return `${count(run.view_tokens)} uncached tokens${moved}, estimated`;
 }
 
 function nameCell(run) {

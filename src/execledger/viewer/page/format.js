@@ -24,6 +24,13 @@ export function dollars(value) {
   return `${value < 0 ? "−" : ""}$${size.toFixed(size >= 1 || size === 0 ? 2 : 4)}`;
 }
 
+/** A moment in seconds since 1970, as a date and a time of day here; a dash where it is not known. */
+export function moment(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  const local = new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
+  return local.toISOString().slice(0, 16).replace("T", " ");
+}
+
 /** "1 step", "2 steps". */
 export function plural(value, word) {
   return `${count(value)} ${word}${value === 1 ? "" : "s"}`;

@@ -170,7 +170,7 @@ export class RunView {
       if (this.gone || asked !== this.selected || asked === this.shown) return;
       this.shown = asked;
       this.panel.show(step, this.run.governed);
-      this.view.show(step);
+      this.view.show(step, this.run.governed);
       announce(stepInWords(step));
       if (asked + 1 < this.length) this.source.step(this.id, asked + 1).catch(() => {});
     } catch (error) {

@@ -1,8 +1,9 @@
 /** What a run is and what it came to, in a few lines above it. */
 
 import { visible } from "./ansi.js";
+import { savedTokens, viewTokens } from "./columns.js";
 import { h } from "./dom.js";
-import { count, dollars, nameParts, plural } from "./format.js";
+import { count, dollars, moment, nameParts, plural } from "./format.js";
 
 /** The elements of the head. */
 export function runHead({ line, governed, task, trouble }) {
@@ -35,17 +36,19 @@ function aboutRun(line, governed) {
 
 /** What is known in numbers: each with the word behind it. */
 function facts(line) {
-  const would = line.shadow ? " would be" : "";
+  const would = line.shadow || line.replayed ? " would be" : "";
+  const verb = line.replayed ? "would have been " : "";
   return [
     [line.agent || "unknown agent", ""],
     line.model && [line.model, ""],
+    line.started !== null && [moment(line.started), ""],
     [plural(line.steps, "step"), ""],
     [count(line.reuses), `${would} reused before running`],
     [count(line.elided), `${would} reused after`],
     line.partial > 0 && [count(line.partial), `${would} reused in part`],
     [count(line.nudges), `${would} nudged`],
-    !line.shadow && [dollars(line.saved_cost), " saved by references"],
-    !line.shadow && [dollars(line.view_cost), " spent on state views"],
+    !line.shadow && [dollars(line.saved_cost), ` ${verb}saved by references (${savedTokens(line)})`],
+    !line.shadow && [dollars(line.view_cost), ` ${verb}spent on state views (${viewTokens(line)})`],
     !line.shadow && [dollars(line.net_cost), ` net, at prices of ${line.prices}`],
     line.run_cost !== null && [dollars(line.run_cost), " in all"],
     line.faults > 0 && [plural(line.faults, "fault"), ""],

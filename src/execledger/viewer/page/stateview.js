@@ -11,6 +11,7 @@ export class StateViewPanel {
   constructor() {
     this.body = h("div", { class: "view-body" });
     this.old = h("input", { type: "checkbox", checked: true, onchange: () => this.draw() });
+    this.hint = h("span", { class: "hint" });
     this.element = h(
       "section",
       { class: "panel view-panel", "aria-labelledby": "view-title" },
@@ -18,23 +19,25 @@ export class StateViewPanel {
         "header",
         {},
         h("h2", { id: "view-title" }, "State view"),
-        h("span", { class: "hint" }, "as the model saw it"),
+        this.hint,
         h("label", { class: "check" }, this.old, "Show what is gone"),
       ),
       this.body,
     );
   }
 
-  /** Show the view of a step. */
-  show(step) {
+  /** Show the view of a step; a replay is not what the model saw. */
+  show(step, governed) {
     this.step = step;
+    this.shown = governed ? "was shown" : "would have been shown";
+    this.hint.textContent = governed ? "as the model saw it" : "as the model would have seen it";
     this.draw();
   }
 
   draw() {
     if (!this.step) return;
     const { view, view_before: before } = this.step;
-    if (view === "") fill(this.body, h("p", { class: "empty" }, "The model was shown no state view here."));
+    if (view === "") fill(this.body, h("p", { class: "empty" }, `The model ${this.shown} no state view here.`));
     else {
       const text = this.text(lineDiff(before, view));
       fill(this.body, text);

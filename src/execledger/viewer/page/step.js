@@ -2,7 +2,7 @@
 
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
-import { bytes } from "./format.js";
+import { bytes, count, dollars } from "./format.js";
 import { meaningOf } from "./lanes.js";
 import { looksSection } from "./looks.js";
 import { categoryBadge, markBadge } from "./marks.js";
@@ -11,8 +11,8 @@ import { runAddress } from "./router.js";
 
 const EFFECTS = { none: "changes nothing", listed: "changes files that it names", unknown: "may change anything" };
 const COMPARED = {
-  same: "its output is what stood there already",
-  covered: "its lines stood there already",
+  same: "its output was visible already",
+  covered: "its lines were visible already",
   different: "its output is new",
 };
 
@@ -44,6 +44,7 @@ export class StepPanel {
       step.cwd && `in ${visible(step.cwd)}`,
       `turn ${step.turn}`,
       step.thread && `thread ${visible(step.thread)}`,
+      ...callFacts(step.call),
     ];
     return h(
       "section",
@@ -114,8 +115,9 @@ export class StepPanel {
 
   result(step, governed) {
     const { output, shown } = step;
-    const instead = shown.kind === "reference" ? this.said("In its place the model was shown", shown.text) : null;
-    const remark = shown.kind === "remark" ? this.said("With this remark behind it", shown.text) : null;
+    const was = governed ? "was" : "would have been";
+    const instead = shown.kind === "reference" ? this.said(`In its place the model ${was} shown`, shown.text) : null;
+    const remark = shown.kind === "remark" ? this.said(`With this remark it ${was} shown`, shown.text) : null;
     const omitted = shown.kind === "partial" ? this.omitted(shown) : null;
     return [instead, omitted, this.output(step, governed), this.stderr(output), remark].filter(Boolean);
   }
@@ -170,13 +172,26 @@ export class StepPanel {
   }
 }
 
-/** What the text below is: what the model read, or what was spared it. */
+/** What the call of the model that proposed a step took, as far as the run tells. */
+function callFacts(call) {
+  if (!call) return [];
+  const { uncached, cached, written, output } = call.tokens;
+  const classes = { uncached, "written to the cache": written, cached, "of output": output };
+  const tokens = Object.entries(classes).filter(([, value]) => value);
+  return [
+    tokens.length && `model call: ${tokens.map(([name, value]) => `${count(value)} ${name}`).join(", ")} tokens`,
+    call.cost !== null && `${dollars(call.cost)} for the model call`,
+  ];
+}
+
+/** What the text below is: what the model read, or what was replaced by a reference. */
 function outputTitle({ decision, shown }, governed) {
-  if (shown.kind === "partial") return "Output, as the model was shown it";
+  const was = governed ? "was" : "would have been";
+  if (shown.kind === "partial") return `Output, as the model ${was} shown it`;
   if (shown.kind !== "reference") return "Output";
   if (decision.kind === "reuse")
     return governed ? "What it would have printed" : "What it printed when it was recorded";
-  return "What it printed, which the model was spared";
+  return governed ? "What it printed, replaced by the reference" : "What it printed when it was recorded";
 }
 
 /** A step in a few words, for a screen reader. */

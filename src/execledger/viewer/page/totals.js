@@ -5,7 +5,7 @@ import { fill, h } from "./dom.js";
 import { count, dollars, nameParts } from "./format.js";
 import { runAddress } from "./router.js";
 
-const NARROW = "(max-width: 68rem)";
+const NARROW = "(max-width: 100rem)"; // A row for each run needs more than that.
 
 /** The table; `comparison` has both runs, their totals and the titles of these. */
 export class Totals {
