@@ -31,14 +31,16 @@ KINDS = {
 }
 """The variables that choose a dialect."""
 SLOW = [pytest.param(name, marks=[] if name == "chat" else pytest.mark.long) for name in KINDS]
+VERSIONS = [pytest.param(one, marks=[] if one == AGENT.tested[-1] else pytest.mark.long) for one in AGENT.tested]
+every_version = pytest.mark.parametrize("copilot", VERSIONS, indirect=True)
 SUMMARY = "The file was read, and read again."
 home = agent_home
 
 
-@pytest.fixture
-def copilot() -> Path:
-    """The tested version."""
-    return or_skip(lambda: native("@github/copilot", AGENT.tested[-1], "@github/copilot", "copilot"))
+@pytest.fixture(params=AGENT.tested[-1:])
+def copilot(request: pytest.FixtureRequest) -> Path:
+    """A tested version, the newest unless a test asks for another."""
+    return or_skip(lambda: native("@github/copilot", request.param, "@github/copilot", "copilot"))
 
 
 def run(
@@ -87,6 +89,7 @@ def name(dialect: str, turn: int) -> str:
     return f"{'toolu' if dialect == 'messages' else 'call'}_{turn:03}_0"
 
 
+@every_version
 @pytest.mark.parametrize("dialect", SLOW)
 def test_a_session_with_everything_in_it(dialect: str, copilot: Path, home: AgentHome) -> None:
     """Repeated reads become references, the exit code stays behind them, and the client's edits still work."""
@@ -98,11 +101,16 @@ def test_a_session_with_everything_in_it(dialect: str, copilot: Path, home: Agen
     assert len(requests) == len(story(home)) + 1
     check_prefixes(requests)
     shown = results(requests[-1])
-    assert name(dialect, 1) in references(requests[-1])
-    # A second look is shown in full; the next read of the same lines is not.
-    assert "[Ledger: " in shown[name(dialect, 3)] and shown[name(dialect, 3)].endswith("completed with exit code 0>")
+    if f"/{AGENT.tested[-1]}/" in str(copilot):
+        assert name(dialect, 1) in references(requests[-1])
+        # A second look is shown in full; the next read of the same lines is not.
+        again = shown[name(dialect, 3)]
+    else:
+        # Older versions number the lines of files, which proves nothing.
+        again = shown[name(dialect, 4)]
+    assert "[Ledger: " in again and again.endswith(" with exit code 0>")
     assert "value_7 = 8" in home.big.read_text() and "value_7 = 8" in shown[name(dialect, 7)]
-    assert shown[name(dialect, 8)].endswith("completed with exit code 3>")
+    assert shown[name(dialect, 8)].endswith(" with exit code 3>")
     made = steps(home.journals)
     assert len(made) == 13
     assert all(step["observation"]["truncated"] for step in made[-2:])
@@ -179,7 +187,7 @@ def test_compaction_forgets_what_the_model_no_longer_sees(dialect: str, copilot:
     def script(request: Request) -> Turn:
         turns = [one for one in server.turns if not asks_for_summary(one)]
         behind = [one for one in turns if SUMMARY.encode() in one.raw]
-        if asks_for_summary(request) or len(behind) > 2:
+        if asks_for_summary(request) or len(behind) > 2 or len(turns) > 60:
             return SUMMARY
         # The summary takes effect as soon as it is there; until then, the model waits.
         wait = {"command": f"sleep 1; echo {len(turns)}", "description": "wait"}

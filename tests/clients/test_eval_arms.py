@@ -69,7 +69,7 @@ def _opencode(url: str) -> dict[str, str]:
 
 
 def _openhands(url: str) -> dict[str, str]:
-    return {**test_openhands.VARIABLES, "LLM_BASE_URL": f"{url}/v1"}
+    return test_openhands.variables(url, "chat")
 
 
 def _qwen(url: str) -> dict[str, str]:

@@ -14,19 +14,14 @@ from tests.clients import test_copilot, test_opencode, test_pi
 from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, claude, run_claude
 from tests.support.agents.native import run_client
 from tests.support.agents.npm import NotInstalled, node, npm_package
-from tests.support.agents.sessions import AgentHome, or_skip, results
+from tests.support.agents.sessions import AgentHome, agent_home, or_skip, results
 from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
 
 copilot, opencode, pi = test_copilot.copilot, test_opencode.opencode, test_pi.pi
+home = agent_home
 
 _NUMBER = re.compile(r"^ *\d+(?:: |\t)", re.MULTILINE)
 """The number that some clients print before a line."""
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> AgentHome:
-    """Folders of a new user."""
-    return AgentHome(tmp_path)
 
 
 def story(home: AgentHome, read: str, path: str, shell: str) -> list[Turn]:

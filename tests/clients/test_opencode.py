@@ -13,14 +13,15 @@ from execledger.agents.opencode.tools import ADAPTER
 from tests.support.agents.hooked import commands, session
 from tests.support.agents.native import ClientRun, native, run_client
 from tests.support.agents.sessions import (
-    OMITTED,
     VIEW,
     AgentHome,
-    breakpoints,
+    agent_home,
     calls,
+    check_compaction,
     check_prefixes,
     leaves,
     ledger,
+    marked_places,
     or_skip,
     references,
     results,
@@ -34,18 +35,14 @@ MODELS = {"chat": "mine/m1", "messages": "anthropic/claude-sonnet-4-5", "respons
 """A model for each dialect: the provider decides."""
 
 
-@pytest.fixture
-def opencode() -> Path:
-    """The tested version."""
-    return or_skip(lambda: native("opencode-ai", AGENT.tested[-1], "opencode", "bin/opencode"))
+home = agent_home
+every_version = pytest.mark.parametrize("opencode", AGENT.tested, indirect=True)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> AgentHome:
-    """Folders of a new user, and a file that is too long for one result."""
-    found = AgentHome(tmp_path)
-    (found.repository / "huge.py").write_text(found.big.read_text() * 30)
-    return found
+@pytest.fixture(params=AGENT.tested[-1:])
+def opencode(request: pytest.FixtureRequest) -> Path:
+    """A tested version, the newest unless a test asks for another."""
+    return or_skip(lambda: native("opencode-ai", request.param, "opencode", "bin/opencode"))
 
 
 def run(
@@ -69,6 +66,11 @@ def run(
     return run_client([*(prefix or []), str(opencode), *words], home, variables)
 
 
+def bash(command: str) -> tuple[str, dict[str, Any]]:
+    """A call that runs a command; older versions require a description."""
+    return "bash", {"command": command, "description": "run it"}
+
+
 def story(home: AgentHome, dialect: str = "chat") -> list[Turn]:
     """Read, the same read, a part of it, parallel calls, another directory, an edit, tests, a big file."""
     path = str(home.big)
@@ -81,16 +83,16 @@ def story(home: AgentHome, dialect: str = "chat") -> list[Turn]:
     return [
         [("read", {"filePath": path})],
         [("read", {"filePath": path})],
-        [("bash", {"command": "ls"}), ("read", {"filePath": path, "offset": 20, "limit": 60})],
-        [("bash", {"command": "cat big.py"})],
-        [("bash", {"command": "cat big.py"})],
-        [("bash", {"command": "mkdir -p deep && cd deep && pwd"})],
+        [bash("ls"), ("read", {"filePath": path, "offset": 20, "limit": 60})],
+        [bash("cat big.py")],
+        [bash("cat big.py")],
+        [bash("mkdir -p deep && cd deep && pwd")],
         edit,
         [("read", {"filePath": path, "offset": 1, "limit": 12})],
-        [("bash", {"command": "python3 -c 'raise SystemExit(3)'"})],
-        [("bash", {"command": "python3 -c 'print(1)'"})],
-        [("bash", {"command": "cat huge.py"})],
-        [("read", {"filePath": str(home.repository / "huge.py")})],
+        [bash("python3 -c 'raise SystemExit(3)'")],
+        [bash("python3 -c 'print(1)'")],
+        [bash("cat huge.py")],
+        [("read", {"filePath": str(home.huge)})],
     ]
 
 
@@ -99,6 +101,7 @@ def name(dialect: str, turn: int) -> str:
     return f"{'toolu' if dialect == 'messages' else 'call'}_{turn:03}_0"
 
 
+@every_version
 @pytest.mark.parametrize("dialect", [*MODELS])
 def test_a_session_with_everything_in_it(dialect: str, opencode: Path, home: AgentHome) -> None:
     """Repeated reads become references inside of the client's frame, and its edits still work."""
@@ -113,10 +116,6 @@ def test_a_session_with_everything_in_it(dialect: str, opencode: Path, home: Age
     assert name(dialect, 1) in references(requests[-1])
     assert shown[name(dialect, 1)].startswith("<path>") and shown[name(dialect, 1)].endswith("</content>")
     assert "value_7 = 8" in home.big.read_text() and "8: value_7 = 8" in shown[name(dialect, 7)]
-    if dialect == "messages":
-        # On the last block of each of the last two messages, the state view excepted.
-        last = len(leaves(requests[-1])) - 1
-        assert breakpoints(requests[-1])[-2:] == [last - 1, last]
     titles = [request for request in server.requests if request.dialect and not request.is_turn]
     assert titles and not any(VIEW.encode() in request.raw for request in titles)
     made = steps(home.journals)
@@ -139,10 +138,23 @@ def test_shadow_changes_no_byte(dialect: str, opencode: Path, home: AgentHome) -
     assert len(steps(home.journals)) == 13
 
 
+def test_breakpoints_are_where_they_are_without_ledger(opencode: Path, home: AgentHome) -> None:
+    """The same session with and without Ledger has them at the same places of every request."""
+    told, sent = story(home)[:8], []
+    for prefix in ([], ledger(home.journals, "--cadence", "every")):
+        home.rewrite()
+        with ScriptedServer(played(told)) as server:
+            done = run(opencode, home, server.url, dialect="messages", prefix=prefix)
+        assert done.status == 0, done.errors
+        sent.append([marked_places(request) for request in server.turns])
+    assert sent[0] == sent[1]
+    assert len(sent[0]) == len(told) + 1 and all(sent[0])
+
+
 def test_a_resumed_session_is_shown_what_it_was_shown(opencode: Path, home: AgentHome) -> None:
     """References made before are there again, byte for byte."""
     turns = story(home)[:5]
-    with ScriptedServer(played([*turns, "Done.", [("bash", {"command": "ls"})], "Done."])) as server:
+    with ScriptedServer(played([*turns, "Done.", [bash("ls")], "Done."])) as server:
         assert run(opencode, home, server.url, prefix=ledger(home.journals)).status == 0
         done = run(opencode, home, server.url, "--continue", prefix=ledger(home.journals))
     assert done.status == 0, done.errors
@@ -153,7 +165,7 @@ def test_a_resumed_session_is_shown_what_it_was_shown(opencode: Path, home: Agen
 
 def test_a_suppressed_command_is_shown_as_the_model_made_it(opencode: Path, home: AgentHome) -> None:
     """Sealed, a repeated command is replaced by a shim; the model sees its own call, answered by a reference."""
-    given = {"command": "cat big.py"}
+    given = {"command": "cat big.py", "description": "run it"}
     with ScriptedServer(played([[("bash", given)], [("bash", given)]])) as server:
         done = run(opencode, home, server.url, prefix=ledger(home.journals, "--sealed"))
     assert done.status == 0, done.errors
@@ -182,21 +194,20 @@ def test_subagents_are_conversations_of_their_own(opencode: Path, home: AgentHom
 
 
 def test_compaction_forgets_what_the_model_no_longer_sees(opencode: Path, home: AgentHome) -> None:
-    """The request for a summary offers no tools and has no view; nothing is referred to that it removed."""
+    """The request for a summary is of a text that opencode has flattened; nothing that it removed is referred to."""
     read: Turn = [("read", {"filePath": str(home.big)})]
-
-    def script(request: Request) -> Turn:
-        made = len(server.turns)
-        return read if made in (1, 3) else [("bash", {"command": "ls"})] if made == 2 else "Done."
-
-    with ScriptedServer(script, lambda request: 195_000 if len(server.turns) == 2 else 1000) as server:
-        done = run(opencode, home, server.url, prefix=ledger(home.journals))
+    told: list[Turn] = [read, [bash("ls")], read, read, "Done."]
+    prefix = ledger(home.journals, "--cadence", "every")
+    with ScriptedServer(
+        lambda _: told[min(len(server.turns), len(told)) - 1], lambda _: 195_000 if len(server.turns) == 2 else 1000
+    ) as server:
+        done = run(opencode, home, server.url, prefix=prefix)
     assert done.status == 0, done.errors
+    assert "fault" not in done.errors
     beside = [request for request in server.requests if request.dialect and not request.is_turn]
-    assert any(b"Tool result" in request.raw for request in beside)
+    summaries = [request for request in beside if b"value_7 = 7" in request.raw]
+    check_compaction(server.turns, summaries, "big.py")
     assert not any(VIEW.encode() in request.raw for request in beside)
-    after = server.turns[2:]
-    assert after and not any(OMITTED in text for request in after for text in results(request).values())
 
 
 def test_the_plugin_reports_exit_codes_beside_the_users_own(opencode: Path, home: AgentHome, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class AgentTool(Struct, frozen=True, kw_only=True):
     new: str = ""
     """The text that an edit or a write puts there, or a patch."""
     edits: str = ""
-    """A list of edits of the same file, each with ``old`` and ``new``."""
+    """A list of edits of the same file, each with ``old`` and ``new``; older versions may have these alone."""
     frame: Frame = Frame()
     """What the client writes around its output."""
 
@@ -280,7 +280,7 @@ def _lines(tool: AgentTool, given: Mapping[str, Any]) -> tuple[int, int | None] 
 
 def _changes(tool: AgentTool, given: Mapping[str, Any]) -> tuple[str, str]:
     """The text that an edit replaces and the new one; of several edits, all of them."""
-    if not tool.edits:
+    if not tool.edits or (tool.edits not in given and tool.new in given):
         return _text(given, tool.old, ""), _text(given, tool.new, "")
     many = msgspec.convert(given.get(tool.edits), list[dict[str, Any]])
     return (

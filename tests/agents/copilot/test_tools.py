@@ -59,6 +59,10 @@ def test_results_that_prove_nothing() -> None:
     """Outputs that are too large, messages in place of a file, and commands that have not ended."""
     failed = ADAPTER.observation_of(CAT, ("no\n<shellId: 3 completed with exit code 3>",))
     assert (failed.output, failed.exit_status) == ("no", 3)
+    older = ADAPTER.observation_of(CAT, ("no\n<exited with exit code 3>",))
+    assert (older.output, older.exit_status) == ("no", 3)
+    numbered = ADAPTER.observation_of(call("view", path="/repo/a.py", view_range=[7, 9]), ("7. a\n8. b\n9. ",))
+    assert numbered.truncated and numbered.cut is None
     large = f"Output too large to read at once (182.4 KB). Saved to: /tmp/x\nConsider grep.\n{LINES}{ENDED}"
     assert ADAPTER.observation_of(CAT, (large,)).truncated
     for words in (

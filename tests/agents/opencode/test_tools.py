@@ -46,6 +46,8 @@ def test_who_asks() -> None:
     assert ADAPTER.asked(headers, "", "x") == Asked("s", "s", True, "opencode 1.18.33")
     beside = {**headers, "x-session-id": "t", "x-parent-session-id": "s"}
     assert ADAPTER.asked(beside, "", "x") == Asked("s", "t", True, "opencode 1.18.33")
+    older = {"x-session-affinity": "t", "x-parent-session-id": "s", "user-agent": "opencode/1.14.34 ai-sdk/4.0.23"}
+    assert ADAPTER.asked(older, "", "x") == Asked("s", "t", True, "opencode 1.14.34")
 
 
 def test_what_the_client_says_of_itself() -> None:
@@ -60,6 +62,14 @@ def test_what_the_client_says_of_itself() -> None:
     assert ADAPTER.cwd_of(f"You are opencode.\n\n{section}") == "/repo"
     assert ADAPTER.cwd_of("Working directory: /elsewhere") is None
     assert ADAPTER.cwd_after(call("bash", command="cd src"), ("",), "/repo") == "/repo"
+
+
+def test_a_call_that_was_not_run_shows_nothing() -> None:
+    """The client's message about its arguments is no output of a command, and no file."""
+    words = 'The bash tool was called with invalid arguments: SchemaError(Missing key\n  at ["description"]).'
+    for one in (call("bash", command="cat a.py"), READ):
+        seen = ADAPTER.observation_of(one, (words,))
+        assert seen.failed and seen.truncated and seen.cut is None
 
 
 def test_what_calls_would_do() -> None:

@@ -171,7 +171,7 @@ def check_compaction(requests: Sequence[Request], summaries: Sequence[Request], 
     check_prefixes(requests[cut:])
     assert "no longer in context" not in "".join(map(view_of, requests[:cut]))
     first = requests[cut]
-    assert f"- {read}: " in view_of(first).partition("Seen, no longer in context:\n")[2]
+    assert f"{read}: " in view_of(first).partition("Seen, no longer in context:\n")[2]
     assert not references(first)
     shown = [name for name in results(requests[-1]) if name not in results(first)]
     assert shown and OMITTED not in results(requests[-1])[shown[0]]

@@ -18,7 +18,8 @@ from execledger.vocabulary.actions import Observation, Read
 
 _SHELL = Frame(
     tail=re.compile(
-        r"\n?<(?:shellId: [^\s>]+ completed with exit code (?P<status>-?\d{1,9})|command (?:with|started) [^\n]*)>\Z"
+        r"\n?<(?:(?:shellId: [^\s>]+ completed|exited) with exit code (?P<status>-?\d{1,9})"
+        r"|command (?:with|started) [^\n]*)>\Z"
     ),
     required=True,
     gap=re.compile(r"\AOutput too large to read at once "),
@@ -69,12 +70,17 @@ class CopilotAdapter(TableAdapter):
         return super().task_of(_TIME.sub("", text))
 
     def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
-        """The observation; a message in place of a file, or what may be the listing of a folder, is no content."""
+        """The observation; a message in place of a file, what may list a folder, and numbered lines are no content."""
         refused = call.name == "view" and bool(parts) and _REFUSAL.match(parts[0]) is not None
         seen = super().observation_of(call, parts, is_error=is_error or refused)
         read = self.action_of(call, None).call
-        listed = isinstance(read, Read) and _may_list(read, seen.output)
-        return replace(seen, truncated=True, cut=None) if listed else seen
+        unclear = isinstance(read, Read) and (_may_list(read, seen.output) or _is_numbered(read, seen.output))
+        return replace(seen, truncated=True, cut=None) if unclear else seen
+
+
+def _is_numbered(read: Read, shown: str) -> bool:
+    """Whether every line has its number before it, as in older versions: it is not known then what the file has."""
+    return all(line.startswith(f"{number}. ") for number, line in enumerate(shown.split("\n"), read.first))
 
 
 def _may_list(read: Read, shown: str) -> bool:

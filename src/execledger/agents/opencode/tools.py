@@ -65,6 +65,8 @@ _COMPLAINT = re.compile(
     re.MULTILINE,
 )
 """A line by which programs report a failure."""
+_NOT_RUN = re.compile(r"The \w+ tool was called with invalid arguments: ")
+"""How the result of a call begins that the client did not run."""
 
 
 class OpencodeAdapter(TableAdapter):
@@ -77,7 +79,8 @@ class OpencodeAdapter(TableAdapter):
 
     def observation_of(self, call: ToolCall, parts: tuple[str, ...], *, is_error: bool = False) -> Observation:
         """The observation; without an exit code, an output that contains a complaint proves nothing."""
-        seen = super().observation_of(call, parts, is_error=is_error)
+        not_run = bool(parts) and _NOT_RUN.match(parts[0]) is not None
+        seen = super().observation_of(call, parts, is_error=is_error or not_run)
         return replace(seen, truncated=True, cut=None) if call.name == SHELL and _complains(seen.output) else seen
 
 
@@ -91,7 +94,8 @@ ADAPTER = OpencodeAdapter(
         name="opencode",
         tools=TOOLS,
         version=re.compile(r"opencode/(\d[\w.+-]*)"),
-        session=("x-session-id",),
+        # Older versions name it by the other header.
+        session=("x-session-id", "x-session-affinity"),
         parent=("x-parent-session-id",),
         own_words=re.compile(r"\s*<system-reminder>|What did we do so far\?|Continue if you have next steps, or stop"),
         place=re.compile(
