@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.agents.codex import TIMEOUT
 from tests.support.agents.npm import NotInstalled, npm_package
 from tests.support.agents.sessions import AgentHome
 
@@ -20,6 +19,10 @@ MACHINES = {
     ("Linux", "x86_64"): "linux-x64",
 }
 """How packages name the machines that they have programs for."""
+
+
+TIMEOUT = 900.0
+"""Seconds after which a run is given up; some clients take a minute to start on a busy machine."""
 
 
 @functools.cache
