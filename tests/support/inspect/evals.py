@@ -173,11 +173,13 @@ IDENTITIES = frozenset(
 """Fields of a log that differ between any two runs: names, and times."""
 
 
-def steady(value: Any, folder: str = "") -> Any:
-    """A value of a log without what differs between any two runs."""
+def steady(value: Any) -> Any:
+    """A value of a log without what differs between any two runs; a change of such a field stays, without its value."""
     if isinstance(value, dict):
-        return {name: steady(one, folder) for name, one in value.items() if name not in IDENTITIES}
-    return [steady(one, folder) for one in value] if isinstance(value, list) else value
+        changed = str(value.get("path", "")).rpartition("/")[2]
+        dropped = IDENTITIES | {"value", "replaced"} if changed in IDENTITIES else IDENTITIES
+        return {name: steady(one) for name, one in value.items() if name not in dropped}
+    return [steady(one) for one in value] if isinstance(value, list) else value
 
 
 def journals(run: EvalRun) -> Iterator[Path]:
