@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import msgspec
@@ -32,13 +33,22 @@ TASKS = ("intervals", "versions")
 """One that is solved everywhere, and one that is solved without state views only."""
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "own-tasks.md"
+
+
+def documented(verb: str) -> list[str]:
+    """The words of a command of ``execledger eval`` in the documentation, with the plan of the test."""
+    (line,) = re.findall(rf"^execledger eval ({verb} .*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return ["plan.toml" if word == "examples/tasks/plan.toml" else word for word in line.split()]
+
+
 def test_a_whole_evaluation_of_two_tasks(containers: Engine, tmp_path: Path) -> None:
-    """Four arms and two trials are run, graded and reported; every figure is the one that the script leads to."""
+    """By the documented commands, four arms and two trials; every figure is the one that the script leads to."""
     bench = Bench(containers, tmp_path, TASKS, quick_start())
     with bench.model() as model:
-        ran = bench.call("run", "plan.toml", "-o", "out", "--batch", "2", "--threads", "2")
+        ran = bench.call(*documented("run"), "--batch", "2", "--threads", "2")
         assert (ran.status, model.faults) == (0, []), ran.err
-    graded = bench.call("grade", "out", "--workers", "2")
+    graded = bench.call(*documented("grade"), "--workers", "2")
     assert (graded.status, graded.out.splitlines()) == (
         0,
         [
@@ -55,7 +65,7 @@ def test_a_whole_evaluation_of_two_tasks(containers: Engine, tmp_path: Path) -> 
     assert bench.call("export", "out", "-o", "tables").status == 0
     expected = expected_runs(model, TASKS)
     assert exported_runs(tmp_path / "tables") == expected
-    reported = bench.call("report", "out", "-o", "report", "--format", "json")
+    reported = bench.call(*documented("report"), "--format", "json")
     assert reported.status == 0, reported.err
     assert reported_arms(tmp_path / "report" / "report.json") == expected_arms(expected)
     # An image that is gone is no failed repair; the other task is not tested again.
@@ -66,3 +76,23 @@ def test_a_whole_evaluation_of_two_tasks(containers: Engine, tmp_path: Path) -> 
     containers.podman("rmi", "localhost/execledger-tasks/versions:1")
     again = bench.call("grade", "out/base/1")
     assert again.out == "base-1: 1 resolved, 0 not, 1 not graded: the machine failed (no_container), 0 unknown\n"
+
+
+def test_failed_runs_have_their_actual_reason(containers: Engine, tmp_path: Path) -> None:
+    """An image that is removed during the first run takes its container with it, and is missing in the second."""
+    bench = Bench(containers, tmp_path, ["sums"], quick_start())
+    image = "localhost/execledger-tasks/sums:1"
+    with bench.model(at_turn={3: lambda: containers.podman("rmi", "--force", image)}):
+        ran = bench.call(*documented("run"), "--arm", "base", "--workers", "1")
+    died, missing = "container died: ", f"image missing: {image} is not in the local store, and could not be pulled"
+    name, log = "example__sums-1", tmp_path / "out" / "base" / "2" / "logs" / "example__sums-1.log"
+    lines = ran.err.splitlines()
+    assert (ran.status, lines[0]) == (1, f"execledger: base-2, {name}: {missing} ({log})")
+    assert lines[1].startswith(f"execledger: failed: base-1, {name}: {died}Error: ")
+    reported = bench.call(*documented("report"), "--format", "json")
+    assert f"execledger: base-2: {missing} ({log})" in reported.err.splitlines()
+    report = (tmp_path / "report" / "report.json").read_text(encoding="utf-8")
+    assert "1 of 1 runs were ended by a failure, not by the agent (container died 1)" in report
+    # Now it is a problem that is told before anything is started.
+    again = bench.call(*documented("run"), "--arm", "base")
+    assert (again.status, f"execledger: {image}: not in the local store" in again.err) == (2, True), again

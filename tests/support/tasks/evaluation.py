@@ -11,7 +11,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,8 +117,12 @@ def script(row: Mapping[str, Any], *, solved: bool) -> Script:
 class ScriptedModel(ModelServer):
     """Answers by the arm, the task and the trial of a run, which it knows from the salt of the prompt."""
 
-    def __init__(self, study: Study, rows: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, study: Study, rows: Sequence[Mapping[str, Any]], at_turn: Mapping[int, Callable[[], object]]
+    ) -> None:
+        """At the turns of ``at_turn``, counted from 0, something is done before the model answers."""
         super().__init__([])
+        self._at_turn = at_turn
         self._study, self._rows = study, {short(row["instance_id"]): row for row in rows}
         self._cells: dict[str, Cell] = {}
 
@@ -141,6 +145,7 @@ class ScriptedModel(ModelServer):
 
     def _script_for(self, request: Request) -> Script:
         cell = self.cell(request)
+        self._at_turn.get(request.turn, lambda: None)()
         return script(self._rows[cell.task], solved=cell.solved)
 
 
@@ -163,9 +168,9 @@ class Bench:
         self._extra = extra
 
     @contextmanager
-    def model(self) -> Iterator[ScriptedModel]:
+    def model(self, at_turn: Mapping[int, Callable[[], object]] | None = None) -> Iterator[ScriptedModel]:
         """The scripted model, with a plan that uses it: that of the examples, with another model."""
-        server = ScriptedModel(self.study, self.rows)
+        server = ScriptedModel(self.study, self.rows, at_turn or {})
         with server:
             plan = (TASKS / "plan.toml").read_text(encoding="utf-8")
             settings = {
