@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from execledger.agents.registry import agents as registered
-from execledger.doctor import agents, environment, installation, roundtrip
+from execledger.doctor import agents, engines, environment, installation, roundtrip
 from execledger.doctor.findings import Check, Finding, guarded
 
 
@@ -18,6 +18,7 @@ def checks() -> tuple[tuple[str, Check], ...]:
         ("state folder", installation.folders),
         *((one.name, partial(agents.agent, one)) for one in registered()),
         ("agents", agents.nothing_to_run),
+        ("Harbor", engines.harbor),
         ("proxy", roundtrip.proxy),
         ("viewer", roundtrip.viewer),
         ("switches", environment.switches),

@@ -13,9 +13,8 @@ import tempfile
 from pathlib import Path
 
 from harbor.environments.base import BaseEnvironment, ExecResult
+from tests.support.harbor import PATH
 
-PATH = "OVERLAY_PATH"
-"""The variable of Harbor's process that holds the path in overlays, if it is not that of the process."""
 _START = """
 set -e
 mount -t tmpfs tmpfs "$1"
