@@ -136,6 +136,10 @@ def test_the_agents_commands_stay_as_they_are(tmp_path: Path) -> None:
             "it can't be installed: curl: (6) Could not resolve host: astral.sh",
         ),
         (
+            {"venv": Done("", "ERROR: No matching distribution found\n\n[notice] A new release of pip\n", 1)},
+            "it can't be installed: ERROR: No matching distribution found",
+        ),
+        (
             {"--version": Done("", "bash: execledger: not found", 127)},
             "it is installed and can't be started: bash: execledger: not found",
         ),

@@ -251,9 +251,10 @@ class Ledgered(_Agent):
 
 
 def _last_words(done: _Result) -> str:
-    """The last line that a failed command printed."""
-    said = f"{done.stdout or ''}\n{done.stderr or ''}".strip()
-    return said.splitlines()[-1] if said else f"exit status {done.return_code}"
+    """The last line with an error that a failed command printed, else the last one; notices may follow an error."""
+    said = f"{done.stdout or ''}\n{done.stderr or ''}".strip().splitlines()
+    errors = [line for line in said if "error" in line.lower()]
+    return (errors or said or [f"exit status {done.return_code}"])[-1]
 
 
 def _is_imported(program: str) -> bool:

@@ -178,6 +178,32 @@ def test_an_agent_that_does_nothing_and_one_that_knows_the_solution(harbor: Harb
     assert (harbor.run("nop").reward, harbor.run("oracle").reward) == (0.0, 1.0)
 
 
+def test_every_class_is_one_of_harbors_agents(tmp_path: Path) -> None:
+    """Harbor takes our options, and each agent's program is started by a command behind the shell function."""
+    python = or_skip(lambda: harbor_environment() / "bin" / "python")
+    keys = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GITHUB_TOKEN"), "dummy")
+    variables = {**os.environ, **keys, "HOME": str(tmp_path), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    done = subprocess.run(
+        [str(python), "-m", "tests.support.harbor.commands"],
+        cwd=ROOT,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        "LedgerCodex": ["ledger-codex", "codex"],
+        "LedgerMini": ["ledger-mini-swe-agent", "mini-swe-agent"],
+        "LedgerClaude": ["ledger-claude-code", "claude"],
+        "LedgerOpencode": ["ledger-opencode", "opencode"],
+        "LedgerGemini": ["ledger-gemini-cli", "gemini"],
+        "LedgerQwen": ["ledger-qwen-coder", "qwen"],
+        "LedgerCopilot": ["ledger-copilot-cli", "copilot"],
+        "LedgerPi": ["ledger-pi", "pi"],
+    }
+
+
 def test_codex(harbor: Harbor, tmp_path: Path) -> None:
     """Ledger, installed as a wheel of this checkout, decides and says what it does under our own runner."""
     binary = or_skip(lambda: codex(CURRENT))
