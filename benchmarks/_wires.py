@@ -169,7 +169,9 @@ class ResponsesWire(Wire):
         return event_frames(self.items(command, step), identity=f"resp_{step}", model=self.model, usage=USAGE)
 
     def words(self, pieces: int) -> list[bytes]:
-        return event_frames([say(text_in(pieces))], identity="resp_words", model=self.model, usage=USAGE)
+        return event_frames(
+            [{**say(text_in(pieces)), "id": "msg_words"}], identity="resp_words", model=self.model, usage=USAGE
+        )
 
     def proposed(self, answer: bytes) -> Iterator[Proposed]:
         items = [event["item"] for event in data_of(answer) if event["type"] == "response.output_item.done"]

@@ -94,26 +94,26 @@ def shape(session: list[tuple[Action, Observation]]) -> str:
 
 
 def time_steps(session: list[tuple[Action, Observation]]) -> list[float]:
-    """Seconds of each whole step."""
+    """Seconds of processor time of each whole step: on a busy machine, others' time is not counted."""
     ledger = Ledger("<issue>Make it faster.</issue>")
     taken: list[float] = []
     for index, (action, observation) in enumerate(session):
         visible = range(index)
-        start = time.perf_counter()
+        start = time.thread_time()
         settle(ledger, propose(ledger, action, visible, True), observation)
         ledger.inform(range(index + 1), True)
-        taken.append(time.perf_counter() - start)
+        taken.append(time.thread_time() - start)
     return taken
 
 
 def time_parses(session: list[tuple[Action, Observation]]) -> float:
-    """Seconds of tree-sitter's parse of all commands."""
+    """Seconds of processor time of tree-sitter's parse of all commands."""
     parser = Parser(Language(tree_sitter_bash.language()))
     sources = [action.command.encode() for action, _ in session]
-    start = time.perf_counter()
+    start = time.thread_time()
     for source in sources:
         parser.parse(source)
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def main() -> int:

@@ -68,6 +68,8 @@ class Returned(Struct, frozen=True):
     @property
     def certain(self) -> bool:
         """Whether the number of every line is known."""
+        if None not in self.numbers:
+            return True
         return sum(len(texts) for _, texts in self.placed()) == sum(map(len, self.texts))
 
     def _by_range(self, texts: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -81,11 +83,19 @@ class Returned(Struct, frozen=True):
 
 
 def _by_number(texts: tuple[str, ...], numbers: tuple[int, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    if _are_consecutive(numbers):
+        yield numbers[0], texts
+        return
     start = 0
     for at in range(1, len(numbers) + 1):
         if at == len(numbers) or numbers[at] != numbers[at - 1] + 1:
             yield numbers[start], texts[start:at]
             start = at
+
+
+def _are_consecutive(numbers: tuple[int, ...]) -> bool:
+    """Whether there are numbers, each one more than the one before."""
+    return bool(numbers) and numbers == tuple(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def split_lines(text: str) -> list[str]:
@@ -196,6 +206,9 @@ def _numbered(view: View, pieces: tuple[tuple[tuple[str, ...], tuple[int, ...]],
     """Read lines by their printed numbers; None unless they are lines that were requested."""
     runs: list[Lines] = []
     for _, numbers in pieces:
+        if not runs and _are_consecutive(numbers):
+            runs.append(Lines(numbers[0], numbers[-1]))
+            continue
         for number in numbers:
             if runs and runs[-1].last == number - 1:
                 runs[-1] = Lines(runs[-1].first, number)

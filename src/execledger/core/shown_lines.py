@@ -94,7 +94,7 @@ class ShownLines:
 
     def shows(self, place: int) -> bool:
         """Whether some result shows this line, or where the file ends."""
-        return any(one.first <= place <= one.last or one.end is not None for one in self._excerpts)
+        return any(one.end is not None or one.first <= place < one.first + len(one.texts) for one in self._excerpts)
 
     def held(self, asked: Excerpt, visible: Container[int], since: int, min_run: int) -> Held:
         """Return which visible results from step ``since`` on show these lines at their places, newest result first.

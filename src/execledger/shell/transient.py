@@ -69,6 +69,8 @@ def mentioned(text: str) -> Iterator[str]:
     """The names of scratch files in ``text``, in lower case."""
     text = text.lower()
     for hint in HINTS:
+        if hint not in text:
+            continue
         at = text.find(hint)
         while at >= 0:
             start = at
@@ -95,7 +97,7 @@ class Scratch:
     def mention(self, text: str) -> None:
         """Take in a command or a result: a file that it names may have been there before the run."""
         self._crowded = self._crowded or len(text) > MAX_TEXT or len(self._mentioned) > MAX_MENTIONED
-        if not self._crowded:
+        if text and not self._crowded:
             self._mentioned.update(mentioned(text))
 
     def create(self, path: str, home: str | None) -> None:
