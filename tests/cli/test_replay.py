@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -271,6 +272,14 @@ def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path
             "estimated": 1,
             "priced": {"some/model": 1},
             "own": {"tokens": {"uncached": 447, "cached": 777, "written": 0, "output": 16}, "dollars": 0.5247},
+            "files": {
+                "a.py": {
+                    "calls": 1,
+                    "there": {"tokens": {"uncached": 146, "cached": 292, "written": 0, "output": 0}, "dollars": 0.1752},
+                    "spared": 0,
+                    "saved": {"tokens": {"uncached": 0, "cached": 0, "written": 0, "output": 0}, "dollars": 0.0},
+                }
+            },
             "blind_edits": 0,
             "remarks": {"tokens": {"uncached": 0, "cached": 0, "written": 0, "output": 0}, "dollars": 0.0},
             "views": {"tokens": {"uncached": 44, "cached": 0, "written": 0, "output": 0}, "dollars": 0.044},
@@ -437,3 +446,27 @@ def test_what_is_passed_over_in_a_folder_is_said(execledger: Execledger, good: P
     assert (called.status, json.loads(called.out)["runs"]) == (0, 1)
     said = "files not named like a run (1); folders of other programs, such as .git (1)"
     assert called.err == f"execledger: passed over in folders: {said}\n"
+
+
+def test_the_page_says_what_was_read_twice_by_kind_and_by_file(
+    execledger: Execledger, good: Path, tmp_path: Path
+) -> None:
+    """The numbers are those of the summary; nothing is loaded from elsewhere, and no output is quoted."""
+    target = tmp_path / "page.html"
+    called = execledger("replay", good, "--html", target, "--json")
+    found = json.loads(called.out)["counterfactual"]
+    page = target.read_text()
+    assert (called.status, stat.S_IMODE(target.stat().st_mode)) == (0, 0o600)
+    rows = [re.sub("<[^>]*>", "|", line) for line in page.splitlines() if line.startswith("<tr><td>")]
+    repeated = found["classes"]["exact repeat"]
+    new, cached = repeated["there"]["tokens"]["uncached"], repeated["there"]["tokens"]["cached"]
+    assert any(row.startswith(f"||exact repeat||{repeated['calls']}||{new}||{cached}||") for row in rows)
+    assert [name for name in found["files"] if any(f"||{name}||" in row for row in rows)] == list(found["files"])
+    assert found["files"] and "would have saved" in page
+    assert not re.search(r"<script|https?://|src=|href=", page)
+
+
+def test_a_page_does_not_replace_a_run(execledger: Execledger, good: Path) -> None:
+    """The file that is read is refused as the place of the page."""
+    called = execledger("replay", good, "--html", good)
+    assert called.status == 2 and "expected a file to write the page to" in called.err

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 import msgspec
@@ -24,6 +24,7 @@ from execledger.core.faults import MAX_FAULTS
 from execledger.core.policy import BYTES_PER_TOKEN, Policy
 from execledger.errors import LedgerError
 from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun
+from execledger.evaluate.redundancy_page import MAX_FILES, redundancy_page
 from execledger.journal.folder import open_private
 from execledger.redact import redact
 from execledger.runs.account import METRICS, Account
@@ -39,6 +40,7 @@ from execledger.runs.totals import Tally, look_rows
 @click.option("--decisions", metavar="OUT.jsonl", help="Write one JSON line per call.")
 @click.option("--strict", is_flag=True, help="Exit with 1 after a false reuse or an internal fault.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--html", "page", metavar="FILE", help="Write a page: what was read twice and what it cost.")
 @click.option("--prices", "prices_file", metavar="FILE", help="Prices in TOML, in place of the shipped ones.")
 @policy_options
 def command(
@@ -47,6 +49,7 @@ def command(
     decisions: str | None,
     strict: bool,
     as_json: bool,
+    page: str | None,
     prices_file: str | None,
     preset: str | None,
     policy_file: str | None,
@@ -61,8 +64,9 @@ def command(
     paths = (*paths, *(own.paths if own is not None else ()))
     policy = chosen_policy(preset, policy_file)
     prices = load_prices(None if prices_file is None else Path(prices_file))
-    if decisions and any(_same_file(path, decisions) for path in paths):
-        raise LedgerError(f"{decisions}: is also a recorded run to be read, expected a file to write decisions to")
+    for written, what in ((decisions, "decisions"), (page, "the page")):
+        if written and any(_same_file(path, written) for path in paths):
+            raise LedgerError(f"{written}: is also a recorded run to be read, expected a file to write {what} to")
     tally, counterfactual = Tally(), Counterfactual()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
@@ -87,7 +91,7 @@ def command(
     if as_json:
         found = {
             **tally.fields(),
-            "counterfactual": msgspec.to_builtins(counterfactual),
+            "counterfactual": _fields(counterfactual),
             "net": worth.fields(),
             **({"mine": own.fields()} if own is not None else {}),
         }
@@ -98,8 +102,27 @@ def command(
         if own is not None:
             console.print(redundant(counterfactual, tally.counts.proposed), soft_wrap=True)
         console.print(worth.sentence(would=True), soft_wrap=True)
+    if page is not None:
+        write_private(Path(page), redundancy_page(counterfactual, worth, tally.counts.proposed))
+        click.echo(f"execledger: the page is {page}", err=True)
     unread = any(path not in read and not os.path.isdir(path) for path in given)
     return 1 if unread or (strict and (tally.false or tally.counts.faults)) else 0
+
+
+def _fields(found: Counterfactual) -> dict[str, Any]:
+    """Return the cost table for JSON; of the files, those with the highest cost."""
+    fields: dict[str, Any] = msgspec.to_builtins(found)
+    ranked = sorted(fields["files"].items(), key=lambda item: (-item[1]["there"]["dollars"], item[0]))
+    return {**fields, "files": dict(ranked[:MAX_FILES])}
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    try:
+        with open_private(path) as file:
+            file.write(text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise LedgerError(f"{path}: can't be written: {error.strerror or error}") from None
 
 
 def _same_file(one: str, other: str) -> bool:

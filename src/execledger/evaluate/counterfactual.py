@@ -74,6 +74,8 @@ class Counterfactual(Struct):
     """What the runs took as they were."""
     classes: dict[Kind, RedundancyClass] = field(default_factory=lambda: {kind: RedundancyClass() for kind in Kind})
     """What was redundant, and what references would have saved of it."""
+    files: dict[str, RedundancyClass] = field(default_factory=dict)
+    """The same by file, for redundant reads of one file; names are relative to the folder in which it was read."""
     unclassified: RedundancyClass = field(default_factory=RedundancyClass)
     """What references would have saved of outputs that can't be compared: journals do not hold them."""
     blind_edits: int = 0
@@ -118,6 +120,8 @@ class Counterfactual(Struct):
         self.own.add(other.own)
         for kind, found in other.classes.items():
             self.classes[kind].add(found)
+        for name, found in other.files.items():
+            self.files.setdefault(name, RedundancyClass()).add(found)
         self.unclassified.add(other.unclassified)
         self.blind_edits += other.blind_edits
         self.remarks.add(other.remarks)
@@ -130,6 +134,15 @@ def _sum(amounts: Iterable[Amount]) -> Amount:
     for amount in amounts:
         total.add(amount)
     return total
+
+
+def _file_name(call: Replayed) -> str:
+    """Return the file that a read of one file shows, relative to its working folder; "" for other calls."""
+    view, cwd = call.record.view, call.recorded.action.cwd
+    if view is None:
+        return ""
+    inside = cwd is not None and view.path.startswith(f"{cwd.rstrip('/')}/")
+    return view.path[len((cwd or "").rstrip("/")) + 1 :] if inside else view.path
 
 
 class CounterfactualRun:
@@ -152,9 +165,12 @@ class CounterfactualRun:
         aside = tokens_in(text_bytes(call.shown.text))
         redundant = self._redundancies.take(call)
         if redundant is not None:
-            found = total.classes[redundant.kind]
-            found.calls += 1
-            found.there.tokens += self._cache.sent(tokens_in(redundant.size), index)
+            sent = self._cache.sent(tokens_in(redundant.size), index)
+            name = _file_name(call)
+            by_file = [total.files.setdefault(name, RedundancyClass())] if name else []
+            for found in (total.classes[redundant.kind], *by_file):
+                found.calls += 1
+                found.there.tokens += sent
         if call.shown.kind == "reference" and size is not None and not call.false:
             found = total.classes[redundant.kind] if redundant is not None else total.unclassified
             found.spared += 1
@@ -180,7 +196,7 @@ class CounterfactualRun:
         name, price = prices.charged(self._run.model)
         total.priced[name] = total.priced.get(name, 0) + 1
         amounts = [total.own, total.remarks, total.views, total.kept_out]
-        for found in (*total.classes.values(), total.unclassified):
+        for found in (*total.classes.values(), *total.files.values(), total.unclassified):
             amounts += [found.there, found.saved]
         for amount in amounts:
             amount.dollars = price.cost(amount.tokens)
