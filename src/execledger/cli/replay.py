@@ -72,16 +72,8 @@ def command(
         out = stack.enter_context(_opened(decisions)) if decisions else None
         faults: list[str] = []
         presets, read = _replay_all(paths, policy, prices, tally, counterfactual, faults, out, own)
-    for line in own.sentences() if own is not None else ():
+    for line in _remarks(tally, faults, own):
         click.echo(f"execledger: {line}", err=True)
-    for reason in tally.unreadable:
-        click.echo(f"execledger: not read: {reason}", err=True)
-    for trouble in tally.troubled:
-        click.echo(f"execledger: {trouble}", err=True)
-    for false in tally.false:
-        click.echo(f"execledger: false reuse: {false}", err=True)
-    for fault in faults[:MAX_FAULTS]:
-        click.echo(f"execledger: fault of Ledger's own: {fault}", err=True)
     if not tally.runs and own is not None:
         raise LedgerError("no session of an agent that Ledger knows was found", hint=HINT)
     if not tally.runs:
@@ -103,8 +95,9 @@ def command(
             console.print(redundant(counterfactual, tally.counts.proposed), soft_wrap=True)
         console.print(worth.sentence(would=True), soft_wrap=True)
     if page is not None:
-        write_private(Path(page), redundancy_page(counterfactual, worth, tally.counts.proposed))
-        click.echo(f"execledger: the page is {page}", err=True)
+        with _opened(page) as file:
+            file.write(redundancy_page(counterfactual, worth, tally.counts.proposed).encode("utf-8", "replace"))
+        click.echo(f"execledger: the page is in {page}", err=True)
     unread = any(path not in read and not os.path.isdir(path) for path in given)
     return 1 if unread or (strict and (tally.false or tally.counts.faults)) else 0
 
@@ -116,13 +109,13 @@ def _fields(found: Counterfactual) -> dict[str, Any]:
     return {**fields, "files": dict(ranked[:MAX_FILES])}
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read."""
-    try:
-        with open_private(path) as file:
-            file.write(text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise LedgerError(f"{path}: can't be written: {error.strerror or error}") from None
+def _remarks(tally: Tally, faults: list[str], own: Mine | None) -> Iterator[str]:
+    """Yield what is said beside the summary: where sessions were looked for, and what was wrong with runs."""
+    yield from own.sentences() if own is not None else ()
+    yield from (f"not read: {reason}" for reason in tally.unreadable)
+    yield from tally.troubled
+    yield from (f"false reuse: {false}" for false in tally.false)
+    yield from (f"fault of Ledger's own: {fault}" for fault in faults[:MAX_FAULTS])
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -131,7 +124,7 @@ def _same_file(one: str, other: str) -> bool:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    """Open the file for decisions, readable by its owner only; ``-`` is standard output."""
+    """Open a file to write, readable by its owner only; ``-`` is standard output."""
     if path == "-":
         yield sys.stdout.buffer
         return
