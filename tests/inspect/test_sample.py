@@ -1,0 +1,148 @@
+"""One attempt at a sample: its messages are edited for one model call, and never changed themselves."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from execledger.agents.inspect_ai.tools import ADAPTER
+from execledger.core.policy import Cadence, Policy, Preset
+from execledger.inspect.sample import AskedTurn, Asker, SampleLedger
+from execledger.journal.reader import read_journal
+from execledger.proxy.book import Rules
+
+TEXT = "".join(f"line {at} of the file\n" for at in range(1, 41))
+
+
+@dataclass
+class Call:
+    """A call, with the attributes of Inspect's own."""
+
+    id: str
+    arguments: dict[str, Any]
+    function: str = "bash"
+    parse_error: str | None = None
+    type: str = "function"
+
+
+@dataclass
+class Message:
+    """A message, with the attributes of Inspect's own."""
+
+    role: str
+    content: str
+    tool_calls: list[Call] | None = None
+    tool_call_id: str | None = None
+    error: Any = None
+    metadata: dict[str, Any] | None = field(default=None)
+
+    def model_copy(self, update: dict[str, Any]) -> Message:
+        """A copy with other fields."""
+        return replace(self, **update)
+
+
+def turn(*calls: tuple[str, str]) -> Message:
+    """A message of the model with these calls: their ids and commands."""
+    return Message("assistant", "", [Call(name, {"command": command}) for name, command in calls])
+
+
+def result(name: str, text: str) -> Message:
+    """A result."""
+    return Message("tool", text, tool_call_id=name)
+
+
+def view(text: str) -> Message:
+    """The message that carries a view."""
+    return Message("user", text, metadata={"execledger": "view"})
+
+
+START = [Message("system", "Do it."), Message("user", "Fix a.py.")]
+ASKER = Asker(name="inspect", adapter=ADAPTER, native=True, cwd="/w")
+
+
+class Sample:
+    """A sample under a ledger, used as the hook and the approver use it."""
+
+    def __init__(self, folder: Path, policy: Policy, *, sealed: bool = False) -> None:
+        self.folder = folder
+        self.ledger = SampleLedger("one-1", Rules(policy=policy, sealed=sealed, journals=folder))
+
+    def ask(self, messages: list[Message]) -> tuple[list[Message], AskedTurn | None]:
+        """The input of a model call as the model is asked it."""
+        given = [*messages]
+        asked = anyio.run(partial(self.ledger.inform, given, "model", ASKER, view))
+        return given, asked
+
+    def ended(self) -> list[tuple[str, str, bool]]:
+        """End it: command, how its result was shown, and whether it ran beside a write."""
+        anyio.run(self.ledger.end)
+        (journal,) = self.folder.glob("*.jsonl")
+        steps = [event.step for event in read_journal(journal.name, journal.read_bytes()).steps]
+        return [(step.action.command, step.shown.kind, step.concurrent) for step in steps]
+
+
+def test_messages_are_copied_and_a_retry_is_recognised(tmp_path: Path) -> None:
+    """The agent's own objects stay as they were, and the list of a retried call is left as it is."""
+    sample = Sample(tmp_path, Policy(cadence=Cadence.EVERY))
+    sample.ask(START)
+    first = [*START, turn(("a", "cat a.py")), result("a", TEXT)]
+    sample.ask(first)
+    history = [*first, turn(("b", "cat a.py")), result("b", TEXT)]
+    before = copy.deepcopy(history)
+    given, asked = sample.ask(history)
+    assert history == before
+    assert [one is other for one, other in zip(given, history, strict=False)] == [True] * 5 + [False]
+    assert given[5].content.startswith("[Ledger: output omitted.") and given[6].metadata == {"execledger": "view"}
+    once = [*given]
+    assert anyio.run(partial(sample.ledger.inform, given, "model", ASKER, view)) is asked
+    assert [one is other for one, other in zip(given, once, strict=True)] == [True] * 7
+    assert sample.ended() == [("cat a.py", "full", False), ("cat a.py", "reference", False)]
+
+
+def test_calls_of_one_turn_run_side_by_side(tmp_path: Path) -> None:
+    """If one of them may write, all others count as having run beside a write, those before it too."""
+    sample = Sample(tmp_path, Policy())
+    sample.ask(START)
+    calls = turn(("a", "cat a.py"), ("b", "make"), ("c", "cat b.py"))
+    sample.ask([*START, calls, result("a", TEXT), result("b", ""), result("c", TEXT.replace("line", "row"))])
+    assert sample.ended() == [("cat a.py", "full", True), ("make", "full", True), ("cat b.py", "full", True)]
+
+
+@pytest.mark.parametrize(("sealed", "suppressed"), [(True, True), (False, False)])
+def test_only_a_sealed_sandbox_suppresses_calls(tmp_path: Path, sealed: bool, suppressed: bool) -> None:
+    """A native call is replaced by an echo of its reference, which is what the model reads ever after."""
+    sample = Sample(tmp_path, Policy(preset=Preset.VERIFIED), sealed=sealed)
+    sample.ask(START)
+    history = [*START, turn(("a", "cat a.py")), result("a", TEXT)]
+    _, asked = sample.ask(history)
+    assert asked is not None
+    proposed = turn(("b", "sed -n '5,20p' a.py"))
+    found = anyio.run(partial(sample.ledger.judge, asked, proposed.tool_calls, "b"))
+    assert (found is not None) is suppressed
+    printed = "".join(TEXT.splitlines(keepends=True)[4:20])
+    if found is not None:
+        assert found.arguments["command"].startswith("echo '[Ledger: not run")
+        printed = f"{found.reference}\n"
+    given, _ = sample.ask([*history, proposed, result("b", printed)])
+    assert given[4] == proposed
+    assert given[5].content.strip() == (found.reference if found is not None else given[5].content.strip())
+    assert [kind for _, kind, _ in sample.ended()] == ["full", "reference"]
+
+
+def test_another_conversation_is_another_thread(tmp_path: Path) -> None:
+    """What one agent of a sample was shown is not referred to in the conversation of another."""
+    sample = Sample(tmp_path, Policy())
+    sample.ask(START)
+    sample.ask([*START, turn(("a", "cat a.py")), result("a", TEXT)])
+    other = [Message("system", "You help."), Message("user", "Look at a.py.")]
+    sample.ask(other)
+    given, _ = sample.ask([*other, turn(("x", "cat a.py")), result("x", TEXT)])
+    assert json.dumps(given[3].content) == json.dumps(TEXT)
+    assert sample.ended() == [("cat a.py", "full", False), ("cat a.py", "full", False)]
