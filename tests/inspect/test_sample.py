@@ -124,7 +124,7 @@ def test_only_a_sealed_sandbox_suppresses_calls(tmp_path: Path, sealed: bool, su
     _, asked = sample.ask(history)
     assert asked is not None
     proposed = turn(("b", "sed -n '5,20p' a.py"))
-    found = anyio.run(partial(sample.ledger.judge, asked, proposed.tool_calls, "b"))
+    found = anyio.run(partial(sample.ledger.judge, asked, proposed.tool_calls or [], "b"))
     assert (found is not None) is suppressed
     printed = "".join(TEXT.splitlines(keepends=True)[4:20])
     if found is not None:
