@@ -23,6 +23,7 @@ from execledger.agents.inspect_ai.tools import SEALED
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
+from execledger.extras import install_command
 from execledger.journal.events import known_policy
 from execledger.runs.decoding import MAX_BYTES, decode, fields_of
 from execledger.runs.find import Bundle, Kept, Part
@@ -95,8 +96,11 @@ def _content(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     if member.compress_type != ZSTD:
         with zipfile.ZipFile(file) as archive:
             return archive.read(member)
-    import zstandard
-
+    try:
+        import zstandard
+    except ModuleNotFoundError as error:
+        found = "found a member that only the module zstandard unpacks, which is not installed"
+        raise UnreadableRun(member.filename, found, hint=install_command("inspect")) from error
     file.seek(member.header_offset)
     header = file.read(_LOCAL_HEADER)
     file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), io.SEEK_CUR)
