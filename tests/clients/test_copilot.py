@@ -31,8 +31,8 @@ KINDS = {
 }
 """The variables that choose a dialect."""
 SLOW = [pytest.param(name, marks=[] if name == "chat" else pytest.mark.long) for name in KINDS]
-VERSIONS = [pytest.param(one, marks=[] if one == AGENT.tested[-1] else pytest.mark.long) for one in AGENT.tested]
-every_version = pytest.mark.parametrize("copilot", VERSIONS, indirect=True)
+OLDER = [pytest.param(one, "chat", marks=pytest.mark.long) for one in AGENT.tested[:-1]]
+NEWEST = [pytest.param(AGENT.tested[-1], name, marks=[] if name == "chat" else pytest.mark.long) for name in KINDS]
 SUMMARY = "The file was read, and read again."
 home = agent_home
 
@@ -89,9 +89,8 @@ def name(dialect: str, turn: int) -> str:
     return f"{'toolu' if dialect == 'messages' else 'call'}_{turn:03}_0"
 
 
-@every_version
-@pytest.mark.parametrize("dialect", SLOW)
-def test_a_session_with_everything_in_it(dialect: str, copilot: Path, home: AgentHome) -> None:
+@pytest.mark.parametrize("copilot,dialect", [*OLDER, *NEWEST], indirect=["copilot"])
+def test_a_session_with_everything_in_it(copilot: Path, dialect: str, home: AgentHome) -> None:
     """Repeated reads become references, the exit code stays behind them, and the client's edits still work."""
     with ScriptedServer(played(story(home))) as server:
         done = run(copilot, home, server.url, dialect=dialect, prefix=ledger(home.journals))

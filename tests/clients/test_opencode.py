@@ -36,7 +36,7 @@ MODELS = {"chat": "mine/m1", "messages": "anthropic/claude-sonnet-4-5", "respons
 
 
 home = agent_home
-every_version = pytest.mark.parametrize("opencode", AGENT.tested, indirect=True)
+VERSIONS = [*((one, "chat") for one in AGENT.tested[:-1]), *((AGENT.tested[-1], name) for name in MODELS)]
 
 
 @pytest.fixture(params=AGENT.tested[-1:])
@@ -101,9 +101,8 @@ def name(dialect: str, turn: int) -> str:
     return f"{'toolu' if dialect == 'messages' else 'call'}_{turn:03}_0"
 
 
-@every_version
-@pytest.mark.parametrize("dialect", [*MODELS])
-def test_a_session_with_everything_in_it(dialect: str, opencode: Path, home: AgentHome) -> None:
+@pytest.mark.parametrize("opencode,dialect", VERSIONS, indirect=["opencode"])
+def test_a_session_with_everything_in_it(opencode: Path, dialect: str, home: AgentHome) -> None:
     """Repeated reads become references inside of the client's frame, and its edits still work."""
     with ScriptedServer(played(story(home, dialect))) as server:
         done = run(opencode, home, server.url, dialect=dialect, prefix=ledger(home.journals))
