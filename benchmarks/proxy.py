@@ -1,6 +1,6 @@
 """What our proxy adds to a request, side by side in one run with none, and with mitmproxy and LiteLLM.
 
-    python -m benchmarks.proxy [--quick] [--without-peers] [--dialect NAME]...
+    python -m benchmarks.proxy [--quick] [--without-peers] [--without-http] [--dialect NAME]...
 
 Every stack is a process of its own on loopback, before the same scripted upstream. Sessions are made up, in each
 dialect as one client of it speaks: each request brings the whole history and one step more, of about 4 KB. Full mode
@@ -279,6 +279,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.proxy", description="What our proxy adds to a request.")
     parser.add_argument("--quick", action="store_true", help="a short run, whose figures are rough")
     parser.add_argument("--without-peers", action="store_true", help="install and measure no other proxy")
+    parser.add_argument("--without-http", action="store_true", help="only the processor time, for a busy machine")
     parser.add_argument("--dialect", action="append", choices=list(WIRES), help="only this dialect, or these")
     options = parser.parse_args()
     effort = QUICK if options.quick else USUAL
@@ -291,6 +292,12 @@ def main() -> int:
     targets: dict[str, Judged] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         cost = {wire.name: costs(wire, PLAN, HISTORIES, effort.sessions, Path(folder) / wire.name) for wire in wires}
+        if options.without_http:
+            for wire in wires:
+                print(f"\n{wire.name}, as {wire.agent} sends it")
+                print_costs(cost[wire.name])
+            alone = {name: Judged(None, None, growth(found)) for name, found in cost.items()}
+            return 0 if print_targets(alone) else 1
         stacks = started(Path(folder), stack, not options.without_peers)
         print(f"execledger {__version__}, Python {sys.version.split()[0]}: {', '.join(s.name for s in stacks)}")
         for wire in wires:
