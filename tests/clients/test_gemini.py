@@ -211,35 +211,39 @@ def test_the_terminal_is_the_clients(gemini: Path, place: AgentHome) -> None:
     part = ("read_file", {"file_path": "big.py", "start_line": 21, "end_line": 80})
     edit = {"file_path": "big.py", "old_string": "value_7 = 7 ", "new_string": "value_7 = 8 ", "instruction": "x"}
     # Behind each prompt; the fourth one makes the history so long that it is compressed before the last answer.
-    prompts: dict[object, list[Turn]] = {
-        "One": [[read], [part], "First end."],
-        "Two": [[part], "Second end."],
-        "Three": [[part], [("replace", edit)], "Third end."],
-        "Four": [[read], "Fourth end."],
+    prompts: dict[str, list[Turn]] = {
+        "Task one.": [[read], [part], "First end."],
+        "Task two.": [[part], "Second end."],
+        "Task three.": [[part], [("replace", edit)], "Third end."],
+        "Task four.": [[read], "Fourth end."],
     }
 
     def script(request: Request) -> Turn:
-        # A quick enter key may be taken for a line break of the prompt.
-        said = [(at, leaf.get("text", "").strip()) for at, leaf in enumerate(leaves(request))]
-        since, last = [(at, text) for at, text in said if text in prompts][-1]
+        # Until the client is ready, keys that frame a paste are taken for text, and a quick enter key for a line break.
+        said = [(at, prompt) for at, leaf in enumerate(leaves(request)) for prompt in prompts if prompt in str(leaf)]
+        since, last = said[-1]
         turn: Turn = prompts[last][sum(leaf["role"] == "model" for leaf in leaves(request)[since:])]
         return turn
 
     def usage(request: Request) -> int:
-        return 900_000 if b"Fourth" not in request.raw and b"Four" in request.raw else 5000
+        return 900_000 if b"Fourth" not in request.raw and b"Task four." in request.raw else 5000
 
     with ScriptedServer(script, usage, SUMMARY) as server:
         words = [*ledger(place.journals), str(gemini), "--yolo", "-m", "gemini-2.5-pro"]
         terminal = {**environment(place, server.url), "TERM": "xterm-256color"}
         with Terminal(words, place.repository, terminal) as screen:
             screen.wait_for("Type your message")
-            screen.paste("One")
+            screen.paste("Task one.")
             screen.press_until(ENTER, "First end.")
             # A list of commands opens first.
             screen.send("/compress")
             screen.wait_for("Compresses the context")
             screen.press_until(ENTER, "Chat history compressed from")
-            for prompt, end in (("Two", "Second end."), ("Three", "Third end."), ("Four", "Fourth end.")):
+            for prompt, end in (
+                ("Task two.", "Second end."),
+                ("Task three.", "Third end."),
+                ("Task four.", "Fourth end."),
+            ):
                 screen.paste(prompt)
                 screen.press_until(ENTER, end)
             screen.send("/quit")
@@ -254,7 +258,7 @@ def test_the_terminal_is_the_clients(gemini: Path, place: AgentHome) -> None:
     assert len(references(first[-1])) == 1
     behind = [request for request in server.turns if is_compacted(request)]
     (view,) = views(behind[0])
-    assert "Task: One\nSeen, no longer in context:\n- big.py: 1-120 (current)" in view["text"]
+    assert "Task one." in view["text"] and "Seen, no longer in context:\n- big.py: 1-120 (current)" in view["text"]
     assert [len(references(request)) for request in behind] == [0, 0, 0, 1, 1, 1, 0]
     check_prefixes(behind[:-1])
     assert "value_7 = 8 " in place.big.read_text()
@@ -305,7 +309,7 @@ def test_a_google_login_reaches_the_upstream(gemini: Path, place: AgentHome, tmp
                 own: list[str | Path] = [gemini, *words, "--yolo", "-o", "json", "-m", "gemini-2.5-pro"]
                 done = run_client(own, place.repository, variables, prefix)
                 assert done.status == 0, done.errors
-            asked.append({one for one in web.asked if "userinfo" not in one})
+            asked.append({one for one in web.asked if one.endswith("/tokeninfo")})
             sent.append(server)
     assert asked[0] == asked[1] == {"oauth2.googleapis.com:443/tokeninfo"}
     plain, server = sent

@@ -40,8 +40,7 @@ WIRES = ("openai", "openai-responses", "anthropic", "gemini")
 @pytest.fixture(params=AGENT.tested)
 def qwen(request: pytest.FixtureRequest) -> Path:
     """The program of each version that is tested."""
-    script = "cli.js" if request.param == "0.15.10" else "cli-entry.js"
-    return or_skip(lambda: node_client("@qwen-code/qwen-code", request.param, script, "qwen"))
+    return or_skip(lambda: node_client("@qwen-code/qwen-code", request.param, "cli-entry.js", "qwen"))
 
 
 @pytest.fixture
