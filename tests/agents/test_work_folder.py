@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from execledger.agents import work_folder
-from execledger.agents.codex.batch import CodexRunner
+from execledger.agents.codex.batch import RUNNER
 from execledger.agents.evaluation import Instance
 from execledger.agents.work_folder import clear, opened
 from execledger.demo.repository import make_repository
@@ -18,7 +18,7 @@ from execledger.evaluate.experiment import setup_of
 from execledger.evaluate.plan import Plan
 from tests.support.agents.fake_docker import FakeDocker
 
-CODEX = CodexRunner.contained
+CODEX = RUNNER.contained
 TASK = Instance(instance_id="ledger__warehouse-1", problem_statement="Repair it.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -31,6 +32,8 @@ from tests.support.agents.node_clients import node_client
 from tests.support.agents.pypi import environment_with
 from tests.support.agents.sessions import AgentHome, leaves, or_skip
 from tests.support.agents.swebench import make_instances, write_dataset
+from tests.support.containers import userland
+from tests.support.containers.engine import Engine
 from tests.support.servers.scripted import REFUSAL, Request, Script, ScriptedServer, Turn, played
 
 pytestmark = pytest.mark.clients
@@ -187,11 +190,11 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self.server.__exit__()
 
-    def plan(self, *lines: str) -> None:
-        """Write the plan of an evaluation over prepared repositories, with further lines."""
-        given = {"agent": self.key, "program": str(self.program), "model": self.client.model}
-        fixed = [f'{name} = "{value}"' for name, value in {**given, "subset": "dataset", "repos": "repos"}.items()]
-        (self.folder / "plan.toml").write_text("\n".join([*fixed, *lines]))
+    def plan(self, *lines: str, where: str = 'repos = "repos"') -> None:
+        """Write the plan of an evaluation, by default over prepared repositories, with further lines."""
+        given = {"agent": self.key, "program": str(self.program), "model": self.client.model, "subset": "dataset"}
+        fixed = [f'{name} = "{value}"' for name, value in given.items()]
+        (self.folder / "plan.toml").write_text("\n".join([*fixed, where, *lines]))
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start ``execledger eval``."""
@@ -300,3 +303,29 @@ def test_the_reason_of_a_failing_client_is_reported(key: str, tmp_path: Path) ->
     assert (status, len(told)) == (1, 2), err
     assert all(REFUSAL in line for line in told), told
     assert "0 of 2 runs finished" in err
+
+
+@pytest.mark.parametrize("key", ["claude", pytest.param("opencode", marks=pytest.mark.long)])
+def test_an_evaluation_in_the_tasks_own_containers(key: str, tmp_path: Path, containers: Engine) -> None:
+    """The program is the one file that a container needs; there nothing else writes, so a repeated read is not run."""
+    with Bench(key, tmp_path, played(story(CLIENTS[key]))) as bench:
+        (instance,) = make_instances(1)
+        image = tmp_path / "image"
+        make_repository(image / "testbed")
+        # What images of the benchmark have of the system's libraries.
+        for library in userland.libraries([bench.program]):
+            copy = image / (library.parent.resolve() / library.name).relative_to("/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, copy)
+        containers.image(instance.image, image)
+        docker = containers.docker(tmp_path)
+        bench.plan('arms = ["base", "govern"]', "workers = 1", where=f'docker = "{docker.executable}"')
+        status, _, err = bench.call("run", "plan.toml", "-o", "out")
+        assert status == 0, err
+    for arm in (ArmName.BASE, ArmName.GOVERN):
+        (result,) = bench.study.trial(arm, 1).results().values()
+        changed = [line[6:] for line in result.model_patch.splitlines() if line.startswith("+++ b/")]
+        assert (changed, result.ended) == (["new.txt", "warehouse/inventory.py"], bench.client.ended)
+    rows = [row for _, row in collect([str(bench.study.root)], load_prices(), [])]
+    assert [(row.arm, row.count("ran"), row.count("suppressed")) for row in rows] == [("base", 3, 0), ("govern", 2, 1)]
+    assert docker.gone() and not bench.study.scratch.exists()

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from execledger.agents.codex import AGENT as CODEX
+from execledger.agents.copilot import AGENT as COPILOT
 from execledger.agents.mini import AGENT as MINI
 from execledger.agents.registry import Agent, parsed
 from execledger.agents.registry import agents as registered
@@ -62,6 +63,13 @@ def test_a_version_of_codex_is_judged(home: Path, version: str, status: str, wor
     (finding,) = told(CODEX)
     assert (finding.status, finding.found.startswith(f"{version} at {place}: ")) == (status, True)
     assert words in finding.found
+
+
+def test_a_version_may_end_a_sentence(home: Path) -> None:
+    """The period behind it is no part of it."""
+    place = program(home / "bin" / "copilot", "echo GitHub Copilot CLI 1.0.102.")
+    (finding,) = told(COPILOT)
+    assert finding.found.startswith(f"1.0.102 at {place}: ")
 
 
 @pytest.mark.parametrize(("text", "words"), [("exit 7", "ended with status 7"), ("echo hello", "names no version")])

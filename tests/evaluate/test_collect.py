@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from execledger.agents.evaluation import SUBAGENTS
 from execledger.core.policy import Policy
 from execledger.evaluate.collect import collect, conditions, unfinished
 from execledger.evaluate.grade import GRADES
@@ -53,11 +54,12 @@ def arms(found: list[RunRow]) -> list[tuple[str, int, str]]:
 
 
 def test_how_arms_ran_beside_each_other_is_told(tmp_path: Path) -> None:
-    """Isolated by salts, by keys if the provider follows them, or on one cache, where the order is in the result."""
+    """Isolated by salts, by keys if the provider follows them, from the prompt on, or on one cache by their order."""
     plans = {
         "salts": Plan(seed=1),
         "keys": Plan(seed=2, agent="codex"),
         "shared": Plan(seed=3, cache=Cache.SHARED),
+        "within": Plan(seed=4, agent="claude"),
     }
     for name, plan in plans.items():
         Study(tmp_path / name).claim(plan, {"execledger": "1"})
@@ -74,7 +76,30 @@ def test_how_arms_ran_beside_each_other_is_told(tmp_path: Path) -> None:
         f"{tmp_path}/old: {shared} the order of the plan: {behind}",
         f"{tmp_path}/salts: {apart} a salt at the start of its prompt; the arms ran in rotated order (seed 1)",
         f"{tmp_path}/shared: {shared} rotated order (seed 3): {behind}",
+        f"{tmp_path}/within: the task's prompt began with a salt in each run; the arms ran in rotated order (seed 4):"
+        " from there on no run finds cached what another one sent; the agent's instructions and tools, which come"
+        " before, may have been cached by an earlier run",
     ]
+
+
+def test_the_sessions_of_subagents_are_part_of_a_run(tmp_path: Path) -> None:
+    """Their calls, tokens and cost in every arm; their commands where no journal has counted them."""
+    study = study_in(tmp_path)
+    before = rows([], tmp_path)
+    for arm in (ArmName.BASE, ArmName.BOTH):
+        folder = study.trial(arm, 1).folder / "a" / SUBAGENTS
+        folder.mkdir()
+        (folder / "x.json").write_text(trajectory("x"))
+    unreadable: list[str] = []
+    after = rows(unreadable, tmp_path)
+    assert unreadable == []
+    assert [row.model_calls for row in after] == [row.model_calls + before[0].model_calls for row in before]
+    assert [row.reported_cost for row in before] == [0.25, 0.25]
+    assert [row.reported_cost for row in after] == [0.5, 0.5]
+    assert [row.proposed for row in after] == [2 * before[0].proposed, before[1].proposed]
+    (folder / "x.json").write_text("{")
+    assert len(rows(unreadable, tmp_path)) == 2
+    assert len(unreadable) == 1
 
 
 def test_a_folder_may_hold_evaluations(tmp_path: Path) -> None:

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from execledger.agents.registry import evaluated
 from execledger.core.policy import Preset
 from execledger.evaluate import plan
 from execledger.evaluate.plan import Plan
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES = [
-    (page, text)
-    for page in ("evaluate.md", "reproduce.md")
-    for text in re.findall(r"```toml\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+    (page.name, text)
+    for page in sorted(DOCS.glob("*.md"))
+    for text in re.findall(r"```toml\n(agent = .*?)```", page.read_text(), re.DOTALL)
 ]
 
 
@@ -23,6 +24,13 @@ EXAMPLES = [
 def test_every_plan_in_the_documents_can_be_followed(page: str, text: str) -> None:
     """Down to the last key."""
     assert Plan.from_toml(text, page).model
+
+
+def test_every_agent_has_a_plan_on_its_own_page() -> None:
+    """Whoever looks for an agent finds how to evaluate it; mini-swe-agent's is on the page of evaluations."""
+    pages = {Plan.from_toml(text).agent: page for page, text in EXAMPLES if page not in ("evaluate.md", "reproduce.md")}
+    assert pages.keys() == {one.key for one in evaluated()} - {"mini"}
+    assert len(set(pages.values())) == len(pages)
 
 
 def test_the_papers_plans_are_the_papers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import lzma
 import os
 import tarfile
@@ -208,6 +209,18 @@ def test_a_folder_of_events_is_one_run(tmp_path: Path, name: str) -> None:
         (events / name.format(number)).write_bytes(b'{\n"id": %d}' % number)
     joined = b'{ "id": 0}\n{ "id": 9}\n{ "id": 10}\n'
     assert found(tmp_path) == found(events) == [(str(events), joined)]
+
+
+def test_tokens_and_status_beside_a_folder_of_events_belong_to_the_run(tmp_path: Path) -> None:
+    """OpenHands CLI keeps them in a file with the state of the conversation; its settings stay there."""
+    events = tmp_path / "events"
+    events.mkdir()
+    (events / "0.json").write_bytes(b'{"id": 0}')
+    state = {"agent": {"llm": {"api_key": "x"}}, "stats": {"usage_to_metrics": {}}, "execution_status": "finished"}
+    (tmp_path / "base_state.json").write_text(json.dumps(state))
+    changed = b'{"kind": "ConversationStateUpdateEvent", "key": '
+    joined = b'{"id": 0}\n%b"stats", "value": {"usage_to_metrics": {}}}\n%b"execution_status", "value": "finished"}\n'
+    assert found(tmp_path) == [(str(events), joined % (changed, changed))]
 
 
 def test_a_folder_of_that_name_may_hold_anything(tmp_path: Path) -> None:

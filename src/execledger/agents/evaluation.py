@@ -30,6 +30,8 @@ JOURNALS = "journals"
 """The folder for journals, in the folder of a task or of a trial."""
 RECORDED = "recorded"
 """The folder in a task's folder for the session that the agent recorded, if its runner has no other place for it."""
+SUBAGENTS = "subagents"
+"""The folder beside that one for the sessions of sub-agents."""
 STORED = ".result.json"
 """The file in a task's folder that holds its result."""
 TAIL = 8000

@@ -1,8 +1,8 @@
 """Runs an agent over the tasks of an evaluation that has no batch runner of its own: its program once for each task.
 
-The package of an agent has a subclass of ``HeadlessRunner`` with what is its own: the command line of a run without a
-user, the folders of its settings, where it records its sessions, and how it reports an end. The arms differ in what
-stands before the command, and in nothing else.
+The package of an agent has a ``HeadlessRunner`` with what is its own: the command line of a run without a user, and
+where the agent records its sessions. A subclass says what words can't. The arms differ in what stands before the
+command, and in nothing else.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import platform
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,7 @@ from execledger.agents.call_log import text_field
 from execledger.agents.evaluation import (
     JOURNALS,
     RECORDED,
+    SUBAGENTS,
     Batch,
     Instance,
     Setup,
@@ -30,12 +31,13 @@ from execledger.agents.evaluation import (
     answer_of,
     held,
     last_words,
+    nested_settings,
     store,
     stored,
 )
 from execledger.agents.formats import find_recorded, read_run
 from execledger.agents.plan_keys import PLACE
-from execledger.agents.work_folder import NO_DOCKER, Contained, WorkFolder, clear, opened
+from execledger.agents.work_folder import NO_DOCKER, Contained, Home, WorkFolder, clear, opened
 from execledger.errors import LedgerError
 from execledger.journal.events import BYPASSED
 from execledger.journal.reader import read_journal
@@ -46,8 +48,6 @@ from execledger.runs.usage import Tokens
 
 EVENTS = "events.ndjson"
 """The file in a task's folder with what the agent printed: events, one JSON object per line."""
-SUBAGENTS = "subagents"
-"""The folder in a task's folder for the sessions of sub-agents."""
 TIMED_OUT = "timed out"
 """How a run ended that took too long."""
 _NATIVE = b"\x7fELF"
@@ -86,6 +86,10 @@ class TaskRun(Struct, frozen=True, kw_only=True):
         # In the first paragraph: for a prompt without tags, Ledger takes that for the task.
         return f"Run {salt}. {prompt}" if salt else prompt
 
+    def filled(self, word: str) -> str:
+        """A word or pattern with the identifier and the folder of this run."""
+        return word.format(session=self.session, own=self.place.own)
+
     def events(self) -> list[dict[str, Any]]:
         """What the agent reported; a line that is no event, or was cut off, is left out."""
         found = []
@@ -97,23 +101,41 @@ class TaskRun(Struct, frozen=True, kw_only=True):
         return found
 
 
-class HeadlessRunner:
-    """The ``Runner`` of an agent without one of its own."""
+class HeadlessRunner(Struct, frozen=True, kw_only=True):
+    """The ``Runner`` of an agent without one of its own.
 
-    contained: ClassVar[Contained | None] = None
+    In words and patterns ``{session}`` is a new identifier, ``{own}`` a folder for the run alone.
+    """
+
+    words: tuple[str, ...]
+    """The command line behind the program; the prompt is put behind it."""
+    records: tuple[str, ...]
+    """Patterns of the files in which it records its session, below ``home``."""
+    subagents: tuple[str, ...] = ()
+    """Patterns of the files in which it records those of sub-agents."""
+    home: Home | None = None
+    """Where it keeps them; None for the run's own folder."""
+    model: str = "--model"
+    """The option for the model; "" if it takes none."""
+    effort: str = ""
+    """The option for the reasoning effort; "" if it takes none."""
+    settings: str = ""
+    """The option for further settings as JSON; "" if it takes none."""
+    contained: Contained | None = None
     """What it needs in a container; None if it can't be run in one."""
-    takes_settings: ClassVar[bool] = False
-    """Whether further settings can be given on its command line."""
-    takes_effort: ClassVar[bool] = False
-    """Whether the reasoning effort can be given there."""
 
-    def words(self, run: TaskRun) -> Sequence[str]:
+    def arguments(self, run: TaskRun) -> Sequence[str]:
         """The words of the command line behind the program."""
-        raise NotImplementedError
+        setup = run.setup
+        own = msgspec.json.encode(nested_settings(setup.settings)).decode() if setup.settings else ""
+        given = ((self.model, setup.model), (self.effort, setup.reasoning_effort), (self.settings, own))
+        options = [word for option, value in given if option and value for word in (option, value)]
+        *words, last = (run.filled(word) for word in self.words)
+        return [*words, *options, last, run.prompt]
 
-    def records(self, run: TaskRun) -> Iterator[tuple[Path, str]]:
-        """Where the sessions of a run are recorded: a folder, and a pattern of paths below it."""
-        raise NotImplementedError
+    def patterns(self, run: TaskRun, patterns: Sequence[str]) -> Sequence[str]:
+        """The patterns of recorded files, for one run."""
+        return [*map(run.filled, patterns)]
 
     def variables(self, run: TaskRun) -> Mapping[str, str]:
         """Variables of the agent's process, in addition to those of this one."""
@@ -123,8 +145,8 @@ class HeadlessRunner:
         """Files that a container is given, beside the program."""
         return ()
 
-    def is_main(self, run: TaskRun, name: str, data: bytes) -> bool:
-        """Whether a recorded session is the one of the run, and not one of a sub-agent."""
+    def is_main(self, data: bytes) -> bool:
+        """Whether a recorded session is the one of the run, and not one of a sub-agent in the same file."""
         return True
 
     def ended(self, run: TaskRun, recorded: Run, status: int) -> str:
@@ -157,10 +179,10 @@ class HeadlessRunner:
     def versions(self, setup: Setup) -> dict[str, str]:
         """The version of the agent, and that of our Python, which runs it; what can't be run is refused."""
         program = Path(setup.program)
-        if setup.settings and not self.takes_settings:
+        if setup.settings and not self.settings:
             hint = "put them into the agent's own files; every arm reads these"
             raise LedgerError(f"`settings` can't be given to {program.name} on its command line", hint=hint)
-        if setup.reasoning_effort and not self.takes_effort:
+        if setup.reasoning_effort and not self.effort:
             hint = "put it into the agent's own settings; every arm reads these"
             raise LedgerError(f"`reasoning_effort` can't be given to {program.name} on its command line", hint=hint)
         if not setup.keys["repos"]:
@@ -178,7 +200,9 @@ class HeadlessRunner:
     def _need_containable(self, program: Path) -> None:
         """Refuse a program that would not run in a container, before every run fails by it."""
         if self.contained is None:
-            reason = f"{program.name} can't be run in containers: it is no single file, and images lack its interpreter"
+            reason = (
+                f"{program.name} can't be run in containers: it needs more than its program, which images do not have"
+            )
             raise LedgerError(reason, hint="give prepared repositories: --repos DIR")
         with program.open("rb") as file:
             if file.read(len(_NATIVE)) != _NATIVE:
@@ -214,7 +238,7 @@ class HeadlessRunner:
         """Run the agent; its exit status, None if it took too long."""
         place, journals = run.place, run.folder / JOURNALS
         sealed = ("--sealed", "--witness", "off") if place.sealed else ()
-        command = [*run.batch.around("--journal", str(journals), *sealed), place.program, *self.words(run)]
+        command = [*run.batch.around("--journal", str(journals), *sealed), place.program, *self.arguments(run)]
         # What a launcher writes for the agent must be there in a container, too.
         own = {"TMPDIR": str(place.own)} if place.sealed else {}
         with (run.folder / EVENTS).open("wb") as output, run.batch.log.open("ab") as errors:
@@ -233,12 +257,17 @@ class HeadlessRunner:
 
     def _keep(self, run: TaskRun) -> None:
         """Store the sessions that the agent recorded, each in one file."""
-        for root, pattern in self.records(run):
-            run.place.copied(root, pattern)
-        copies = run.place.own / "copies"
-        for source in find_recorded([str(copies)]) if copies.is_dir() else ():
+        root = run.place.own if self.home is None else self.home.folder
+        for part, patterns in ((RECORDED, self.records), (SUBAGENTS, self.subagents)):
+            copies = run.place.own / f"copies-{part}"
+            run.place.copy(root, self.patterns(run, patterns), copies)
+            self._store(run, copies, part)
+
+    def _store(self, run: TaskRun, copies: Path, part: str) -> None:
+        """Store the sessions in copies of the agent's files."""
+        for source in find_recorded([str(copies)]):
             data, name = source.read(), source.name.rpartition("!")[2]
-            folder = run.folder / (RECORDED if self.is_main(run, name, data) else SUBAGENTS)
+            folder = run.folder / (part if self.is_main(data) else SUBAGENTS)
             folder.mkdir(exist_ok=True)
             # A folder of events is named by the one that it is in.
             shown = Path(name) if Path(name).name != "events" else Path(name).parent

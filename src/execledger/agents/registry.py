@@ -177,7 +177,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The program that its runner starts."""
     plan_keys: tuple[PlanKey, ...] = ()
     """The keys of an evaluation's plan that belong to it."""
-    isolation: Literal["salt", "cache key", "prompt salt"] = "cache key"
+    isolation: Literal["salt", "cache key", "prompt salt"] = "prompt salt"
     """What keeps its runs apart in a provider's prompt cache: a salt at the start of the system prompt; a cache key
     that it sends with each session; or a salt at the start of the task's prompt, after instructions and tools that are
     the same in all runs."""

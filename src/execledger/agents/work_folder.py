@@ -13,6 +13,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,11 +62,14 @@ class Home(Struct, frozen=True):
     """Its path below the user's home folder, without that variable."""
     part: str = ""
     """The part of it that is the agent's."""
+    other: str = ""
+    """Another variable with its path, if the first is not set."""
 
     @property
     def folder(self) -> Path:
         """The path that the variable has, or would have."""
-        return Path(os.environ.get(self.variable) or Path.home() / self.default).absolute()
+        named = os.environ.get(self.variable) or os.environ.get(self.other)
+        return Path(named or Path.home() / self.default).absolute()
 
 
 class Contained(Struct, frozen=True, kw_only=True):
@@ -117,16 +121,18 @@ class WorkFolder(NamedTuple):
         """What was changed since a snapshot, committed or not, new files too, as a patch."""
         return self.ask(DIFF + f"{tree} {self.snapshot()}").decode("utf-8", "replace")
 
-    def copied(self, root: Path, pattern: str) -> Path:
-        """A folder with copies of the files below ``root`` whose paths match a pattern of the shell."""
-        target = self.own / "copies"
-        found = shlex.join(["find", str(root), "-type", "f", "-path", f"{root}/{pattern}"])
-        # The files of a container may belong to another user.
-        for path in map(Path, self.ask(f"test ! -d {shlex.quote(str(root))} || {found}").decode().splitlines()):
-            copy = target / path.relative_to(root)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(self.ask(shlex.join(["cat", str(path)])) if self.sealed else path.read_bytes())
-        return target
+    def copy(self, root: Path, patterns: Sequence[str], target: Path) -> None:
+        """Copy the files below ``root`` whose paths match one of these patterns of the shell."""
+        target.mkdir()
+        for pattern in patterns:
+            # The search begins at the last folder that the pattern names.
+            start = root.joinpath(*takewhile(lambda part: "*" not in part, Path(pattern).parent.parts))
+            found = shlex.join(["find", str(start), "-type", "f", "-path", f"{root}/{pattern}"])
+            for path in map(Path, self.ask(f"test ! -d {shlex.quote(str(start))} || {found}").decode().splitlines()):
+                copy = target / path.relative_to(root)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                # The files of a container may belong to another user.
+                copy.write_bytes(self.ask(shlex.join(["cat", str(path)])) if self.sealed else path.read_bytes())
 
 
 @contextmanager
@@ -175,6 +181,9 @@ def _contained(
     docker = setup.keys["docker"]
     shim = _shim(setup, own, contained, f"BASH_ENV={profile}")
     folders = (own, *(home.folder / home.part for home in contained.homes))
+    for folder in folders:
+        # As the agent itself would: a container program refuses folders that are not there, or gives them to root.
+        folder.mkdir(parents=True, exist_ok=True)
     mounts = [*(f"--volume={path}:{path}" for path in folders), *(f"--volume={path}:{path}:ro" for path in needed)]
     try:
         # The model, or Ledger before it, may listen on this machine alone, so the container shares its network.

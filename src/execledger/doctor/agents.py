@@ -143,7 +143,8 @@ def _asked(command: list[str]) -> tuple[str, int | None]:
 def _program(one: Agent, place: str) -> Iterator[Finding]:
     """An agent that says its version itself."""
     said = ask([place, "--version"])
-    number = re.search(r"\d+\.\d+(?:\.\d+)?[\w.+-]*", said.text)
+    # One of them ends its sentence with a period.
+    number = re.search(r"\d+\.\d+(?:\.\d+)?(?:[\w.+-]*\w)?", said.text)
     if said.trouble or number is None:
         found = f"{place} --version {said.trouble or 'names no version'}"
         yield Finding(

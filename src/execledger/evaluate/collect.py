@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from execledger.agents.evaluation import RECORDED, TaskResult
+from execledger.agents.evaluation import RECORDED, SUBAGENTS, TaskResult
 from execledger.agents.formats import find_recorded, read_run
 from execledger.agents.registry import evaluated
 from execledger.errors import LedgerError, UnreadableRun, reason
@@ -18,7 +18,7 @@ from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.experiment import arm_order
 from execledger.evaluate.grade import Grade, grade_of, read_grades, resolved
 from execledger.evaluate.harbor_jobs import job_trials, trial_rows
-from execledger.evaluate.metrics import Read, lost, measure, measured_runs
+from execledger.evaluate.metrics import Read, lost, measure, measured_runs, with_subagents
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals
@@ -226,8 +226,19 @@ def _of_trial(
             if journal is None and governed:
                 unreadable.append(lost(str(file)))
             row = measure(run, journal, prices, governed=governed)
+            beside = _subagents(trial.folder / name, prices, unreadable, read)
+            row = with_subagents(row, beside, governed=governed)
             placed = _placed(row, trial, plan, result, grades)
             yield run, replace(placed, position=positions.get(name))
+
+
+def _subagents(folder: Path, prices: Prices, unreadable: list[str], read: Read) -> Iterator[RunRow]:
+    """Yield the rows of the sub-agents' sessions in a task's folder; unreadable ones are noted."""
+    for file in sorted((folder / SUBAGENTS).glob("*")):
+        try:
+            yield measure(read(str(file), file.read_bytes()), None, prices)
+        except (OSError, UnreadableRun) as error:
+            unreadable.append(str(error))
 
 
 def _grades(trial: Trial, unreadable: list[str]) -> dict[str, Grade]:

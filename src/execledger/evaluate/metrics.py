@@ -17,7 +17,7 @@ from execledger.core.rereads import Rereads
 from execledger.errors import UnreadableRun
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals, runs_first
-from execledger.journal.events import ViewRendered
+from execledger.journal.events import Counts, ViewRendered
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.account import Account
 from execledger.runs.caching import RunTokens, usage
@@ -60,6 +60,34 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: b
     else:
         row = _counted(row, account_of(run, None))
     return replace(row, cost=prices.cost(row.tokens, row.model))
+
+
+def with_subagents(row: RunRow, beside: Iterable[RunRow], *, governed: bool) -> RunRow:
+    """The row of a run with what its sub-agents took, of which each has a recorded session and so a row of its own.
+
+    Where Ledger took part, its journal has counted their commands with those of the run.
+    """
+    for one in beside:
+        row = replace(
+            row,
+            model_calls=row.model_calls + one.model_calls,
+            tokens=None if row.tokens is None or one.tokens is None else row.tokens + one.tokens,
+            estimated=row.estimated or one.estimated,
+            cost=_sum(row.cost, one.cost),
+            reported_cost=_sum(row.reported_cost, one.reported_cost),
+            input_by_call=(*row.input_by_call, *one.input_by_call),
+        )
+        if not governed and row.counts is not None and one.counts is not None:
+            counts = Counts()
+            counts.add(row.counts)
+            counts.add(one.counts)
+            row = replace(row, counts=counts, proposed=counts.proposed)
+    return row
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    """The sum; None where a part is not known."""
+    return None if one is None or other is None else one + other
 
 
 def told_usage(run: Run, journal: JournalRun | None) -> RunTokens:

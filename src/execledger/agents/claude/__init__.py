@@ -37,6 +37,5 @@ AGENT = Agent(
         DOCKER,
         variables("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
     ),
-    isolation="prompt salt",
 )
 """Claude Code in the registry."""

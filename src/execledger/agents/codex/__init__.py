@@ -39,6 +39,7 @@ AGENT = Agent(
     ),
     # Where earlier versions of Ledger kept them.
     records=("rollout-*.jsonl",),
+    isolation="cache key",
     offers=frozenset({"exec_command"}),
     free_text=frozenset({"apply_patch", "exec"}),
     framed=r"(?:Command: |Chunk ID: \w+\nWall time: |Wall time: |Exit code: -?\d+\nWall time: )",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,10 @@ UNGUARDED = "--dangerously-bypass-approvals-and-sandbox"
 """In a container, nothing else is there to be guarded."""
 
 
-class CodexRunner(HeadlessRunner):
-    """Runs ``codex exec``."""
+class CodexRunner(HeadlessRunner, frozen=True, kw_only=True):
+    """Runs ``codex exec``, whose settings all have the same option."""
 
-    contained = Contained(homes=(HOME,))
-    takes_settings = takes_effort = True
-
-    def words(self, run: TaskRun) -> Sequence[str]:
+    def arguments(self, run: TaskRun) -> Sequence[str]:
         """The words of the command line behind the program."""
         setup, sealed = run.setup, run.place.sealed
         own: dict[str, Any] = {} if sealed else {"sandbox_mode": "workspace-write"}
@@ -36,17 +33,16 @@ class CodexRunner(HeadlessRunner):
         for file in self.needed(run.batch):
             own["model_catalog_json"] = str(file)
         guard = (UNGUARDED,) if sealed else ()
-        return ["exec", "--json", *guard, *settings({**own, **setup.settings}), "--", run.prompt]
+        return [*self.words, *guard, *settings({**own, **setup.settings}), "--", run.prompt]
 
     def needed(self, batch: Batch) -> Sequence[Path]:
         """The catalog of models, if the plan asks for direct tools."""
         return [catalog(batch.shared, batch.setup.program)] if batch.setup.keys["direct_tools"] else []
 
-    def records(self, run: TaskRun) -> Iterator[tuple[Path, str]]:
-        """The file of the thread that was started."""
-        for event in run.events():
-            if event.get("type") == "thread.started":
-                yield HOME.folder / "sessions", f"*/rollout-*{event['thread_id']}.jsonl"
+    def patterns(self, run: TaskRun, patterns: Sequence[str]) -> Sequence[str]:
+        """The patterns for the thread that was started."""
+        threads = [event["thread_id"] for event in run.events() if event.get("type") == "thread.started"]
+        return [pattern.format(session=thread) for thread in threads for pattern in patterns]
 
     def ended(self, run: TaskRun, recorded: Run, status: int) -> str:
         """How the last turn ended."""
@@ -55,7 +51,14 @@ class CodexRunner(HeadlessRunner):
         return turns[-1] if turns else f"status {status}"
 
 
-RUNNER = CodexRunner()
+RUNNER = CodexRunner(
+    words=("exec", "--json"),
+    effort="-c",
+    settings="-c",
+    home=HOME,
+    records=("sessions/*/rollout-*{session}.jsonl",),
+    contained=Contained(homes=(HOME,)),
+)
 """The runner of Codex."""
 
 

@@ -1,7 +1,7 @@
 """Copilot CLI with a model of the user's own: its tools, its launcher, and its recorded sessions."""
 
 from execledger.agents.places import RunPlace
-from execledger.agents.plan_keys import DOCKER, REPOS, TASK_PROMPT, variables
+from execledger.agents.plan_keys import REPOS, TASK_PROMPT
 from execledger.agents.registry import PROXY_OPTIONS, Agent
 from execledger.session.adapter import Signs
 
@@ -25,18 +25,6 @@ AGENT = Agent(
     offers=frozenset({"bash", "view", "create"}),
     batch=".batch:RUNNER",
     batch_program="copilot",
-    plan_keys=(
-        TASK_PROMPT,
-        REPOS,
-        DOCKER,
-        variables(
-            "COPILOT_PROVIDER_TYPE",
-            "COPILOT_PROVIDER_WIRE_API",
-            "COPILOT_PROVIDER_API_KEY",
-            "COPILOT_MODEL",
-            "COPILOT_OFFLINE",
-        ),
-    ),
-    isolation="prompt salt",
+    plan_keys=(TASK_PROMPT, REPOS),
 )
 """Copilot CLI in the registry."""

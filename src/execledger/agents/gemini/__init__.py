@@ -26,6 +26,5 @@ AGENT = Agent(
     batch=".batch:RUNNER",
     batch_program="gemini",
     plan_keys=(TASK_PROMPT, REPOS),
-    isolation="prompt salt",
 )
 """Gemini CLI in the registry."""

@@ -31,6 +31,5 @@ AGENT = Agent(
         DOCKER,
         variables("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
     ),
-    isolation="prompt salt",
 )
 """opencode in the registry."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import msgspec
+from msgspec import Struct
 
 from execledger.agents.headless import HeadlessRunner, TaskRun
 from execledger.agents.work_folder import Contained, Home
@@ -16,49 +16,39 @@ HOMES = (
     Home("XDG_CACHE_HOME", ".cache", "opencode"),
 )
 """Where the user's opencode keeps its settings, its logins, and the packages that it has fetched."""
-OWN = {"OPENCODE_DISABLE_AUTOUPDATE": "1"}
-"""No update in the middle of an evaluation."""
 
 
-class _Info(msgspec.Struct, frozen=True, rename="camel"):
-    parent_id: str | None = msgspec.field(default=None, name="parentID")
+class _Info(Struct, frozen=True):
+    parent: str | None = msgspec.field(default=None, name="parentID")
 
 
-class _Session(msgspec.Struct, frozen=True):
+class _Session(Struct, frozen=True):
     info: _Info
 
 
-class OpencodeRunner(HeadlessRunner):
+class OpencodeRunner(HeadlessRunner, frozen=True, kw_only=True):
     """Runs ``opencode run``."""
 
-    contained = Contained(
-        homes=HOMES,
-        passed=("OPENCODE_CONFIG_CONTENT", "OPENCODE_DB", *OWN, "NO_PROXY", "no_proxy"),
-    )
-    takes_effort = True
-
-    def words(self, run: TaskRun) -> Sequence[str]:
-        """The words of the command line behind the program."""
-        setup = run.setup
-        return [
-            *("run", "--format", "json", "--auto"),
-            *(("--model", setup.model) if setup.model else ()),
-            *(("--variant", setup.reasoning_effort) if setup.reasoning_effort else ()),
-            *("--", run.prompt),
-        ]
-
     def variables(self, run: TaskRun) -> Mapping[str, str]:
-        """The database of this run, which no other opencode uses."""
-        return {**OWN, "OPENCODE_DB": str(run.place.own / "opencode.db")}
+        """The database of this run, which no other opencode uses; no update in the middle of an evaluation."""
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DB": run.filled("{own}/opencode.db")}
 
-    def records(self, run: TaskRun) -> Iterator[tuple[Path, str]]:
-        """That database with its log; it holds the sessions of sub-agents, too."""
-        yield run.place.own, "opencode.db*"
-
-    def is_main(self, run: TaskRun, name: str, data: bytes) -> bool:
+    def is_main(self, data: bytes) -> bool:
         """The session of a sub-agent names the one that it belongs to."""
-        return msgspec.json.decode(data, type=_Session).info.parent_id is None
+        return msgspec.json.decode(data, type=_Session).info.parent is None
 
 
-RUNNER = OpencodeRunner()
+RUNNER = OpencodeRunner(
+    words=("run", "--format", "json", "--auto", "--"),
+    effort="--variant",
+    # The sessions of sub-agents are in the same database; a part of it may be in its log.
+    records=("opencode.db*",),
+    contained=Contained(
+        homes=HOMES,
+        passed=(
+            *("OPENCODE_CONFIG_CONTENT", "OPENCODE_DB", "OPENCODE_DISABLE_AUTOUPDATE"),
+            *("OPENCODE_DISABLE_MODELS_FETCH", "NO_PROXY", "no_proxy"),
+        ),
+    ),
+)
 """The runner of opencode."""

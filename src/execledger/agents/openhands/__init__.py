@@ -29,6 +29,5 @@ AGENT = Agent(
     batch=".batch:RUNNER",
     batch_program="openhands",
     plan_keys=(TASK_PROMPT, REPOS),
-    isolation="prompt salt",
 )
 """OpenHands in the registry."""

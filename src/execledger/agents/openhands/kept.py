@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +18,8 @@ from execledger.runs.find import Bundle, Kept, Part
 
 _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 """The name of a file that holds one event."""
+STATE = "base_state.json"
+"""The file with the state of a conversation; it also has settings, which are not read."""
 _FIRST_LINE = 100_000_000
 """Bytes of a file's first line that are examined: a foreign file may be one line of any length."""
 
@@ -83,17 +86,27 @@ def _event_folder(folder: str, names: Sequence[str]) -> Callable[[], bytes] | No
 
 
 def _events(folder: str, names: Sequence[str]) -> bytes:
-    """The events of a folder in their order, one to a line."""
+    """The events of a folder in their order, one to a line; behind them, tokens and status of the conversation."""
     numbered = sorted((int(found[1]), name) for name in names if (found := _EVENT.fullmatch(name)))
-    parts = (Path(folder, name).read_bytes() for _, name in numbered)
+    parts = [Path(folder, name).read_bytes() for _, name in numbered]
     # A line break in JSON stands between two values, or nowhere.
-    return b"".join(part.replace(b"\n", b" ") + b"\n" for part in parts)
+    return b"".join(part.replace(b"\n", b" ") + b"\n" for part in (*parts, *_state(Path(folder))))
+
+
+def _state(events: Path) -> Iterator[bytes]:
+    """What the CLI keeps in a file beside the folder of events, in the shape of the events that report such changes."""
+    with suppress(OSError):
+        state = fields_of((events.parent / STATE).read_bytes())
+        for key in ("stats", "execution_status"):
+            if key in state:
+                value = bytes(state[key])
+                yield b'{"kind": "ConversationStateUpdateEvent", "key": "%b", "value": %b}' % (key.encode(), value)
 
 
 KEPT = Kept(
     bundles=(Bundle(endings=(".jsonl",), runs=_runs),),
     folders=(_event_folder,),
     # The second one repeats the events beside it.
-    beside=frozenset({"base_state.json", "event_cache"}),
+    beside=frozenset({STATE, "event_cache"}),
 )
 """What OpenHands keeps beyond one file for each run."""

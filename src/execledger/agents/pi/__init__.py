@@ -22,6 +22,5 @@ AGENT = Agent(
     batch=".batch:RUNNER",
     batch_program="pi",
     plan_keys=(TASK_PROMPT, REPOS),
-    isolation="prompt salt",
 )
 """pi in the registry."""

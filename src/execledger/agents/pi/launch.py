@@ -5,14 +5,13 @@ An extension in a temporary file, loaded with ``-e``, replaces the addresses of 
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-
-import msgspec
 
 from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.pi.tools import ADAPTER
@@ -47,7 +46,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
         # Requests name no session; each start has a path of its own.
         base = session_address(url)
         own = {name: {"baseUrl": f"{base}/{name}"} for name in addresses}
-        calls = (f"  pi.registerProvider({_json(name)}, {_json(given)});" for name, given in own.items())
+        calls = (f"  pi.registerProvider({json.dumps(name)}, {json.dumps(given)});" for name, given in own.items())
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="execledger-"))
         file = Path(folder, "ledger.js")
         file.write_text("\n".join(("export default function (pi) {", *calls, "}\n")))
@@ -84,10 +83,6 @@ def _refusal(reason: str) -> LedgerError:
     return LedgerError(
         f"pi: {printable(reason)}", hint="name a provider: pi --provider NAME, and with --upstream URL its address"
     )
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _default_provider(home: Path) -> str:

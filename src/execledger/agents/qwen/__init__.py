@@ -26,6 +26,5 @@ AGENT = Agent(
     batch=".batch:RUNNER",
     batch_program="qwen",
     plan_keys=(TASK_PROMPT, REPOS),
-    isolation="prompt salt",
 )
 """Qwen Code in the registry."""
