@@ -42,7 +42,7 @@ ANSWER = {
 }
 EXPECTED = (
     "expected a run of mini-swe-agent, Codex, Claude Code, opencode, Copilot CLI, pi, Gemini CLI, Qwen Code, OpenHands,"
-    " SWE-agent or Vorflux, or one in ATIF"
+    " SWE-agent, Inspect or Vorflux, or one in ATIF"
 )
 
 SAMPLES: list[Any] = [

@@ -39,5 +39,5 @@ def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
 def test_every_agent_whose_sessions_a_user_has_names_a_place() -> None:
     """A format without a place would be missing from a user's own sessions."""
     without = {agent.key for agent in agents() if agent.formats and not agent.places}
-    # SWE-agent writes its runs into the folder that it was started in.
-    assert without == {"sweagent"}
+    # These write their runs into the folder that they were started in.
+    assert without == {"inspect", "sweagent"}

@@ -40,6 +40,7 @@ def test_the_help_lists_every_verb(execledger: Execledger) -> None:
                 "  eval     Run the paper's experiment, grade it, and report on any recorded",
                 "           runs.",
                 "  explain  Say what one shell command would do, without running it.",
+                "  inspect  Print what Ledger needs under Inspect: a file of approvers.",
                 "  off      Switch Ledger off in running sessions, or undo `execledger on AGENT",
                 "           --install`.",
                 "  on       Switch Ledger on in running sessions, or for every start of an",
