@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -113,6 +116,28 @@ def test_a_batch_is_not_called_sealed(execledger: Execledger) -> None:
     called = execledger("run", "--sealed", "--", "mini-extra", "swebench", "--subset", "lite")
     said = "execledger: --sealed: found with mini-extra swebench, whose instances run side by side on this machine\n"
     assert (called.status, called.out, called.err.startswith(said)) == (2, "", True), called.err
+
+
+def test_where_ledger_refuses_the_plain_agent_is_started_on_request(tmp_path: Path) -> None:
+    """With the reason on standard error; without the option, the refusal is the end."""
+    program = tmp_path / "mini"
+    program.write_text("#!/bin/sh\necho plain $*\n")
+    program.chmod(0o755)
+    refused, started = (
+        subprocess.run(
+            [sys.executable, "-m", "execledger", "run", *words, "--", str(program), "-t", "x"],
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for words in ((), ("--fail-open",))
+    )
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (started.returncode, started.stdout) == (0, "plain -t x\n")
+    reason = refused.stderr.removeprefix("execledger: ").partition("\n")[0]
+    assert f"Ledger: mini is started without it: {reason}" in started.stderr
 
 
 def test_a_program_that_is_not_there_is_named(execledger: Execledger, tmp_path: Path) -> None:
