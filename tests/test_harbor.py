@@ -111,6 +111,11 @@ def played(agent: Agent | Mini, environment: Environment) -> SimpleNamespace:
     return context
 
 
+def not_installed(reason: str, *options: str) -> dict[str, object]:
+    """The metadata of a trial without Ledger."""
+    return {"execledger": {"installed": False, "reason": reason, "options": [*options]}}
+
+
 def test_the_agents_commands_stay_as_they_are(tmp_path: Path) -> None:
     """A shell function precedes those of the run; Ledger is installed behind the agent, and started once."""
     environment = Environment()
@@ -123,7 +128,7 @@ def test_the_agents_commands_stay_as_they_are(tmp_path: Path) -> None:
     assert requirement.count("'execledger[codex]==1.2.3'") == 3
     assert version == '"$HOME/.local/share/execledger"/bin/execledger --version'
     assert "eval 'codex() {" in ran and ran.endswith(f"esac; {COMMAND}")
-    status = {"started": True, "version": "9.8.7", "options": ["--sealed", "--preset", "paper"]}
+    status = {"installed": True, "version": "9.8.7", "options": ["--sealed", "--preset", "paper"]}
     assert (context.n_input_tokens, context.metadata) == (5, {"execledger": status})
     assert not (tmp_path / "execledger").exists()
 
@@ -143,14 +148,18 @@ def test_the_agents_commands_stay_as_they_are(tmp_path: Path) -> None:
             {"--version": Done("", "bash: execledger: not found", 127)},
             "it is installed and can't be started: bash: execledger: not found",
         ),
+        (
+            {"--help": Done("", "ModuleNotFoundError: No module named 'click'", 1)},
+            "it is installed and can't be started: ModuleNotFoundError: No module named 'click'",
+        ),
     ],
 )
 def test_without_ledger_the_plain_agent_runs(tmp_path: Path, failing: dict[str, Done], reason: str) -> None:
     """And the log, the result and a file among the agent's logs say why."""
     environment = Environment(**failing)
-    context = played(Agent(tmp_path), environment)
+    context = played(Agent(tmp_path, ledger="--no-inform"), environment)
     assert environment.commands[-1] == f"set -o pipefail; {COMMAND}"
-    assert context.metadata == {"execledger": {"started": False, "reason": reason}}
+    assert context.metadata == not_installed(reason, "--no-inform")
     assert (tmp_path / "execledger" / NOT_STARTED).read_text() == f"{reason}\n"
 
 
@@ -166,7 +175,32 @@ def test_a_fault_of_an_environment_stops_no_trial(tmp_path: Path) -> None:
     environment = Refusing()
     context = played(Agent(tmp_path, ledger_install=str(wheel)), environment)
     assert environment.commands == ["set -o pipefail; npm install codex", f"set -o pipefail; {COMMAND}"]
-    assert context.metadata == {"execledger": {"started": False, "reason": "OSError: disk full"}}
+    assert context.metadata == not_installed("OSError: disk full")
+
+
+def test_a_check_of_options_that_raises_stops_no_trial(tmp_path: Path) -> None:
+    """Nor does a folder of logs that can't be written to."""
+
+    class Breaking(Environment):
+        async def exec(self, command: str, *args: Any, **kwargs: Any) -> Done:
+            if command.endswith("--help"):
+                raise RuntimeError("the environment does not answer")
+            return await super().exec(command, *args, **kwargs)
+
+    (tmp_path / "logs").touch()
+    environment = Breaking()
+    context = played(Agent(tmp_path / "logs"), environment)
+    assert environment.commands[-1] == f"set -o pipefail; {COMMAND}"
+    assert context.metadata == not_installed("RuntimeError: the environment does not answer")
+
+
+def test_off_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable that switches Ledger off where Harbor runs leaves the environment without it."""
+    monkeypatch.setenv("EXECLEDGER", "off")
+    environment = Environment()
+    context = played(Agent(tmp_path), environment)
+    assert environment.commands == ["set -o pipefail; npm install codex", f"set -o pipefail; {COMMAND}"]
+    assert context.metadata == not_installed("EXECLEDGER is off")
 
 
 def test_an_unknown_option_is_an_error_of_the_user(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import types
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -28,16 +29,16 @@ from msgspec import Struct
 
 from execledger.agents.registry import OURS, agent_of
 from execledger.extras import installed_from
+from execledger.off import VARIABLE, is_off
+from execledger.runs.harbor_trials import JOURNALS, METADATA
 from execledger.version import __version__
 
-JOURNALS = "execledger"
-"""The folder for journals among the agent's logs of a trial."""
 NOT_STARTED = "not-started.txt"
-"""The file in that folder that says why a trial ran without Ledger."""
+"""The file in the folder for journals that says why a trial ran without Ledger."""
 PRESENT = "present"
 """The value of ``ledger_install`` for environments in which Ledger is installed already."""
-METADATA = "execledger"
-"""The key of ``agent_result.metadata`` that says whether Ledger was started."""
+USAGE_ERROR = 2
+"""The exit status of ``execledger run`` for options that it does not know."""
 TESTED = ("0.25.0",)
 """The versions of Harbor that the tests run, the newest last."""
 INSTALL_SECONDS = 600
@@ -170,23 +171,27 @@ class Ledgered(_Agent):
         self._source = Install.chosen(self.options.ledger_install)
         self._running = False
         self._ledger = ""
-        self._status: dict[str, object] = {"started": False, "reason": "the agent was not set up"}
+        self._status = self._told(installed=False, reason="the agent was not set up")
 
     async def install(self, environment: _Environment) -> None:
         """Install the agent, then Ledger."""
         await super().install(environment)
         try:
+            if is_off():
+                raise LedgerNotStarted(f"{VARIABLE} is off")
             ledger, version = await self._install_ledger(environment)
+            checked = await environment.exec(f"{ledger} run {shlex.join(self._flags)} --help")
+            if checked.return_code not in (0, USAGE_ERROR):
+                raise LedgerNotStarted(f"it is installed and can't be started: {_last_words(checked)}")
         except Exception as error:
             # The agent itself is installed, and no fault of ours or of the environment stops the trial.
             known = isinstance(error, LedgerNotStarted)
             self._not_started(str(error) if known else f"{type(error).__name__}: {error}")
             return
-        checked = await environment.exec(f"{ledger} run {shlex.join(self._flags)} --help")
         if checked.return_code:
             raise ValueError(f"ledger={shlex.join(self._flags)}: {_last_words(checked)}")
         self._ledger = ledger
-        self._status = {"started": True, "version": version, "options": [*self._flags]}
+        self._status = self._told(installed=True, version=version)
 
     async def run(self, instruction: str, environment: _Environment, context: Any) -> None:
         """Run the agent; its program is started by ``execledger run`` if Ledger is installed."""
@@ -210,7 +215,7 @@ class Ledgered(_Agent):
         return await super().exec_as_agent(environment, command, env=env, cwd=cwd, timeout_sec=timeout_sec)
 
     def populate_context_post_run(self, context: Any) -> None:
-        """Fill in the result of the trial; its metadata say whether Ledger was started."""
+        """Fill in the result of the trial; its metadata say whether Ledger was installed."""
         super().populate_context_post_run(context)
         context.metadata = {**(context.metadata or {}), METADATA: self._status}
 
@@ -243,11 +248,16 @@ class Ledgered(_Agent):
 
     def _not_started(self, reason: str) -> None:
         """Say that the trial runs without Ledger."""
-        self._status = {"started": False, "reason": reason}
+        self._status = self._told(installed=False, reason=reason)
         self.logger.warning("Ledger: not in this trial, %s runs without it: %s", self.program, reason)
         folder = self.logs_dir / JOURNALS
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / NOT_STARTED).write_text(f"{reason}\n", encoding="utf-8")
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / NOT_STARTED).write_text(f"{reason}\n", encoding="utf-8")
+
+    def _told(self, **told: object) -> dict[str, object]:
+        """What the result's metadata say of Ledger: always with its options, as the arm follows from them."""
+        return {**told, "options": [*self._flags]}
 
 
 def _last_words(done: _Result) -> str:

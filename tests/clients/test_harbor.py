@@ -215,7 +215,7 @@ def test_codex(harbor: Harbor, tmp_path: Path) -> None:
         governed = harbor.run("execledger.harbor:LedgerCodex", *model, *flags())
         assert governed.reward == 1.0
     status = governed.result["agent_result"]["metadata"]["execledger"]
-    assert (governed.result["agent_info"]["name"], status["started"]) == ("ledger-codex", True)
+    assert (governed.result["agent_info"]["name"], status["installed"]) == ("ledger-codex", True)
     (tmp_path / "own").mkdir()
     home = CodexHome(tmp_path / "own")
     (home.repository / "calc.py").write_text(FILE)
@@ -247,7 +247,7 @@ def test_codex_where_ledger_cannot_be_installed(harbor: Harbor) -> None:
         model = ("-m", f"openai/{MODEL}", "--base-url", server.url)
         trial = harbor.run("execledger.harbor:LedgerCodex", *model, *flags("ledger_install=0.0.0"))
     status = trial.result["agent_result"]["metadata"]["execledger"]
-    assert (trial.reward, status["started"]) == (1.0, False)
+    assert (trial.reward, status["installed"]) == (1.0, False)
     reason = (trial.folder / "agent" / "execledger" / NOT_STARTED).read_text()
     assert reason.startswith("it can't be installed: ") and "execledger" in reason
 

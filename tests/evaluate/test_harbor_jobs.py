@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from execledger.evaluate.collect import collect
 from execledger.evaluate.harbor_jobs import trial_remarks
 from execledger.evaluate.records import RunRow
 from execledger.runs.prices import Price, Prices
 from execledger.runs.usage import Tokens
-from tests.support.harbor.job import with_records, write_job, write_trial
+from tests.support.harbor.job import with_bypass, with_records, write_job, write_trial
 
 PRICES = Prices("2026-01-01", {"gpt-5-mini": Price(uncached=1_000_000, cached=100_000, output=0)})
 """A dollar for a token of input, ten cents if it was cached."""
@@ -72,13 +73,38 @@ def test_a_failed_trial_is_no_failed_repair(tmp_path: Path) -> None:
 def test_a_trial_that_ran_without_ledger_is_reported(tmp_path: Path) -> None:
     """It stays in the arm that it was started in, and what Ledger did is unknown."""
     job = write_job(tmp_path / "job")
-    told = {"metadata": {"execledger": {"started": False, "reason": "it can't be installed: no network"}}}
-    with_records(write_trial(job, "a", agent="ledger-mini-swe-agent", agent_result=told))
+    govern, paper = ["--sealed", "--no-inform"], ["--preset=paper"]
+    failed = {"exception_type": "NonZeroAgentExitCodeError", "exception_message": "exit 1"}
+
+    def trial(name: str, told: dict[str, object], **result: Any) -> Path:
+        status = {"metadata": {"execledger": told}}
+        return with_records(write_trial(job, name, agent="ledger-mini-swe-agent", agent_result=status, **result))
+
+    trial("a", {"installed": False, "reason": "it can't be installed: no network", "options": govern})
+    trial("b", {"installed": True, "version": "1.2.3", "options": paper})
+    bypassed = with_bypass(trial("c", {"installed": True, "version": "1.2.3", "options": govern}))
+    trial("d", {"installed": True, "version": "1.2.3", "options": []}, exception_info=failed)
+    kept = trial("e", {"installed": True, "version": "1.2.3", "options": ["--journal", "off"]})
     unreadable: list[str] = []
-    (row,) = rows(unreadable, job)
-    assert (row.arm, row.counts, unreadable) == ("both", None, [])
-    said = "1 of 1 trials of agents with Ledger ran without it: it can't be installed: no network (1)"
-    assert trial_remarks(job) == [f"{job}: {said}"]
+    found = rows(unreadable, job)
+    assert [(row.arm, row.preset, row.counts, row.proposed, row.model_calls) for row in found] == [
+        ("govern", "verified", None, 1, 1),
+        ("both", "paper", None, 1, 1),
+        ("govern", "verified", None, 1, 1),
+        ("both", "verified", None, 1, 1),
+        ("both", "verified", None, 1, 1),
+    ]
+    own = "agent/mini-swe-agent.trajectory.json"
+    assert found[2].run == str(bypassed / own), "not the journal without steps"
+    assert unreadable == [f"{kept / own}: found no journal of it, so that what Ledger did in it is not counted"]
+    reasons = (
+        "it can't be installed: no network (1), it is installed, and left no journal (1),"
+        " the agent sent nothing through it (1)"
+    )
+    assert trial_remarks(job) == [
+        f"{job}: 1 of 5 trials failed, and count neither as resolved nor as unresolved: NonZeroAgentExitCodeError (1)",
+        f"{job}: 3 of 5 trials of agents with Ledger ran without it: {reasons}",
+    ]
 
 
 def test_a_result_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from execledger.agents.evaluation import Instance, Needs, Problem, Setup, contai
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import setup_of
 from execledger.evaluate.plan import EngineName, Plan
-from execledger.evaluate.preflight import Checks
+from execledger.evaluate.preflight import Checks, _graph_root
 from tests.support.agents.mini import installed
 
 needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not installed")
@@ -87,7 +87,7 @@ def test_a_container_program_must_be_there_and_answer(tmp_path: Path) -> None:
 
 
 def test_images_are_here_or_can_be_pulled(tmp_path: Path) -> None:
-    """One that must be built, and one that the registry does not have, are two problems; those to pull need room."""
+    """One that must be built is a problem; one that its registry does not show is a warning: a mirror may have it."""
     plan = codex(docker=docker(tmp_path / "bin", STORE))
     assert looked(plan, tmp_path, task("a", "localhost/here:1"), task("b", "docker.io/x/here:2")) == []
     absent = ("localhost/gone:1", "localhost/lost:1", "docker.io/x/nowhere:1", "docker.io/x/here:2")
@@ -95,11 +95,17 @@ def test_images_are_here_or_can_be_pulled(tmp_path: Path) -> None:
     assert [(one.message, one.warning) for one in found] == [
         ("localhost/gone:1 and 1 more: not in the local store", False),
         (
-            "docker.io/x/nowhere:1: not in the local store, and can't be pulled:"
+            "docker.io/x/nowhere:1: not in the local store, and not found in its registry:"
             " no such manifest: docker.io/x/nowhere:1",
-            False,
+            True,
         ),
     ]
+
+
+def test_a_container_program_that_hangs_is_waited_for_in_vain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it stores images stays unknown, and the root is looked at."""
+    monkeypatch.setattr("execledger.evaluate.preflight.SECONDS", 0.1)
+    assert _graph_root(docker(tmp_path / "bin", "exec sleep 60")) == Path("/")
 
 
 def test_little_room_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from execledger.agents.formats import find_recorded, read_run
 from execledger.errors import UnreadableRun
-from tests.support.harbor.job import with_records, write_job, write_trial
+from tests.support.harbor.job import with_bypass, with_records, write_job, write_trial
 
 
 def sources(*paths: Path) -> tuple[list[str], dict[str, int]]:
@@ -36,6 +36,12 @@ def test_a_trial_is_one_run(tmp_path: Path) -> None:
         },
     )
     assert sources(plain)[0] == [str(own)]
+
+
+def test_a_journal_of_a_bypass_replaces_no_log(tmp_path: Path) -> None:
+    """The agent sent nothing through Ledger, so that its own log is the richest record."""
+    trial = with_bypass(with_records(write_trial(write_job(tmp_path / "job"), "a")))
+    assert sources(tmp_path)[0] == [str(trial / "agent" / "mini-swe-agent.trajectory.json")]
 
 
 def test_a_trial_of_several_steps_has_a_record_for_each(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from execledger.agents.evaluation import RECORDED, SUBAGENTS, TaskResult
 from execledger.agents.formats import find_recorded, read_run
 from execledger.agents.registry import evaluated
+from execledger.core.policy import Policy
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.experiment import arm_order
@@ -225,7 +226,7 @@ def _of_trial(
                 continue
             if journal is None and governed:
                 unreadable.append(lost(str(file)))
-            row = measure(run, journal, prices, governed=governed)
+            row = measure(run, journal, prices, governed=Policy() if governed else None)
             beside = _subagents(trial.folder / name, prices, unreadable, read)
             row = with_subagents(row, beside, governed=governed)
             placed = _placed(row, trial, plan, result, grades)

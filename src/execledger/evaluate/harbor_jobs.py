@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,18 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import find_recorded
 from execledger.agents.registry import OURS
+from execledger.core.policy import Policy, Preset
 from execledger.errors import UnreadableRun
 from execledger.evaluate.metrics import lost, measure
 from execledger.evaluate.records import RunRow
-from execledger.journal.reader import read_journal
+from execledger.journal.reader import is_bypassed, read_journal
 from execledger.runs.find import Source
-from execledger.runs.harbor_trials import RESULT, is_trial, records_of
+from execledger.runs.harbor_trials import METADATA, RESULT, is_trial, journals_of, records_of
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.usage import Tokens
 
-METADATA = "execledger"
-"""The key of a result's metadata that says whether Ledger was started."""
 OUT_OF_TIME = "AgentTimeoutError"
 """The exception of a trial whose agent was stopped by its time limit."""
 PASSED = 1.0
@@ -65,6 +65,14 @@ class _Verdict(Struct, frozen=True):
 class _Failure(Struct, frozen=True):
     exception_type: str = ""
     exception_message: str = ""
+
+
+class _Ledger(Struct, frozen=True):
+    """What an agent with Ledger around it records of Ledger in a result's metadata."""
+
+    installed: bool = False
+    reason: str = "no reason was recorded"
+    options: tuple[str, ...] = ()
 
 
 class TrialResult(Struct, frozen=True):
@@ -108,12 +116,18 @@ class TrialResult(Struct, frozen=True):
         return self.agent_info.name.startswith(OURS)
 
     @property
-    def without_ledger(self) -> str:
-        """Why the agent ran without Ledger although it is one with Ledger around it; "" if it did not."""
+    def ledger(self) -> _Ledger | None:
+        """What the agent recorded of Ledger; None if it recorded nothing."""
         told = ((self.agent_result or _AgentResult()).metadata or {}).get(METADATA)
-        if not self.ledgered or not isinstance(told, dict) or told.get("started"):
-            return ""
-        return str(told.get("reason") or "no reason was recorded")
+        try:
+            return None if told is None else msgspec.convert(told, _Ledger)
+        except msgspec.ValidationError:
+            return None
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy that the options for Ledger ask for; None for an agent without Ledger."""
+        return _policy((self.ledger or _Ledger()).options) if self.ledgered else None
 
 
 class JobTrial(Struct, frozen=True):
@@ -125,6 +139,20 @@ class JobTrial(Struct, frozen=True):
     """Its result."""
     number: int
     """Which attempt at its task it is, from 1."""
+
+    @property
+    def without_ledger(self) -> str:
+        """Why the agent ran without Ledger although it is one with Ledger around it; "" if it did not."""
+        told, journals = self.result.ledger, journals_of(self.folder)
+        if not self.result.ledgered:
+            return ""
+        if told is not None and not told.installed:
+            return told.reason
+        if journals:
+            return "the agent sent nothing through it" if all(is_bypassed(str(file)) for file in journals) else ""
+        # Options may send the journals elsewhere, and a trial that failed may not have come as far as its agent.
+        elsewhere = told is None or any(option.partition("=")[0] == "--journal" for option in told.options)
+        return "" if elsewhere or self.result.failure else "it is installed, and left no journal"
 
 
 def job_trials(path: Path, unreadable: list[str]) -> list[JobTrial]:
@@ -168,7 +196,7 @@ def _measured(
     trial: JobTrial, prices: Prices, unreadable: list[str], read: Callable[[str, bytes], Run]
 ) -> tuple[Run, RunRow]:
     """The recorded run of a trial with what is measured of it; a run without calls if there is no record."""
-    governed = trial.result.ledgered
+    governed = trial.result.policy
     try:
         source, data = _record(trial, unreadable, read)
         run = read(source.name, data)
@@ -177,7 +205,7 @@ def _measured(
         if not trial.result.failure:
             unreadable.append(str(error))
         run, journal = _no_record(trial), None
-    if governed and journal is None and not (trial.result.failure or trial.result.without_ledger):
+    if governed and journal is None and not (trial.result.failure or trial.without_ledger):
         unreadable.append(lost(run.name))
     return run, measure(run, journal, prices, governed=governed)
 
@@ -191,6 +219,18 @@ def _record(trial: JobTrial, unreadable: list[str], read: Callable[[str, bytes],
         more = len(contents) - 1
         unreadable.append(f"{trial.folder}: {more} further records, such as those of sub-agents, are not counted")
     return max(contents, key=lambda one: len(one[1]))
+
+
+def _policy(options: Sequence[str]) -> Policy:
+    """The policy that options of ``execledger run`` ask for, as far as the arm and the preset depend on it."""
+    words = [word for option in options for word in option.split("=", 1)]
+    presets = [value for name, value in pairwise(words) if name == "--preset" and value in {*Preset}]
+    return Policy(
+        preset=Preset(presets[-1]) if presets else Preset.VERIFIED,
+        inform="--no-inform" not in words,
+        govern="--no-govern" not in words,
+        shadow="--shadow" in words,
+    )
 
 
 def _no_record(trial: JobTrial) -> Run:
@@ -227,7 +267,7 @@ def trial_remarks(path: Path) -> list[str]:
     trials = job_trials(path, [])
     for name, kinds in (
         ("failed, and count neither as resolved nor as unresolved", Counter(one.result.failure for one in trials)),
-        ("of agents with Ledger ran without it", Counter(one.result.without_ledger for one in trials)),
+        ("of agents with Ledger ran without it", Counter(one.without_ledger for one in trials)),
     ):
         number = sum(count for kind, count in kinds.items() if kind)
         listed = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common() if kind)

@@ -32,10 +32,10 @@ Read = Callable[[str, bytes], Run]
 """Reads one recorded run."""
 
 
-def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: bool = False) -> RunRow:
+def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: Policy | None = None) -> RunRow:
     """The row of one run; ``journal`` is what Ledger recorded of it, None if it took no part or that is lost.
 
-    That it took part is told by the run, or by whoever knows how it came about: then it is ``governed``.
+    The policy it took part with is told by the run, or by whoever started it: then it is ``governed``.
     """
     own = told_usage(run, journal)
     row = RunRow(
@@ -55,8 +55,8 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: b
     )
     if journal is not None:
         row = _with_ledger(row, run, journal, prices)
-    elif governed or run.policy is not None:
-        row = _untold(row, run.policy or Policy())
+    elif (policy := run.policy or governed) is not None:
+        row = _untold(row, policy)
     else:
         row = _counted(row, account_of(run, None))
     return replace(row, cost=prices.cost(row.tokens, row.model))

@@ -19,7 +19,7 @@ from msgspec import Meta, Struct
 from execledger.core.ledger import Ledger
 from execledger.errors import UnreadableRun
 from execledger.journal.codec import Decoded, decode
-from execledger.journal.events import Ended, Event, FaultCaught, Sighted, Started, StepRecorded, ViewRendered
+from execledger.journal.events import BYPASSED, Ended, Event, FaultCaught, Sighted, Started, StepRecorded, ViewRendered
 from execledger.journal.migrate import NewerVersion
 from execledger.symbols.edits import edited_symbols
 
@@ -226,6 +226,19 @@ def is_journal_file(path: str) -> bool:
             return is_journal(file.readline())
     except OSError:
         return False
+
+
+def is_bypassed(path: str) -> bool:
+    """Whether a file is the journal of a run whose agent sent nothing through Ledger; False if it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            reader = JournalReader(path, file)
+            while (found := reader.next(file)) is not None and not isinstance(found[1], StepRecorded):
+                if isinstance(found[1], Ended):
+                    return found[1].reason == BYPASSED
+    except (OSError, UnreadableRun):
+        pass
+    return False
 
 
 def read_header(line: bytes) -> Header | None:

@@ -1,8 +1,8 @@
 """Trials of Harbor as recorded runs: a trial's folder is one run, although it holds several records of it.
 
 ``agent/`` in such a folder has what the agent left: its own log, ATIF that Harbor made of it, and Ledger's journal if
-Ledger took part. Of these the richest is read: a journal, else the agent's own log, else ATIF. What Harbor keeps for
-itself, in the folders of jobs and trials, holds no run.
+Ledger took part. Of these the richest is read: a journal, else the agent's own log, else ATIF. The journal of an agent
+that sent nothing through Ledger holds no run, and neither does what Harbor keeps for itself.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from execledger.errors import UnreadableRun
-from execledger.journal.reader import is_journal_file
+from execledger.journal.reader import is_bypassed, is_journal_file
 from execledger.runs.find import Records, Source
 from execledger.runs.recording import Run
 
 CONFIG, RESULT, AGENT, STEPS = "config.json", "result.json", "agent", "steps"
 """What a trial's folder holds, with folders of its steps in place of ``agent`` if there are several; that of a job has
 the first two."""
+JOURNALS = "execledger"
+"""The folder for journals in ``agent``."""
+METADATA = "execledger"
+"""The key of ``agent_result.metadata`` in a result that says whether Ledger was installed, and with which options."""
 _BESIDE = frozenset({CONFIG, RESULT, "lock.json"})
 """The files that Harbor keeps for itself in the folder of a job."""
 _KINDS = ("Ledger's journal", "the agent's own log", "ATIF")
@@ -48,7 +52,7 @@ def records_of(
     chosen: list[Source] = []
     kinds: set[int] = set()
     others = 0
-    for place in [Path(folder, AGENT), *sorted(Path(folder, STEPS).glob(f"*/{AGENT}"))]:
+    for place in _places(Path(folder)):
         found: dict[int, list[Source]] = {}
         for source in find(str(place)) if place.is_dir() else ():
             if (rank := _rank(source, read)) is not None:
@@ -62,10 +66,20 @@ def records_of(
     return Records(chosen, " or ".join(_KINDS[kind] for kind in sorted(kinds)), others)
 
 
+def journals_of(folder: Path) -> list[Path]:
+    """The journals of a trial, also those of agents that sent nothing through Ledger."""
+    return [file for place in _places(folder) for file in sorted((place / JOURNALS).rglob("*.jsonl"))]
+
+
+def _places(folder: Path) -> list[Path]:
+    """The folders in which the agent of a trial leaves its records."""
+    return [folder / AGENT, *sorted((folder / STEPS).glob(f"*/{AGENT}"))]
+
+
 def _rank(source: Source, read: Callable[[str, bytes], Run]) -> int | None:
     """The place of a record's kind among ``_KINDS``; None if it holds no run."""
     if source.name.endswith(".jsonl") and is_journal_file(source.name):
-        return 0
+        return None if is_bypassed(source.name) else 0
     try:
         run = read(source.name, source.read())
     except UnreadableRun:

@@ -8,7 +8,15 @@ import msgspec
 import pytest
 
 from execledger.agents.evaluation import Batch, Instance, Needs, Problem, Setup
-from execledger.agents.mini.batch import _reason, _Trajectory, failure, needs, salted_template, system_template
+from execledger.agents.mini.batch import (
+    _model_problems,
+    _reason,
+    _Trajectory,
+    failure,
+    needs,
+    salted_template,
+    system_template,
+)
 from execledger.demo.mini import console_script
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import DIGITS, setup_of
@@ -88,6 +96,28 @@ def test_keys_and_names_of_models_are_checked_by_the_agents_own_library(
     told = [f"{one.message}\nhint: {one.hint}{' (warning)' if one.warning else ''}" for one in found.problems]
     assert (found.docker, found.images, found.model) == ("docker", ("localhost/a:1",), model)
     assert [said in one and f"`{model}`" in one for one in told] == ([True] if said else []), told
+
+
+@pytest.mark.parametrize(
+    ("missing", "problem"),
+    [
+        (
+            ["AZURE_API_KEY", "AZURE_API_BASE"],
+            Problem("the model `m`: found no API key in the environment", "export AZURE_API_KEY or AZURE_API_BASE=..."),
+        ),
+        (
+            ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
+            Problem(
+                "the model `m`: found no AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY in the environment", warning=True
+            ),
+        ),
+        (["OLLAMA_API_BASE"], Problem("the model `m`: found no OLLAMA_API_BASE in the environment", warning=True)),
+    ],
+)
+def test_only_a_missing_api_key_stops_a_plan(missing: list[str], problem: Problem) -> None:
+    """Profiles, roles, logins and default addresses take the place of other variables."""
+    found = {"model_name": "m", "model_error": "", "missing_keys": missing, "priced": True, "ignores_costs": False}
+    assert list(_model_problems(found)) == [problem]
 
 
 @needs_mini

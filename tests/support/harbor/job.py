@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from execledger.core.policy import Policy
+from execledger.journal import Ended, Started
+from execledger.journal.events import BYPASSED, Counts, policy_fields
 from tests.evaluate.test_metrics import journal_of
 from tests.evaluate.trials import trajectory
+from tests.journal.runs import written
 from tests.runs.samples import encoded
 from tests.runs.samples_agents import interchange
 
@@ -47,6 +50,15 @@ def write_trial(job: Path, name: str, *, agent: str = "mini-swe-agent", task: st
     return folder
 
 
+def with_bypass(trial: Path) -> Path:
+    """Add the journal of an agent that sent nothing through Ledger."""
+    start = Started(software="1.2.3", run="a", agent="codex", policy=policy_fields(Policy(inform=False)))
+    folder = trial / "agent" / "execledger"
+    folder.mkdir()
+    written(folder, [start, Ended(counts=Counts(), reason=BYPASSED)])
+    return trial
+
+
 def with_records(trial: Path, *, journal: bool = False) -> Path:
     """Add the records of an agent: its own log, ATIF, and a journal if Ledger took part."""
     (trial / "agent" / "mini-swe-agent.trajectory.json").write_text(trajectory("fix-add"))
@@ -55,9 +67,9 @@ def with_records(trial: Path, *, journal: bool = False) -> Path:
     if journal:
         work = trial.parent.parent / f"{trial.name}-work"
         work.mkdir()
-        written = Path(journal_of(work, Policy()).name)
-        target = trial / "agent" / "execledger" / written.name
+        own = Path(journal_of(work, Policy()).name)
+        target = trial / "agent" / "execledger" / own.name
         target.parent.mkdir()
-        written.rename(target)
+        own.rename(target)
         shutil.rmtree(work)
     return trial

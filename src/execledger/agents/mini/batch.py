@@ -346,7 +346,11 @@ def _model_problems(found: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(f"the model `{name}`: {found['model_error']}", hint="litellm expects PROVIDER/NAME")
     if missing := found["missing_keys"]:
         keys = " or ".join(missing)
-        yield Problem(f"the model `{name}`: found no API key in the environment", hint=f"export {keys}=...")
+        if any(key.endswith("_API_KEY") for key in missing):
+            yield Problem(f"the model `{name}`: found no API key in the environment", hint=f"export {keys}=...")
+        else:
+            # A profile, a role, the provider's own login or a default address may take their place.
+            yield Problem(f"the model `{name}`: found no {keys} in the environment", warning=True)
     if not found["priced"] and not found["ignores_costs"]:
         hint = "check its name; --set model.cost_tracking=ignore_errors runs it without prices"
         yield Problem(f"the model `{name}`: litellm knows no price of it, and mini-swe-agent then fails", hint=hint)
