@@ -467,6 +467,18 @@ def test_the_page_says_what_was_read_twice_by_kind_and_by_file(
 
 
 def test_a_page_does_not_replace_a_run(execledger: Execledger, good: Path) -> None:
-    """The file that is read is refused as the place of the page."""
-    called = execledger("replay", good, "--html", good)
-    assert called.status == 2 and "expected a file to write the page to" in called.err
+    """Neither the file that is given nor one in the folder that is given; a page may be replaced."""
+    before = good.read_bytes()
+    for given in (good, good.parent):
+        called = execledger("replay", given, "--html", good)
+        assert called.status == 2 and "expected a new file, or a page to replace" in called.err
+    assert good.read_bytes() == before
+    both = [execledger("replay", good, "--html", good.parent / "page.html").status for _ in range(2)]
+    assert both == [0, 0]
+
+
+def test_a_page_on_standard_output_is_alone_there(execledger: Execledger, good: Path) -> None:
+    """The summary goes to standard error."""
+    called = execledger("replay", good, "--html", "-", "--json")
+    assert called.out.startswith("<!doctype html>") and called.out.endswith("</html>\n")
+    assert '"counterfactual"' in called.err

@@ -283,7 +283,8 @@ def test_a_reference_confirms_what_it_points_at() -> None:
     [
         (Policy(preset=Preset.PAPER), 1, "preset"),
         (replace(UNPRICED, max_interventions=0), 1, "cap"),
-        (replace(UNPRICED, min_output=100_000), 1, "small"),
+        (replace(UNPRICED, min_output=100_000), 1, "short"),
+        (replace(UNPRICED, max_share=0.01), 1, "small"),
         (UNPRICED, 2, "second-look"),
     ],
 )

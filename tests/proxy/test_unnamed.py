@@ -128,3 +128,30 @@ def test_a_summary_of_nothing_known_begins_no_conversation() -> None:
     asked = [said("system", "You write summaries."), said("user", "[User]: Mend it.")]
     assert client.sent(asked, tools=[]) == asked
     assert len(client.threads) == 1
+
+
+@pytest.mark.guarantee("visibility")
+def test_results_whose_calls_have_one_id_are_steps_of_their_own() -> None:
+    """Some providers give every call the same id: in a resumed history, an edit behind a read is still an edit."""
+    client = Client()
+    for tool, arguments, text in (
+        ("view", {"path": "/repo/a.py"}, FILE),
+        ("bash", {"command": "sed -i s/1/2/ /repo/a.py"}, "<shellId: 0 completed with exit code 0>"),
+    ):
+        call: Json = {"id": "call_0", "type": "function"}
+        call["function"] = {"name": tool, "arguments": json.dumps(arguments)}
+        client.history += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "call_0", "content": text},
+        ]
+    shown = client.sent([*client.history, said("user", "Go on.")])
+    assert client.threads == [2]
+    assert "Modified" in shown[-1]["content"] and "current" not in shown[-1]["content"]
+
+
+def test_a_request_that_cannot_be_read_may_have_asked_the_model_to_act() -> None:
+    """Names that occur twice make it pass unread; nobody is told that no request came."""
+    client = Client()
+    body = b'{"messages":[{"role":"user","content":"hi","content":"hi"}],"tools":[{"function":{"name":"view"}}]}'
+    sent = client.passage.request("POST", "/run/abc/chat/completions", {}, body)
+    assert (sent.body, client.passage.asked_to_act) == (body, True)

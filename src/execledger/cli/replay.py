@@ -32,6 +32,7 @@ from execledger.runs.find import HINT
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.totals import Tally, look_rows
+from execledger.viewer.export import require_replaceable
 
 
 @click.command("replay")
@@ -64,9 +65,12 @@ def command(
     paths = (*paths, *(own.paths if own is not None else ()))
     policy = chosen_policy(preset, policy_file)
     prices = load_prices(None if prices_file is None else Path(prices_file))
-    for written, what in ((decisions, "decisions"), (page, "the page")):
-        if written and any(_same_file(path, written) for path in paths):
-            raise LedgerError(f"{written}: is also a recorded run to be read, expected a file to write {what} to")
+    if decisions and any(_same_file(path, decisions) for path in paths):
+        raise LedgerError(f"{decisions}: is also a recorded run to be read, expected a file to write decisions to")
+    if page and page == decisions:
+        raise LedgerError(f"{page}: is also the file for decisions, expected another one for the page")
+    if page and page != "-":
+        require_replaceable(Path(page), paths)
     tally, counterfactual = Tally(), Counterfactual()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
@@ -78,7 +82,7 @@ def command(
         raise LedgerError("no session of an agent that Ledger knows was found", hint=HINT)
     if not tally.runs:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
-    to_stderr = decisions == "-"
+    to_stderr = "-" in (decisions, page)
     worth = counterfactual.worth(prices.date)
     if as_json:
         found = {
@@ -97,7 +101,8 @@ def command(
     if page is not None:
         with _opened(page) as file:
             file.write(redundancy_page(counterfactual, worth, tally.counts.proposed).encode("utf-8", "replace"))
-        click.echo(f"execledger: the page is in {page}", err=True)
+        if page != "-":
+            click.echo(f"execledger: the page is in {page}", err=True)
     unread = any(path not in read and not os.path.isdir(path) for path in given)
     return 1 if unread or (strict and (tally.false or tally.counts.faults)) else 0
 

@@ -62,13 +62,20 @@ def judge(
         if worth is None or worth.pays:
             return replace(found, worth=worth, saved=elided if found.kind == "partial" else 0)
         shown, kept = replace(shown, worth=worth), "stopped" if worth.stopped else "price"
-    shown = shown.in_full(kept or ("small" if shown.refers_to else "superseded"))
+    shown = shown.in_full(kept or _too_small(ledger, shown, mark))
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
     published = ledger.policy.preset is Preset.PAPER
     if isinstance(decision, Nudge) and (published or _borne_out(ledger, decision, mark)):
         remark = references.remark(ledger, decision.rule, decision.refers_to[0])
         return replace(shown, kind="remark", text=remark, refers_to=decision.refers_to)
     return shown
+
+
+def _too_small(ledger: Ledger, shown: Shown, mark: Fingerprint) -> InFull:
+    """Return why an equal output that may be elided has no reference."""
+    if not shown.refers_to:
+        return "superseded"
+    return "short" if mark.size < ledger.policy.min_output else "small"
 
 
 def eligible(record: CommandRecord, observation: Observation) -> bool:

@@ -300,7 +300,8 @@ class History:
                     cwd=asked.starts,
                     fresh=fresh,
                     alone=alone,
-                    rewritten=first != known.mark,
+                    # Some providers give the same id to several calls; each of these has a result of its own.
+                    rewritten=first != known.mark and repeated is None,
                     edit=edit,
                     report=report,
                 )

@@ -140,7 +140,7 @@ class Passage:
         if not self.asked_to_act:
             try:
                 received = await self._runner.run(self._received(dialect, path, headers, body))
-                self.asked_to_act = received is not None and _is_turn(dialect, received, path)
+                self.asked_to_act = received is None or _is_turn(dialect, received, path)
             except Exception:
                 self.asked_to_act = True
 
@@ -205,6 +205,8 @@ class Passage:
         """The request with the decisions of the ledger; None if its shape is not supported."""
         received = await self._runner.run(self._received(dialect, path, headers, body))
         if received is None:
+            # It can't be read, and may have asked the model to act.
+            self.asked_to_act = True
             return None
         asked, turn = received.asked, _is_turn(dialect, received, path)
         self.asked_to_act |= turn

@@ -202,18 +202,27 @@ class Relay:
         assert self._client is not None
         path = LAUNCHED.sub("", request.rel_url.raw_path_qs, count=1)
         address = self._routes[prefix] + path.removeprefix(prefix)
-        dropped = HOP_BY_HOP | ({"content-encoding", "accept-encoding"} if sent.plain else frozenset())
-        asking = self._client.request(
-            request.method,
-            URL(address, encoded=True),
-            data=sent.body,
-            headers=[(name, value) for name, value in request.headers.items() if name.lower() not in dropped],
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-            allow_redirects=False,
-            proxy=self._web_proxies[self._routes[prefix]],
-            trace_request_ctx={},
-        )
-        async with asking as answer:
+        dropped = HOP_BY_HOP | {GOVERNED.lower()}
+        dropped |= {"content-encoding", "accept-encoding"} if sent.plain else frozenset()
+        for left in range(KEPT_TRIES, -1, -1):
+            connection: dict[str, bool] = {}
+            try:
+                answer = await self._client.request(
+                    request.method,
+                    URL(address, encoded=True),
+                    data=sent.body,
+                    headers=[(name, value) for name, value in request.headers.items() if name.lower() not in dropped],
+                    skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+                    allow_redirects=False,
+                    proxy=self._web_proxies[prefix],
+                    trace_request_ctx=connection,
+                )
+                break
+            except ClientConnectionError:
+                # As in ``_asked``: the upstream had closed a pooled connection.
+                if not (left and connection.get("kept")):
+                    raise
+        async with answer:
             response = web.StreamResponse(status=answer.status, reason=answer.reason)
             response.headers.extend(
                 (name, value) for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP

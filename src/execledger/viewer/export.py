@@ -64,7 +64,7 @@ def export(
     paths: tuple[str, ...], target: Path, policy: Policy | None, resolve: Resolve | None, tell: Callable[[str], None]
 ) -> ExportedPage:
     """Write the runs at ``paths`` to ``target``, and return how many; ``tell`` names what can't be read."""
-    _require_replaceable(target, paths)
+    require_replaceable(target, paths)
     before, end, after = page(page_files()).rpartition(END)
     unfinished = target.with_name(f".{target.name}.part")
     try:
@@ -80,7 +80,7 @@ def export(
         unfinished.unlink(missing_ok=True)
 
 
-def _require_replaceable(target: Path, paths: tuple[str, ...]) -> None:
+def require_replaceable(target: Path, paths: tuple[str, ...]) -> None:
     """Raise ``LedgerError`` unless ``target`` is new, empty or an HTML page, and none of the runs that are read."""
     expected = "expected a new file, or a page to replace; nothing was written"
     try:

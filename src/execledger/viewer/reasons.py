@@ -44,6 +44,7 @@ IN_FULL: dict[InFull, str] = {
     "submission": "it produces, shows or submits the repair",
     "new-error": "an error just named a file that it looks at",
     "superseded": "a newer visible result shows, or may show, something else in its place",
+    "short": "the policy elides no output that short",
     "small": "a reference would not have been half as short",
     "price": "a second look at it was expected to cost more than a reference saves",
     "stopped": "the model had looked again after too many references",

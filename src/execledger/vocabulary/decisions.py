@@ -94,11 +94,12 @@ class Worth(Struct, frozen=True, array_like=True):
 
 
 InFull: TypeAlias = Literal[
-    "preset", "cap", "second-look", "submission", "new-error", "superseded", "small", "price", "stopped"
+    "preset", "cap", "second-look", "submission", "new-error", "superseded", "short", "small", "price", "stopped"
 ]
 """Why an output that is visible already is shown again: the preset compares nothing after running; no intervention is
 left; the last reference to it is followed by a second look; it is the repair; it follows an error; a newer visible
-result shows something else in its place; a reference would not be half as short; second looks are expected to cost
+result shows something else in its place; the policy elides nothing so short; a reference would not be half as short;
+second looks are expected to cost
 more than it saves; the model looked again after too many references."""
 
 
