@@ -65,12 +65,7 @@ def command(
     paths = (*paths, *(own.paths if own is not None else ()))
     policy = chosen_policy(preset, policy_file)
     prices = load_prices(None if prices_file is None else Path(prices_file))
-    if decisions and any(_same_file(path, decisions) for path in paths):
-        raise LedgerError(f"{decisions}: is also a recorded run to be read, expected a file to write decisions to")
-    if page and page == decisions:
-        raise LedgerError(f"{page}: is also the file for decisions, expected another one for the page")
-    if page and page != "-":
-        require_replaceable(Path(page), paths)
+    _check_targets(paths, decisions, page)
     tally, counterfactual = Tally(), Counterfactual()
     with ExitStack() as stack:
         out = stack.enter_context(_opened(decisions)) if decisions else None
@@ -105,6 +100,16 @@ def command(
             click.echo(f"execledger: the page is in {page}", err=True)
     unread = any(path not in read and not os.path.isdir(path) for path in given)
     return 1 if unread or (strict and (tally.false or tally.counts.faults)) else 0
+
+
+def _check_targets(paths: tuple[str, ...], decisions: str | None, page: str | None) -> None:
+    """Refuse to write over a recorded run, or two things into one file."""
+    if decisions and any(_same_file(path, decisions) for path in paths):
+        raise LedgerError(f"{decisions}: is also a recorded run to be read, expected a file to write decisions to")
+    if page and page == decisions:
+        raise LedgerError(f"{page}: is also the file for decisions, expected another one for the page")
+    if page and page != "-":
+        require_replaceable(Path(page), paths)
 
 
 def _fields(found: Counterfactual) -> dict[str, Any]:
