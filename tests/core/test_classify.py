@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from execledger.core.classify import classify
+from execledger.core.classify import classify, provable
 from execledger.shell.facts import Knowledge
 from execledger.vocabulary.actions import Action, Aside, Call, Command, Edit, OtherTool, Patch, Read, Search, Write
 from execledger.vocabulary.records import Category, CommandRecord, Effects, FileRange, Lines, Scope, View
@@ -126,6 +126,14 @@ def test_what_is_not_shown_as_it_came_holds_no_lines() -> None:
     found = classify(Action("sed -n 5p a.py", "/repo", Command("tty", verbatim=False)))
     assert found == replace(plain, exact=f"{plain.exact} # tty", view=None, comparable=False)
     assert classify(Action("rm a.py", "/repo", Command("tty", verbatim=False))).writes == ("/repo/a.py",)
+
+
+@pytest.mark.parametrize(("command", "placed"), [("cat a.py", False), ("sed -n 5p a.py", False), ("cat -n a.py", True)])
+def test_merged_standard_error_leaves_only_printed_numbers(command: str, placed: bool) -> None:
+    """Outputs are still compared, but lines without printed numbers have no place, and nothing is proved."""
+    action = Action(command, "/repo", Command("bash", merged=True))
+    found = classify(action)
+    assert (found.view is not None, found.comparable, provable(action, found)) == (placed, True, False)
 
 
 def test_any_other_tool_has_unknown_effects() -> None:

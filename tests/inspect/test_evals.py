@@ -38,14 +38,14 @@ pytestmark = pytest.mark.clients
 
 EVERY = "cadence=every"
 TURNS = [
-    ["cat {file}"],
-    ["sed -n '10,40p' {file}"],
+    ["cat -n {file}"],
+    ["cat -n {file} | sed -n '10,40p'"],
     ["sed -i 's/return 5 /return 55 /' {file}"],
-    ["sed -n '1,12p' {file}"],
+    ["cat -n {file} | sed -n '1,12p'"],
 ]
 SCRIPT = {"turns": TURNS}
 TWICE = ("-T", "samples=2", "--epochs", "2")
-COVERED = "[Ledger: output omitted. Lines 10-40 of file1.py are as shown by `cat file1.py`, 1 command ago.]"
+COVERED = "[Ledger: output omitted. Lines 10-40 of file1.py are as shown by `cat -n file1.py`, 1 command ago.]"
 FILE = "".join(f"def f{at}():\n    return {at}  # some words about it\n" for at in range(1, 41))
 """The file of every sample."""
 FAULTY = ROOT / "tests" / "support" / "inspect" / "faulty"
@@ -171,10 +171,10 @@ def test_suppressed_calls_are_answered_by_a_reference(folder: Path) -> None:
     """Under the published rules the approver replaces a covered read, and the log has the rule and its proof."""
     (sample,) = run_eval(folder / "paper", "native", SCRIPT, options="preset=paper").samples()
     reference = (
-        "[Ledger: not run, no change of file1.py was recorded. Lines 10-40 of file1.py are as shown by `cat file1.py`,"
-        " 1 command ago. Repeat it to see it again.]"
+        "[Ledger: not run, no change of file1.py was recorded. Lines 10-40 of file1.py are as shown by `cat -n"
+        " file1.py`, 1 command ago. Repeat it to see it again.]"
     )
-    assert read_last(sample)[1] == ({"command": "sed -n '10,40p' file1.py"}, reference)
+    assert read_last(sample)[1] == ({"command": "cat -n file1.py | sed -n '10,40p'"}, reference)
     (event,) = (one for one in sample["events"] if one["event"] == "approval" and one["decision"] == "modify")
     assert (event["explanation"], event["metadata"]["execledger"]["rule"]) == (reference, "covered-read")
     assert event["modified"]["arguments"]["command"].startswith("echo '[Ledger: not run")

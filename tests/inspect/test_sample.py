@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,13 @@ class Call:
     function: str = "bash"
     parse_error: str | None = None
     type: str = "function"
+
+
+@dataclass
+class Failure:
+    """An error, with the attribute of Inspect's own."""
+
+    message: str
 
 
 @dataclass
@@ -70,9 +78,11 @@ ASKER = Asker(name="inspect", adapter=ADAPTER, native=True, cwd="/w")
 class Sample:
     """A sample under a ledger, used as the hook and the approver use it."""
 
-    def __init__(self, folder: Path, policy: Policy, *, sealed: bool = False) -> None:
+    def __init__(
+        self, folder: Path, policy: Policy, tell: Callable[[str], None] = print, *, sealed: bool = False
+    ) -> None:
         self.folder = folder
-        self.ledger = SampleLedger("one-1", Rules(policy=policy, sealed=sealed, journals=folder))
+        self.ledger = SampleLedger("one-1", Rules(policy=policy, sealed=sealed, journals=folder, tell=tell))
 
     def ask(self, messages: list[Message]) -> tuple[list[Message], AskedTurn | None]:
         """The input of a model call as the model is asked it."""
@@ -115,25 +125,95 @@ def test_calls_of_one_turn_run_side_by_side(tmp_path: Path) -> None:
     assert sample.ended() == [("cat a.py", "full", True), ("make", "full", True), ("cat b.py", "full", True)]
 
 
-@pytest.mark.parametrize(("sealed", "suppressed"), [(True, True), (False, False)])
-def test_only_a_sealed_sandbox_suppresses_calls(tmp_path: Path, sealed: bool, suppressed: bool) -> None:
-    """A native call is replaced by an echo of its reference, which is what the model reads ever after."""
-    sample = Sample(tmp_path, Policy(preset=Preset.VERIFIED), sealed=sealed)
+@pytest.mark.parametrize(("preset", "suppressed"), [(Preset.PAPER, True), (Preset.VERIFIED, False)])
+def test_only_the_published_rules_suppress_native_calls(tmp_path: Path, preset: Preset, suppressed: bool) -> None:
+    """A native call is replaced by an echo of its reference, which is what the model reads ever after; under
+    ``verified`` it runs even in a sealed sandbox, since no exit status proves what was seen before."""
+    sample = Sample(tmp_path, Policy(preset=preset), sealed=True)
     sample.ask(START)
-    history = [*START, turn(("a", "cat a.py")), result("a", TEXT)]
+    numbered = "".join(f"{at:6}\t{line}" for at, line in enumerate(TEXT.splitlines(keepends=True), 1))
+    history = [*START, turn(("a", "cat -n a.py")), result("a", numbered)]
     _, asked = sample.ask(history)
     assert asked is not None
-    proposed = turn(("b", "sed -n '5,20p' a.py"))
+    proposed = turn(("b", "cat -n a.py | sed -n '5,20p'"))
     found = anyio.run(partial(sample.ledger.judge, asked, proposed.tool_calls or [], "b"))
     assert (found is not None) is suppressed
-    printed = "".join(TEXT.splitlines(keepends=True)[4:20])
+    printed = "".join(numbered.splitlines(keepends=True)[4:20])
     if found is not None:
         assert found.arguments["command"].startswith("echo '[Ledger: not run")
         printed = f"{found.reference}\n"
     given, _ = sample.ask([*history, proposed, result("b", printed)])
     assert given[4] == proposed
-    assert given[5].content.strip() == (found.reference if found is not None else given[5].content.strip())
+    assert "Lines 5-20 of a.py are as shown by `cat -n a.py`" in given[5].content
     assert [kind for _, kind, _ in sample.ended()] == ["full", "reference"]
+
+
+NOISE = [
+    "",
+    "mesg: ttyname failed: Inappropriate ioctl for device\n\n",
+    "stdin: is not a tty\n\n",
+    "perl: warning: Setting locale failed.\nperl: warning: Falling back to the standard locale.\n\n",
+]
+
+
+@pytest.mark.parametrize("preset", [Preset.VERIFIED, Preset.PAPER])
+@pytest.mark.parametrize("noise", NOISE)
+def test_lines_without_printed_numbers_have_no_place(tmp_path: Path, noise: str, preset: Preset) -> None:
+    """What a login shell prints before a file is not counted as its lines: no view and no reference has numbers, and
+    another range of the file is run and shown in full; only the same output again is referred to."""
+    sample = Sample(tmp_path, Policy(preset=preset, cadence=Cadence.EVERY), sealed=True)
+    sample.ask(START)
+    history = [*START, turn(("a", "cat a.py")), result("a", noise + TEXT)]
+    seen, asked = sample.ask(history)
+    assert asked is not None
+    assert seen[-1].content == "<execution_state>\nTask: Fix a.py.\n</execution_state>"
+    proposed = turn(("b", "sed -n '5,20p' a.py"))
+    assert anyio.run(partial(sample.ledger.judge, asked, proposed.tool_calls or [], "b")) is None
+    history += [proposed, result("b", noise + "".join(TEXT.splitlines(keepends=True)[4:20]))]
+    given, _ = sample.ask(history)
+    assert given[5] == history[5]
+    assert given[6:] == seen[4:]
+
+
+def test_an_equal_output_is_still_referred_to(tmp_path: Path) -> None:
+    """Outputs are compared as a whole, whatever stands before the file."""
+    sample = Sample(tmp_path, Policy(), sealed=True)
+    sample.ask(START)
+    history = [*START, turn(("a", "cat a.py")), result("a", NOISE[1] + TEXT)]
+    _, asked = sample.ask(history)
+    assert asked is not None
+    proposed = turn(("b", "cat a.py"))
+    assert anyio.run(partial(sample.ledger.judge, asked, proposed.tool_calls or [], "b")) is None
+    given, _ = sample.ask([*history, proposed, result("b", NOISE[1] + TEXT)])
+    assert given[5].content == "[Ledger: output omitted. It is the same as that of `cat a.py`, 1 command ago.]"
+
+
+def test_a_lone_surrogate_leaves_references_as_they_are(tmp_path: Path) -> None:
+    """A call, a result, an error and a user's text that UTF-8 can't encode stay as they are, and so does each
+    reference before and after them."""
+    told: list[str] = []
+    sample = Sample(tmp_path, Policy(), told.append)
+    sample.ask(START)
+    history = [*START, turn(("a", "cat a.py")), result("a", TEXT)]
+    sample.ask(history)
+    history += [turn(("b", "cat a.py")), result("b", TEXT)]
+    first, _ = sample.ask(history)
+    odd = [
+        turn(("c", "echo \ud800")),
+        result("c", "\ud800\n"),
+        turn(("d", "echo \udfff")),
+        replace(result("d", ""), error=Failure("no \ud800")),
+        Message("user", "Go on \ud800."),
+    ]
+    second, _ = sample.ask([*history, *odd])
+    assert second[5] == first[5] and second[6:11] == odd
+    other = TEXT.replace("line", "row")
+    again = [turn(("e", "cat b.py")), result("e", other), turn(("f", "cat b.py")), result("f", other)]
+    sample.ask([*history, *odd, *again[:2]])
+    third, _ = sample.ask([*history, *odd, *again])
+    assert third[5] == first[5] and third[6:11] == odd
+    assert [one.content.startswith("[Ledger: output omitted.") for one in (third[5], third[14])] == [True, True]
+    assert told == []
 
 
 def test_another_conversation_is_another_thread(tmp_path: Path) -> None:

@@ -51,14 +51,17 @@ def provable(action: Action, record: CommandRecord) -> bool:
         return False
     if isinstance(action.call, Read):
         return record.view is not None and beneath(record.view.path, action.cwd)
-    plain = action.call is None or isinstance(action.call, Command)
+    plain = action.call is None or (isinstance(action.call, Command) and not action.call.merged)
     return plain and provable_command(action.command, action.cwd)
 
 
 def _in_manner(call: Command, record: CommandRecord) -> CommandRecord:
     """Return the record of a command whose tool was given output options: they are part of what counts as a repeat."""
     record = replace(record, exact=f"{record.exact} # {call.manner}")
-    return record if call.verbatim else replace(record, view=None, comparable=False)
+    if not call.verbatim:
+        return replace(record, view=None, comparable=False)
+    unplaced = call.merged and record.view is not None and not record.view.numbering
+    return replace(record, view=None) if unplaced else record
 
 
 def _record(action: Action, category: Category, **more: object) -> CommandRecord:

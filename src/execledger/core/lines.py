@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from execledger.core.fingerprint import digest
 from execledger.shell import ranges
-from execledger.vocabulary.actions import Action, Edit, Observation, Patch, Search, Write
+from execledger.vocabulary.actions import Action, Command, Edit, Observation, Patch, Search, Write
 from execledger.vocabulary.decisions import Shown
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Lines, View
 
@@ -320,7 +320,7 @@ def has_returns(output: str) -> bool:
 def may_show_unnamed_files(action: Action, record: CommandRecord) -> bool:
     """Whether it may show lines of files that neither its words nor its output name."""
     looks = record.category in (Category.SEARCH, Category.INSPECT) and SHOWS_LINES.search(action.command)
-    if not looks or action.call is not None:
+    if not looks or not (action.call is None or isinstance(action.call, Command)):
         return False
     return not record.literal or bool(WITHOUT_NAMES.search(action.command))
 

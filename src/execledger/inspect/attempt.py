@@ -14,11 +14,11 @@ from inspect_ai.util import SandboxEnvironment, current_span_id, sandbox
 from msgspec import Struct
 
 from execledger.agents import registry
-from execledger.agents.inspect_ai.tools import ADAPTER, SEALED, is_native
+from execledger.agents.inspect_ai.tools import ADAPTER, KEY, SEALED, is_native
 from execledger.agents.mini.adapter import ADAPTER as MINI
 from execledger.core.policy import Cadence, Policy, Preset, WitnessSetting
 from execledger.errors import LedgerError
-from execledger.inspect.messages import KEY, Message
+from execledger.inspect.messages import Message
 from execledger.inspect.sample import AskedTurn, Asker, SampleLedger, Suppressed
 from execledger.journal.events import policy_fields
 from execledger.journal.folder import journal_folder

@@ -6,6 +6,7 @@ changed, and an edited one is a copy. Inspect's classes are not imported here, m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as with_fields
 from functools import cached_property
@@ -14,14 +15,15 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from execledger.agents.inspect_ai.tools import KEY, VIEW
 from execledger.core.fingerprint import digest
 from execledger.proxy.dialect import Leaf, marks_of
 from execledger.session.adapter import ToolCall
 
 Message: TypeAlias = Any
 """A ``ChatMessage`` of Inspect."""
-KEY, VIEW = "execledger", "view"
-"""The key and the value in the metadata of the message that carries a state view."""
+_LONE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate, which UTF-8 can't encode."""
 _ENCODE = msgspec.json.Encoder().encode
 _LEAF = msgspec.json.Decoder(Leaf)
 
@@ -121,10 +123,13 @@ def call_of(call: Any) -> ToolCall:
     """A call of the model; one that Inspect could not parse has no arguments."""
     if call.parse_error is not None:
         return ToolCall(call.function, "")
-    given = call.arguments
-    if call.type == "custom":
-        return ToolCall(call.function, str(given.get("input", "")), custom=True)
-    return ToolCall(call.function, _ENCODE(given).decode())
+    given, custom = call.arguments, call.type == "custom"
+    try:
+        encoded = str(given.get("input", "")).encode() if custom else _ENCODE(given)
+    except UnicodeEncodeError:
+        # No UTF-8 holds a lone surrogate: the call has unknown effects, and is told from others by a digest.
+        encoded = digest(repr(given)).encode()
+    return ToolCall(call.function, encoded.decode(), custom=custom)
 
 
 def arguments_of(call: ToolCall) -> dict[str, Any]:
@@ -133,10 +138,11 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
 
 
 def parts_of(content: Any) -> tuple[str, ...] | None:
-    """The texts of a message; None if it holds anything else, such as an image."""
-    if isinstance(content, str):
-        return (content,)
-    return tuple(part.text for part in content) if all(part.type == "text" for part in content) else None
+    """The texts of a message; None if it holds anything else, such as an image or a lone surrogate."""
+    if not isinstance(content, str) and not all(part.type == "text" for part in content):
+        return None
+    texts = (content,) if isinstance(content, str) else tuple(part.text for part in content)
+    return None if any(map(_LONE.search, texts)) else texts
 
 
 def is_view(message: Message) -> bool:
@@ -147,14 +153,14 @@ def is_view(message: Message) -> bool:
 def _leaves_of(message: Message, shims: Mapping[str, Replaced]) -> list[bytes]:
     """The leaves of a message. A call that was replaced is read as its shim, and its result as what that prints."""
     if message.role == "tool":
-        parts, failed = parts_of(message.content), message.error is not None
-        if failed:
-            # The model reads the message of the error in place of the content.
-            parts = (message.error.message,)
+        failed = message.error is not None
+        # The model reads the message of an error in place of the content.
+        content = message.error.message if failed else message.content
+        parts = parts_of(content)
         replaced = shims.get(message.tool_call_id or "")
         if replaced is not None and parts is not None and "".join(parts).strip() == replaced.answer:
             parts = (replaced.note,)
-        beside = digest(repr(message.content)) if parts is None else ""
+        beside = digest(repr(content)) if parts is None else ""
         return [_raw(Leaf("result", message.tool_call_id or "", parts=parts, is_error=failed), beside)]
     texts = parts_of(message.content)
     beside = digest(repr(message.content)) if texts is None or message.role == "assistant" else ""

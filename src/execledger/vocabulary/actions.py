@@ -70,6 +70,9 @@ class Command(Struct, frozen=True, tag="command"):
     """The options, in one fixed spelling: the same command with other options has another result."""
     verbatim: bool = True
     """What is shown of the output is shown unchanged; false for a terminal, or inside another text."""
+    merged: bool = False
+    """Standard error may precede the output, in the same text and unmarked: the place of a line in the file is known
+    only if its number is printed, and no result proves that the command succeeded."""
 
 
 class Aside(Struct, frozen=True, tag="aside"):

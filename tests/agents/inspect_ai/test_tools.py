@@ -19,7 +19,7 @@ def call(tool: str, **given: object) -> ToolCall:
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
-        (call("bash", command="cat a.py"), None),
+        (call("bash", command="cat a.py"), Command("bash", merged=True)),
         (call("bash_session", action="type_submit", input="ls"), Command("bash_session", verbatim=False)),
         (call("bash_session", action="read"), OtherTool()),
         (call("python", code="print(1)"), OtherTool()),

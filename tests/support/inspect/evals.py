@@ -87,6 +87,9 @@ def run_eval(
     (folder / "ledger.yaml").write_text(APPROVAL, encoding="utf-8")
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment["PATH"] = os.pathsep.join((*map(str, path), environment.get("PATH", os.defpath)))
+    # A login shell of the sandbox reads no profile of whoever runs the tests.
+    environment["HOME"] = str(folder / "home")
+    (folder / "home").mkdir()
     environment["XDG_STATE_HOME"] = str(folder / "state")
     environment["EXECLEDGER_JOURNAL"] = str(folder / "journals")
     if known:

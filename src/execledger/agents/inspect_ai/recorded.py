@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 
 from execledger.agents import registry
 from execledger.agents.formats import Format, Recording
-from execledger.agents.inspect_ai.tools import SEALED
+from execledger.agents.inspect_ai.tools import KEY, SEALED, VIEW
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
@@ -32,8 +32,6 @@ from execledger.runs.usage import ModelCall, Tokens, told
 from execledger.session.adapter import Calls, ToolCall
 from execledger.vocabulary.actions import Observation
 
-KEY, VIEW = "execledger", "view"
-"""The key and the value in the metadata of a message that carries a state view; the key is also our events' source."""
 ZSTD = 93
 """The compression of members, which Python's own archives read from 3.14 on."""
 _WRAPPED = "inspect_log"

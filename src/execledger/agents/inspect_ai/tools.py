@@ -1,8 +1,9 @@
 """The tools that Inspect itself runs for an agent such as ``react``: ``bash``, ``text_editor`` and others.
 
 ``bash`` is a new login shell for each command, and answers with standard error, a line feed and standard output: there
-is no exit status. A longer output is cut in the middle and wrapped in a sentence. ``bash_session`` is one shell whose
-directory is unknown; what it prints is a terminal's text. ``python`` may do anything.
+is no exit status, and what a profile or the shell prints can't be told from lines of a file. A longer output is cut in
+the middle and wrapped in a sentence. ``bash_session`` is one shell whose directory is unknown; what it prints is a
+terminal's text. ``python`` may do anything.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
 }
 """The parameters of the tools: a tool of the same name with others is somebody else's."""
 
-
+KEY, VIEW = "execledger", "view"
+"""The key and the value in the metadata of the message that carries a state view; the key also names Ledger's events
+and its approver in a log."""
 SEALED = frozenset("docker podman k8s modal daytona e2b ec2 proxmox".split())
 """Types of sandboxes that are a machine of the sample's own: nothing but the agent's commands writes there."""
 
@@ -65,6 +68,8 @@ class InspectAdapter(TableAdapter):
                 return replace(usual, call=editor_call(msgspec.convert(given, EditorCall)))
             except msgspec.ValidationError:
                 return replace(usual, call=OtherTool())
+        if call.name == _SHELL and usual.call is None:
+            return replace(usual, call=Command(_SHELL, merged=True))
         if call.name == _SESSION and isinstance(given, dict) and given.get("action") == "type_submit":
             typed = given.get("input")
             if isinstance(typed, str):
