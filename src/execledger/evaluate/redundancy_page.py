@@ -102,6 +102,7 @@ def _method(found: Counterfactual) -> Iterator[str]:
     yield (
         '<p class="hint">A replay: the sessions are taken as they were recorded, and what a model would have done'
         " otherwise is not known. A text counts as new with the first model call that reads it and then, as far as the"
-        " provider's cache reached, as cached with each later one. The tokens of"
+        " provider's cache reached, as cached with each later one. Files of one name in the folders of several projects"
+        " are one row. The tokens of"
         f" {counted} sessions were counted by the provider; others are estimated from bytes. Made by execledger.</p>"
     )
