@@ -204,7 +204,7 @@ class Conversation:
         self._store = store
         self._may_be_sealed = sealed
         self._reports = reports
-        self._history = History(dialect, adapter, store, self._reported)
+        self._history = History(dialect, adapter, store)
         self._placed = False
         """The instructions of the first request were searched for the working directory."""
         self._proposed: dict[str, _Proposed] = {}
@@ -267,10 +267,12 @@ class Conversation:
             # The model sees all of it now, so that no part of it may be edited later.
             self._proposed.clear()
             known = request.leaves[:reach], request.marks[:reach]
-            yield from self._history.following(*known, self._recorded, turn=False)
+            yield from self._history.following(*known, self._recorded, self._reported, turn=False)
             return None
         yield from self._look_at_tree()
-        leaves = yield from self._history.following(request.leaves, request.marks, self._recorded, turn=turn)
+        leaves = yield from self._history.following(
+            request.leaves, request.marks, self._recorded, self._reported, turn=turn
+        )
         if turn:
             self._give_up()
             workspace.turn += 1

@@ -109,12 +109,11 @@ class _Known(Struct):
 class History:
     """One conversation, matched from request to request."""
 
-    def __init__(self, dialect: LeafFormat, adapter: Adapter, store: EditStore, report: Report = _no_report) -> None:
-        """An empty history; ``report`` is called once for each answered call that is new."""
+    def __init__(self, dialect: LeafFormat, adapter: Adapter, store: EditStore) -> None:
+        """An empty history."""
         self._dialect = dialect
         self._adapter = adapter
         self._store = store
-        self._report = report
         self._known: list[_Known] = []
         # Both indexes avoid a search through the history: a request may hold a hundred thousand leaves.
         self._open: dict[str, list[deque[_Known]]] = {}
@@ -185,9 +184,18 @@ class History:
         return run_to_end(self.following(leaves, marks_of(leaves)))
 
     def following(
-        self, leaves: Sequence[bytes], marks: Sequence[int], on_answered: OnAnswered | None = None, *, turn: bool = True
+        self,
+        leaves: Sequence[bytes],
+        marks: Sequence[int],
+        on_answered: OnAnswered | None = None,
+        report: Report = _no_report,
+        *,
+        turn: bool = True,
     ) -> Work[list[bytes]]:
-        """The leaves as the model is to be shown them; ``on_answered`` is called for each new answered call."""
+        """The leaves as the model is to be shown them; ``on_answered`` is called for each new answered call.
+
+        ``report`` is called before it. Neither is kept, so that a conversation and its history form no circle.
+        """
         same = self.common(marks)
         if same < len(self._known):
             for gone in self._known[same:]:
@@ -206,7 +214,7 @@ class History:
         for at, leaf in enumerate(read):
             raw, mark = leaves[same + at], marks[same + at]
             yield len(raw)
-            known = self._take(raw, mark, leaf, on_answered, fresh=turn and at > last)
+            known = self._take(raw, mark, leaf, on_answered, report, fresh=turn and at > last)
             self._add(known)
             self.steps += [] if known.step is None else [known.step]
         if turn:
@@ -237,13 +245,15 @@ class History:
         self._chains.update((known.chain, known.former))
         self._known.append(known)
 
-    def _take(self, raw: bytes, mark: int, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool) -> _Known:
+    def _take(
+        self, raw: bytes, mark: int, leaf: Leaf, on_answered: OnAnswered | None, report: Report, *, fresh: bool
+    ) -> _Known:
         """Read one new leaf."""
         known = _Known(mark, self.chain, self._known[-1].former if self._known else "", self.cwd)
         if leaf.kind == "call" and leaf.call is not None:
             self._take_call(known, raw, leaf)
         elif leaf.kind == "result":
-            self._take_result(known, raw, leaf, on_answered, fresh=fresh)
+            self._take_result(known, raw, leaf, on_answered, report, fresh=fresh)
         elif leaf.text:
             known.cwd = self._adapter.cwd_of(leaf.text) or known.cwd
             known.files = self._adapter.embedded_files(leaf.text)
@@ -262,7 +272,14 @@ class History:
         known.starts, known.cwd = known.cwd, self._adapter.cwd_after(leaf.call, None, known.cwd)
 
     def _take_result(
-        self, known: _Known, raw: bytes, leaf: Leaf, on_answered: OnAnswered | None, *, fresh: bool
+        self,
+        known: _Known,
+        raw: bytes,
+        leaf: Leaf,
+        on_answered: OnAnswered | None,
+        ask_report: Report,
+        *,
+        fresh: bool,
     ) -> None:
         """Read the result of a call that precedes it."""
         repeated = self._answers.get(leaf.call_id)
@@ -281,7 +298,7 @@ class History:
             before = asked.starts
         # A shim changes no directory, whatever the call would do that it replaced.
         known.cwd = asked.starts if asked.edit else self._adapter.cwd_after(asked.call, leaf.parts or (), before)
-        report = self._report(leaf.call_id, asked.call) if on_answered is not None and not asked.edit else None
+        report = ask_report(leaf.call_id, asked.call) if on_answered is not None and not asked.edit else None
         # Otherwise another call of the same turn, or other output of the model, would be between the two.
         alone = asked.at == self._turn and self._known[-1] is asked
         if report is not None and report.cwd and alone:
