@@ -33,6 +33,8 @@ COMMANDS = ("cat a.py", "cat a.py", "ls", "sed -n '5,30p' a.py")
 TEXT = "".join(f"value_{number} = compute({number})\n" for number in range(60))
 ASKED_AGAIN = re.compile(r" -> (Relay\._edited|Passage\.edited|_refusal|foreign_origin|_body)$")
 """Calls behind which a fault answers with an error or breaks off."""
+BROKEN_OFF = re.compile(r" -> Relay\._(forwarded|answered)$")
+"""Calls that wait: one that goes on after it waited may fail when a part of the answer is gone."""
 TRIES = 3
 """How often the client asks."""
 
@@ -190,7 +192,8 @@ def test_a_fault_in_the_running_proxy_leaves_the_conversation_intact(
                 ran = conversation(upstream)
             try:
                 check(ran)
-                assert not ran.again or ASKED_AGAIN.search(str(site)), "the client had to ask again"
+                begun = occurrence > 1 and BROKEN_OFF.search(str(site))
+                assert not ran.again or begun or ASKED_AGAIN.search(str(site)), "the client had to ask again"
             except Exception as error:
                 raise AssertionError(f"{site}, occurrence {occurrence}: {error}") from error
             planted, again = planted + 1, again + bool(ran.again)

@@ -95,8 +95,24 @@ def call_sites(work: Callable[[], object]) -> dict[CallSite, int]:
 def sabotaged(site: CallSite, occurrence: int = 1, fault: type[Sabotage] = Sabotage) -> Iterator[Trap]:
     """Make the call at ``site`` raise ``fault`` when it is made for the n-th time, and only then."""
     trap = Trap(site, occurrence, fault)
-    with _traced(trap):
+    with _traced(trap), _unheard_when_freed(fault):
         yield trap
+
+
+@contextmanager
+def _unheard_when_freed(fault: type[Sabotage]) -> Iterator[None]:
+    """Say nothing of a ``fault`` in a generator that is freed: that is a step of it as well, but nobody's call."""
+    before = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, fault):
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextmanager
