@@ -242,6 +242,7 @@ def arguments_parser() -> argparse.ArgumentParser:
     bench.add_argument("corpus", nargs="?", metavar="CORPUS", help="recorded runs for those that need them")
     verbs.add_parser("audit", help="known vulnerabilities of what is installed, secrets in the tree", add_help=False)
     verbs.add_parser("guarantees", help="attack every promise and rewrite docs/guarantees.md", add_help=False)
+    verbs.add_parser("release", help="gather the changes of a release, or build, install and check it", add_help=False)
     verbs.add_parser("screenshots", help="take the pictures that the README shows; needs Chromium")
     return parser
 
@@ -250,7 +251,7 @@ def main() -> int:
     """Run one verb."""
     parser = arguments_parser()
     chosen, rest = parser.parse_known_args()
-    if rest and chosen.verb not in ("test", "audit", "guarantees"):
+    if rest and chosen.verb not in ("test", "audit", "guarantees", "release"):
         parser.error(f"unknown arguments: {' '.join(rest)}")
     corpus = getattr(chosen, "corpus", None) and str(Path(chosen.corpus).resolve())
     if chosen.verb == "demo":
@@ -268,6 +269,8 @@ def main() -> int:
         return run("tests.support.audit", *rest)
     if chosen.verb == "guarantees":
         return run("tests.support.guarantees.report", *rest)
+    if chosen.verb == "release":
+        return run("tests.support.release", *rest)
     if chosen.verb == "screenshots":
         return run("tests.support.chromium", "docs/images")
     return long_check(corpus) if chosen.long else int(any([test([]), lint()]))
