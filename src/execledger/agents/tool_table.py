@@ -24,8 +24,8 @@ from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation
 Kind: TypeAlias = Literal["read", "search", "edit", "write", "patch", "run", "aside"]
 """What a tool does; a listing of a folder is a search."""
 Pattern: TypeAlias = re.Pattern[str]
-NEVER = re.compile(r"(?!)")
-"""A pattern that matches nothing."""
+NEVER = re.compile(r"\0(?!)")
+"""A pattern that matches nothing; with a character that texts rarely have, a search of a long one ends sooner."""
 NOTHING = re.compile("")
 """A pattern that matches an empty text."""
 
@@ -48,7 +48,8 @@ class Frame(Struct, frozen=True, kw_only=True):
     head: Pattern = NOTHING
     """What precedes the output, matched at the beginning."""
     tail: Pattern = NOTHING
-    """What follows the output, searched; it must end with ``\\Z``, unless it is empty."""
+    """What follows the output, searched; it must end with ``\\Z``, unless it is empty, and should begin with a fixed
+    character, without which a search of a long output takes long."""
     required: bool = False
     """A result without the head and the tail is not an output but a message of the client, and proves nothing."""
     gap: Pattern = NEVER
@@ -310,10 +311,8 @@ def _framed(tool: AgentTool, given: object, text: str) -> Framed:
         start = start + len(echo) if text.startswith(echo, start) else -1
     head = frame.head.match(text, start) if start >= 0 else None
     tail = frame.tail.search(text, head.end()) if head is not None and frame.tail is not NOTHING else None
-    complete = head is not None and (tail is not None or frame.tail is NOTHING)
-    if not complete:
+    if head is None or (frame.required and tail is None and frame.tail is not NOTHING):
         return Framed("", text, "", complete=not frame.required)
-    assert head is not None
     end = tail.start() if tail is not None else len(text)
     groups = (head.groupdict(), tail.groupdict() if tail is not None else {}, {"cut": lead[0]} if lead else {})
     said = {name: value for each in groups for name, value in each.items() if value is not None}

@@ -30,7 +30,7 @@ _READ = Frame(
 )
 _BASH = Frame(
     head=re.compile(r"(?P<cut>\.\.\.output truncated\.\.\.\n\nFull output saved to: [^\n]*\n\n)?"),
-    tail=re.compile(r"(?:\n\n<(?:bash|shell)_metadata>\n[^<]*\n</(?:bash|shell)_metadata>)?\Z"),
+    tail=re.compile(r"\n\n<(?:bash|shell)_metadata>\n[^<]*\n</(?:bash|shell)_metadata>\Z"),
     empty=("(no output)",),
 )
 TOOLS = Tools(

@@ -11,8 +11,8 @@ from execledger.vocabulary.actions import Observation
 
 _READ = Frame(
     tail=re.compile(
-        r"(?:\n\n\[(?:Showing lines (?P<first>\d+)-(?P<last>\d+) of (?P<total>\d+)(?: \([^\n]* limit\))?\."
-        r"|\d+ more lines in file\.) Use offset=(?P<next>\d+) to continue\.\])?\Z"
+        r"\n\n\[(?:Showing lines (?P<first>\d+)-(?P<last>\d+) of (?P<total>\d+)(?: \([^\n]* limit\))?\."
+        r"|\d+ more lines in file\.) Use offset=(?P<next>\d+) to continue\.\]\Z"
     )
 )
 _BASH = Frame(
