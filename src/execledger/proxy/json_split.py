@@ -12,10 +12,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from threading import Lock
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct, field
 
 from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.proxy.limits import MAX_COMMAS, MAX_REMEMBERED, MAX_SPLIT, UNCOUNTED
@@ -48,10 +48,17 @@ Pieces: TypeAlias = tuple[dict[str, Raw], list[bytes]]
 """The fields of an object, and the elements of one of them, which is a list."""
 
 
+_END = 100
+"""Bytes at both ends of a message by which it is looked for."""
+_Ends: TypeAlias = tuple[int, bytes, bytes]
+"""The length of a message, its first and its last bytes."""
+
+
 class Remembered(Generic[T]):
     """A function that splits a message, and remembers the result by the bytes of the message.
 
-    A client sends its whole history again with every request. What was not asked for longest is dropped first.
+    A client sends its whole history again with every request. What was not asked for longest is dropped first; of
+    messages with the same length and the same ends, the last is remembered.
     """
 
     def __init__(self, split: Callable[[bytes], T], most: int = MAX_REMEMBERED) -> None:
@@ -59,22 +66,25 @@ class Remembered(Generic[T]):
         self._split = split
         self._most = most
         self._size = 0
-        self._known: OrderedDict[bytes, T] = OrderedDict()
+        self._known: OrderedDict[_Ends, tuple[bytes, T]] = OrderedDict()
         # Requests are split on the event loop and on the thread of the worker.
         self._lock = Lock()
 
     def __call__(self, raw: bytes) -> T:
         """What ``raw`` is split into."""
+        # Comparing a message with the one that is known by its ends takes less time than hashing it.
+        ends = (len(raw), raw[:_END], raw[-_END:])
         with self._lock:
-            if raw in self._known:
-                self._known.move_to_end(raw)
-                return self._known[raw]
+            known = self._known.get(ends)
+            if known is not None and known[0] == raw:
+                self._known.move_to_end(ends)
+                return known[1]
         found = self._split(raw)
         with self._lock:
-            self._size += len(raw) if raw not in self._known else 0
-            self._known[raw] = found
+            self._size += len(raw) if ends not in self._known else 0
+            self._known[ends] = raw, found
             while self._size > self._most:
-                self._size -= len(self._known.popitem(last=False)[0])
+                self._size -= self._known.popitem(last=False)[0][0]
         return found
 
     def cache_clear(self) -> None:
@@ -84,19 +94,35 @@ class Remembered(Generic[T]):
             self._size = 0
 
 
-class SplitMessage(Protocol):
+class SplitMessage(Struct, frozen=True):
     """A message that was split."""
 
-    @property
-    def raw(self) -> bytes:
-        """Its bytes as the client sent them."""
+    raw: bytes
+    """Its bytes as the client sent them."""
+    fields: dict[str, Raw]
+    """Its fields."""
+    parts: list[bytes]
+    """Its parts as the client sent them: content blocks, or calls."""
+    leaves: list[bytes]
+    """Its leaves."""
+    shown: dict[tuple[bytes, ...], bytes] = field(default_factory=dict)
+    """The message with the leaves that were last put in place of its own: with every request they are the same."""
 
-    @property
-    def leaves(self) -> list[bytes]:
-        """Its leaves."""
+    def joined(self, leaves: Sequence[bytes]) -> bytes:
+        """The message with these leaves in place of its own; any beyond them are appended."""
+        if leaves == self.leaves:
+            return self.raw
+        key = tuple(leaves)
+        joined = self.shown.get(key)
+        if joined is None:
+            joined = self.written(leaves)
+            self.shown.clear()
+            self.shown[key] = joined
+        return joined
 
-    def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
-        """The message with these leaves in place of its ``own``; any beyond them are appended."""
+    def written(self, leaves: Sequence[bytes]) -> bytes:
+        """The message, written anew with these leaves."""
+        raise NotImplementedError
 
 
 M = TypeVar("M", bound=SplitMessage)
@@ -127,13 +153,9 @@ def joined_messages(messages: Sequence[SplitMessage], leaves: Sequence[bytes]) -
     pieces: list[bytes] = []
     at = 0
     for message in messages:
-        own = message.leaves
-        new = leaves[at : at + len(own)]
-        pieces.append(message.raw if new == own else message.joined(new, own))
-        at += len(own)
-    if messages and at < len(leaves):
-        own = messages[-1].leaves
-        pieces[-1] = messages[-1].joined(leaves[at - len(own) :], own)
+        end = at + len(message.leaves) if len(pieces) + 1 < len(messages) else len(leaves)
+        pieces.append(message.joined(leaves[at:end]))
+        at = end
     return pieces
 
 

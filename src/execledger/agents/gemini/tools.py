@@ -25,8 +25,8 @@ _FILE = ("file_path", "absolute_path")
 _COMMAND = Frame(
     head=re.compile(r"(?P<cut>Output too large\.[^\n]*\n)?(?:<untrusted_context>\n)?Output: "),
     tail=re.compile(
-        r"\n(?:Exit Code: (?P<status>-?[1-9]\d{0,8})\n)?(?:Signal: (?P<failed>[^\n]*)\n)?(?:Background PIDs: [\d, ]+\n)?"
-        r"Process Group PGID: \d+(?:\n</untrusted_context>)?\s*\Z"
+        r"\n(?:Exit Code: (?P<status>-?[1-9]\d{0,8})\n)?(?:Signal: (?P<failed>[^\n]*)\n)?"
+        r"(?:Background PIDs: [\d, ]+\n)?Process Group PGID: \d+(?:\n</untrusted_context>)?\s*\Z"
     ),
     required=True,
     gap=re.compile(r"\A\s*Output too large\.|\.\.\. \[\d+ characters (?:omitted|truncated)\] \.\.\."),

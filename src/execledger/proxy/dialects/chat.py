@@ -18,8 +18,10 @@ from execledger.proxy.dialects.held_calls import HeldCalls
 from execledger.proxy.json_split import (
     NOT_JSON,
     Remembered,
+    SplitMessage,
     compact,
     editable_fields,
+    joined_messages,
     list_elements,
     list_of,
     names_of_tools,
@@ -49,28 +51,17 @@ _DECODE = msgspec.json.Decoder().decode
 # Requests
 
 
-class _Message(Struct, frozen=True):
-    """One message, split."""
+class _Message(SplitMessage, frozen=True):
+    """One message, split: its leaf, and those of its calls."""
 
-    raw: bytes
-    """Its bytes as the client sent them."""
-    fields: dict[str, Raw]
-    """Its fields."""
-    calls: list[bytes]
-    """Its calls as the client sent them."""
-    leaves: list[bytes]
-    """The leaf of the message, and those of its calls."""
-
-    def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
-        """The message with these leaves in place of its ``own``."""
-        if leaves == own:
-            return self.raw
-        fields = dict(self.fields)
+    def written(self, leaves: Sequence[bytes]) -> bytes:
+        """The message with another content, or with other calls."""
+        own, fields = self.leaves, dict(self.fields)
         if leaves[0] != own[0]:
             content = bytes(editable_fields(_json(leaves[0])).get("content", b"null"))
             fields["content"] = Raw(_with_breakpoint(content, bytes(fields.get("content", b""))))
-        if self.calls:
-            pairs = zip(leaves[1:], own[1:], self.calls, strict=True)
+        if self.parts:
+            pairs = zip(leaves[1:], own[1:], self.parts, strict=True)
             fields["tool_calls"] = Raw(list_of([raw if leaf == before else _json(leaf) for leaf, before, raw in pairs]))
         return object_of(fields)
 
@@ -120,14 +111,8 @@ class ChatRequest:
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more message."""
-        pieces: list[bytes] = []
-        at = 0
-        for message in self._messages:
-            own = message.leaves
-            new = leaves[at : at + len(own)]
-            pieces.append(message.raw if new == own else message.joined(new, own))
-            at += len(own)
-        pieces += map(_json, leaves[at:])
+        own = len(self.leaves)
+        pieces = [*joined_messages(self._messages, leaves[:own]), *map(_json, leaves[own:])]
         return object_of({**self._fields, "messages": Raw(list_of(pieces))})
 
 

@@ -17,6 +17,7 @@ from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
 from execledger.proxy.json_split import (
     NOT_JSON,
     Remembered,
+    SplitMessage,
     compact,
     editable_fields,
     joined_messages,
@@ -50,27 +51,16 @@ _DECODE = msgspec.json.Decoder().decode
 # Requests
 
 
-class _Content(Struct, frozen=True):
-    """One content, split."""
+class _Content(SplitMessage, frozen=True):
+    """One content, split: a leaf of each part."""
 
-    raw: bytes
-    """Its bytes as the client sent them."""
-    fields: dict[str, Raw]
-    """Its fields."""
-    parts: list[bytes]
-    """Its parts as the client sent them."""
-    leaves: list[bytes]
-    """The leaf of each part."""
-
-    def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
-        """The content with these leaves in place of its ``own``; any beyond them are appended."""
-        if leaves == own:
-            return self.raw
+    def written(self, leaves: Sequence[bytes]) -> bytes:
+        """The content with other parts, or with more of them."""
         parts = [
             part if leaf == before else _with_signature(_part(leaf), part)
-            for leaf, before, part in zip(leaves, own, self.parts, strict=False)
+            for leaf, before, part in zip(leaves, self.leaves, self.parts, strict=False)
         ]
-        parts += [_part(leaf) for leaf in leaves[len(own) :]]
+        parts += [_part(leaf) for leaf in leaves[len(self.leaves) :]]
         return object_of({**self.fields, "parts": Raw(list_of(parts))})
 
 

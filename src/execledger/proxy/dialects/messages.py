@@ -19,6 +19,7 @@ from execledger.proxy.dialects.held_calls import HeldCalls
 from execledger.proxy.json_split import (
     NOT_JSON,
     Remembered,
+    SplitMessage,
     compact,
     editable_fields,
     joined_messages,
@@ -49,32 +50,21 @@ _DECODE = msgspec.json.Decoder().decode
 # Requests
 
 
-class _Message(Struct, frozen=True):
-    """One message, split."""
-
-    raw: bytes
-    """Its bytes as the client sent them."""
-    fields: dict[str, Raw]
-    """Its fields."""
-    blocks: list[bytes]
-    """Its content blocks as the client sent them; a string is one text block."""
-    leaves: list[bytes]
-    """The leaf of each block."""
+class _Message(SplitMessage, frozen=True):
+    """One message, split: a leaf of each content block; a string is one text block."""
 
     @property
     def role(self) -> str:
         """Whose message it is."""
         return text_field(self.fields, "role")
 
-    def joined(self, leaves: Sequence[bytes], own: Sequence[bytes]) -> bytes:
-        """The message with these leaves in place of its ``own``; any beyond them are appended."""
-        if leaves == own:
-            return self.raw
+    def written(self, leaves: Sequence[bytes]) -> bytes:
+        """The message with other blocks, or with more of them."""
         blocks = [
             block if leaf == before else _with_breakpoint(_block(leaf), block)
-            for leaf, before, block in zip(leaves, own, self.blocks, strict=False)
+            for leaf, before, block in zip(leaves, self.leaves, self.parts, strict=False)
         ]
-        blocks += [_block(leaf) for leaf in leaves[len(own) :]]
+        blocks += [_block(leaf) for leaf in leaves[len(self.leaves) :]]
         return object_of({**self.fields, "content": Raw(list_of(blocks))})
 
 
