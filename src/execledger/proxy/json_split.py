@@ -8,23 +8,18 @@ beginning of an element on are a list of whole values only if the window ends be
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from threading import Lock
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 
 from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
-from execledger.proxy.limits import MAX_COMMAS, MAX_REMEMBERED, MAX_SPLIT, UNCOUNTED
+from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
 from execledger.proxy.worker import LIGHTER, Work
 from execledger.runs.usage import Tokens, tokens_of
 
-T = TypeVar("T")
-AT_ONCE = 50_000
-"""Bytes of messages that are split between two pauses of the work."""
 WINDOW = 1_000_000
 """Bytes that are decoded at once, or more where an element is longer."""
 _MAX_BEFORE = 8_000_000
@@ -46,117 +41,6 @@ NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 Pieces: TypeAlias = tuple[dict[str, Raw], list[bytes]]
 """The fields of an object, and the elements of one of them, which is a list."""
-
-
-_END = 100
-"""Bytes at both ends of a message by which it is looked for."""
-_Ends: TypeAlias = tuple[int, bytes, bytes]
-"""The length of a message, its first and its last bytes."""
-
-
-class Remembered(Generic[T]):
-    """A function that splits a message, and remembers the result by the bytes of the message.
-
-    A client sends its whole history again with every request. What was not asked for longest is dropped first; of
-    messages with the same length and the same ends, the last is remembered.
-    """
-
-    def __init__(self, split: Callable[[bytes], T], most: int = MAX_REMEMBERED) -> None:
-        """``split`` depends on the bytes alone; ``most`` bytes of messages are remembered."""
-        self._split = split
-        self._most = most
-        self._size = 0
-        self._known: OrderedDict[_Ends, tuple[bytes, T]] = OrderedDict()
-        # Requests are split on the event loop and on the thread of the worker.
-        self._lock = Lock()
-
-    def __call__(self, raw: bytes) -> T:
-        """What ``raw`` is split into."""
-        # Comparing a message with the one that is known by its ends takes less time than hashing it.
-        ends = (len(raw), raw[:_END], raw[-_END:])
-        with self._lock:
-            known = self._known.get(ends)
-            if known is not None and known[0] == raw:
-                self._known.move_to_end(ends)
-                return known[1]
-        found = self._split(raw)
-        with self._lock:
-            self._size += len(raw) if ends not in self._known else 0
-            self._known[ends] = raw, found
-            while self._size > self._most:
-                self._size -= self._known.popitem(last=False)[0][0]
-        return found
-
-    def cache_clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._known.clear()
-            self._size = 0
-
-
-class SplitMessage(Struct, frozen=True):
-    """A message that was split."""
-
-    raw: bytes
-    """Its bytes as the client sent them."""
-    fields: dict[str, Raw]
-    """Its fields."""
-    parts: list[bytes]
-    """Its parts as the client sent them: content blocks, or calls."""
-    leaves: list[bytes]
-    """Its leaves."""
-    shown: dict[tuple[bytes, ...], bytes] = field(default_factory=dict)
-    """The message with the leaves that were last put in place of its own: with every request they are the same."""
-
-    def joined(self, leaves: Sequence[bytes]) -> bytes:
-        """The message with these leaves in place of its own; any beyond them are appended."""
-        if leaves == self.leaves:
-            return self.raw
-        key = tuple(leaves)
-        joined = self.shown.get(key)
-        if joined is None:
-            joined = self.written(leaves)
-            self.shown.clear()
-            self.shown[key] = joined
-        return joined
-
-    def written(self, leaves: Sequence[bytes]) -> bytes:
-        """The message, written anew with these leaves."""
-        raise NotImplementedError
-
-
-M = TypeVar("M", bound=SplitMessage)
-
-
-def split_messages(
-    pieces: Iterable[bytes], split: Callable[[bytes], M | None]
-) -> Work[tuple[list[M], list[bytes]] | None]:
-    """The messages of a request and all of their leaves; None if a message is of another shape."""
-    messages: list[M] = []
-    leaves: list[bytes] = []
-    size = 0
-    for raw in pieces:
-        size += len(raw)
-        if size > AT_ONCE:
-            yield size // LIGHTER
-            size = 0
-        message = split(bytes(raw))
-        if message is None:
-            return None
-        messages.append(message)
-        leaves += message.leaves
-    return messages, leaves
-
-
-def joined_messages(messages: Sequence[SplitMessage], leaves: Sequence[bytes]) -> list[bytes]:
-    """The messages with these leaves; those beyond their own are appended to the last one."""
-    pieces: list[bytes] = []
-    at = 0
-    for message in messages:
-        end = at + len(message.leaves) if len(pieces) + 1 < len(messages) else len(leaves)
-        pieces.append(message.joined(leaves[at:end]))
-        at = end
-    return pieces
 
 
 def object_fields(text: bytes) -> dict[str, Raw] | None:
@@ -306,20 +190,20 @@ def list_of(elements: Sequence[bytes]) -> bytes:
 def split_list(body: bytes, name: str) -> Work[Pieces | None]:
     """The fields of ``body``, and the elements of its list ``name``; None if it is of another shape or too large."""
     yield len(body) // LIGHTER
-    if len(body) > UNCOUNTED and (yield from _commas(body)) > MAX_COMMAS:
+    if (yield from has_too_many_values(body)):
         return None
     pieces = (yield from split_in_windows(body, name)) if len(body) > 2 * WINDOW else None
     pieces = pieces or _split_whole(body, name)
     return pieces if pieces is not None and len(pieces[1]) <= MAX_SPLIT else None
 
 
-def _commas(body: bytes) -> Work[int]:
-    """The number of commas in ``body``."""
+def has_too_many_values(body: bytes) -> Work[bool]:
+    """Whether a long body has so many commas that decoding it would take too long."""
     count = 0
-    for at in range(0, len(body), WINDOW):
+    for at in range(0, len(body) if len(body) > UNCOUNTED else 0, WINDOW):
         yield WINDOW // LIGHTER
         count += body.count(b",", at, at + WINDOW)
-    return count
+    return count > MAX_COMMAS
 
 
 def _split_whole(body: bytes, name: str) -> Pieces | None:
@@ -331,10 +215,12 @@ def _split_whole(body: bytes, name: str) -> Pieces | None:
 
 def split_in_windows(body: bytes, name: str) -> Work[Pieces | None]:
     """The fields and elements, decoded window by window; None if ``body`` is not of the usual shape."""
-    begun = _begun(body, name)
-    if begun is None:
-        return None
-    fields, at = begun
+    opening = opening_of_list(body, name)
+    return (yield from split_rest(body, name, *opening)) if opening is not None else None
+
+
+def split_rest(body: bytes, name: str, fields: dict[str, Raw], at: int) -> Work[Pieces | None]:
+    """All fields, and the elements from position ``at`` on, where one begins; ``fields`` are known up to there."""
     elements: list[bytes] = []
     while len(body) - at > 2 * WINDOW:
         found = yield from _window(body, at)
@@ -352,8 +238,8 @@ def split_in_windows(body: bytes, name: str) -> Work[Pieces | None]:
     return fields | rest, elements + [bytes(raw) for raw in last]
 
 
-def _begun(body: bytes, name: str) -> tuple[dict[str, Raw], int] | None:
-    """The fields before the list, and the position of its first element."""
+def opening_of_list(body: bytes, name: str) -> tuple[dict[str, Raw], int] | None:
+    """The fields up to the list ``name``, which is empty there, and the position of its first element."""
     key = _ENCODE(name)
     opening = re.compile(re.escape(key) + rb"\s*+:\s*+\[\s*+")
     at = -1

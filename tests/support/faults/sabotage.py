@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from execledger.proxy.json_split import Remembered
+from execledger.proxy.split_messages import MessageSplitter
 
 PACKAGE = "execledger"
 TESTING = f"{PACKAGE}.testing"
@@ -156,5 +156,5 @@ def _forget() -> None:
     """Empty the package's caches: a value that is remembered is not computed, and its calls are not made."""
     modules = [module for name, module in list(sys.modules.items()) if f"{name}.".startswith(f"{PACKAGE}.")]
     for value in [value for module in modules for value in vars(module).values()]:
-        if isinstance(value, functools._lru_cache_wrapper | Remembered):
+        if isinstance(value, functools._lru_cache_wrapper | MessageSplitter):
             value.cache_clear()

@@ -17,24 +17,20 @@ from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
 from execledger.proxy.dialects.held_calls import HeldCalls
 from execledger.proxy.json_split import (
     NOT_JSON,
-    Remembered,
-    SplitMessage,
     compact,
     editable_fields,
-    joined_messages,
     list_elements,
     list_of,
     names_of_tools,
     object_fields,
     object_of,
-    split_list,
-    split_messages,
     text_field,
     usage_of,
     valid_text,
     with_field,
 )
 from execledger.proxy.json_surrogates import replace_surrogates
+from execledger.proxy.split_messages import MessageSplitter, SplitMessage, joined_messages, leaves_of
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens, tokens_of
@@ -124,14 +120,11 @@ class Chat:
 
     def split(self, path: str, body: bytes) -> Work[ChatRequest | None]:
         """The request; None if a message is of another shape."""
-        pieces = yield from split_list(body, "messages")
-        if pieces is None or not pieces[1]:
-            return None
-        split = yield from split_messages(pieces[1], _message)
+        split = yield from _SPLITTER.split(body)
         if split is None:
             return None
-        messages, leaves = split
-        return ChatRequest(body, pieces[0], messages, leaves)
+        fields, messages = split
+        return ChatRequest(body, fields, messages, leaves_of(messages))
 
     def leaf(self, raw: bytes) -> Leaf:
         """The content of a message or call; one that can't be read is context."""
@@ -228,7 +221,7 @@ def _split_message(raw: bytes) -> _Message | None:
     return _Message(raw, fields, [bytes(call) for call in calls], leaves)
 
 
-_message = Remembered(_split_message)
+_SPLITTER = MessageSplitter("messages", _split_message)
 
 
 def _json(leaf: bytes) -> bytes:

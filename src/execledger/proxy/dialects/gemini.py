@@ -16,24 +16,20 @@ from msgspec import Raw, Struct
 from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
 from execledger.proxy.json_split import (
     NOT_JSON,
-    Remembered,
-    SplitMessage,
     compact,
     editable_fields,
-    joined_messages,
     list_elements,
     list_of,
     names_of_tools,
     object_fields,
     object_of,
-    split_list,
-    split_messages,
     text_field,
     usage_of,
     valid_text,
     with_field,
 )
 from execledger.proxy.json_surrogates import replace_surrogates
+from execledger.proxy.split_messages import MessageSplitter, SplitMessage, joined_messages, leaves_of
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens
@@ -106,10 +102,10 @@ class GeminiRequest:
         """The session, which only a wrapped request names."""
         return text_field(self._fields, "session_id")
 
-    @property
+    @cached_property
     def instructions(self) -> str:
         """The system prompt."""
-        content = _content(bytes(self._fields.get("systemInstruction", b"")))
+        content = _split_content(bytes(self._fields.get("systemInstruction", b"")))
         texts = (text_field(object_fields(part) or {}, "text") for part in content.parts) if content else ()
         return "\n".join(texts)
 
@@ -129,16 +125,13 @@ class Gemini:
     def split(self, path: str, body: bytes) -> Work[GeminiRequest | None]:
         """The request; None if a content is of another shape."""
         outer, inner = _unwrapped(body)
-        pieces = yield from split_list(inner, "contents")
-        if pieces is None or not pieces[1]:
-            return None
-        split = yield from split_messages(pieces[1], _content)
+        split = yield from _SPLITTER.split(inner)
         if split is None:
             return None
-        contents, leaves = split
+        fields, contents = split
         named = _MODEL.search(path)
         model = named[1] if named else text_field(outer or {}, "model")
-        return GeminiRequest(body, model, outer, pieces[0], contents, leaves)
+        return GeminiRequest(body, model, outer, fields, contents, leaves_of(contents))
 
     def leaf(self, raw: bytes) -> Leaf:
         """The content of a part; one that can't be read is context."""
@@ -243,7 +236,7 @@ def _split_content(raw: bytes) -> _Content | None:
     return _Content(raw, fields, own, [b"%b\n%b" % (role, _without_signature(part)) for part in own])
 
 
-_content = Remembered(_split_content)
+_SPLITTER = MessageSplitter("contents", _split_content)
 
 
 def _part(leaf: bytes) -> bytes:
