@@ -1,10 +1,10 @@
-"""The task anchor and the patch files that a task names."""
+"""The task anchor, the title of a task, and the patch files that it names."""
 
 from __future__ import annotations
 
 import pytest
 
-from execledger.core.task import patch_files, task_anchor
+from execledger.core.task import patch_files, task_anchor, task_title
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,33 @@ def test_the_anchor_is_the_tagged_body_or_else_the_first_paragraph(task: str, ex
 def test_the_anchor_is_bounded_in_bytes() -> None:
     """It is cut between characters and marked."""
     assert task_anchor("äöü" * 100, 20) == "äöüäöüäö..."
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        (
+            "<pr_description>\nConsider the following PR description:\nSums are off\n\nMore.</pr_description>",
+            "Sums are off",
+        ),
+        ("Please solve this issue: Sums are off\n\nRules.", "Sums are off"),
+        (
+            "Fix this GitHub issue.\n\n## Setup\n```bash\ngit clone x\n```\n## Issue\nSums are off\nMore.",
+            "Sums are off",
+        ),
+        ("We solve an issue in a repository.\nISSUE:\nSums are off\n\nMore.", "Sums are off"),
+        ("# Sums are off\nMore.", "Sums are off"),
+        ("\n  Mend it.  \nMore.", "Mend it."),
+        ("```\ncode\n```", "code"),
+        ("\x1b[31m red", "?[31m red"),
+        ("", ""),
+        (" \n# \n", ""),
+    ],
+)
+def test_the_title_is_the_first_line_of_the_task(task: str, expected: str) -> None:
+    """Without what a harness puts before it, and without what controls a terminal."""
+    assert task_title(task, 120) == expected
+    assert task_title("äöü" * 100, 20) == "äöüäöüäö..."
 
 
 @pytest.mark.parametrize(

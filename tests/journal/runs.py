@@ -21,7 +21,7 @@ from tests.support.simulation.sessions import Session
 TASK = "<issue>Mend it.</issue>"
 
 
-def start(policy: Policy | None = None, **fields: str | bool) -> Started:
+def start(policy: Policy | None = None, **fields: str | bool | float) -> Started:
     """The start of a run."""
     known = {"run": "one", "agent": "an agent 2", "model": "some/model", "task": TASK, "sealed": True} | fields
     return Started(software="0.1.0", policy=policy_fields(policy or Policy()), **known)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, OtherTool, Patch, Read, Search
 from tests.runs.samples import encoded
@@ -50,6 +50,7 @@ def test_a_run() -> None:
         totals=ModelCall(Tokens.of(input=18, cached=10, output=4), 1.0),
         instance="some__repo-1",
         parallel=True,
+        replies=(ModelReply("x"), ModelReply("x")),
     )
 
 

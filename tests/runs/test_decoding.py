@@ -1,10 +1,10 @@
-"""What all formats share: the names of tasks, and outputs that lost the blank lines at their ends."""
+"""What all formats share: names of tasks, times, texts of answers, outputs that lost blank lines at their ends."""
 
 from __future__ import annotations
 
 import pytest
 
-from execledger.runs.decoding import instance_of, trimmed
+from execledger.runs.decoding import instance_of, joined_text, moment_of, seconds_of, trimmed, written_text
 from execledger.vocabulary.actions import Action, Observation, Search
 
 
@@ -25,6 +25,43 @@ from execledger.vocabulary.actions import Action, Observation, Search
 def test_names_of_files(name: str, instance: str) -> None:
     """An instance of SWE-bench is known by its form, in the name of the file or of a folder around it."""
     assert instance_of(name) == instance
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("2026-01-02T03:04:05.678Z", 1767323045.678),
+        ("2026-01-02T04:04:05.678+01:00", 1767323045.678),
+        ("2026-01-02 03:04:05.678", 1767323045.678),
+        ("2026-01-02T03:04:05.678901234", 1767323045.678901),
+        (1767323045.678, 1767323045.678),
+        (1767323045678, 1767323045.678),
+        ("yesterday", None),
+        ("", None),
+        (0, None),
+        (-5, None),
+        (10**20, None),
+        (True, None),
+        (None, None),
+        ({}, None),
+    ],
+)
+def test_times_of_all_spellings(value: object, moment: float | None) -> None:
+    """With a zone or without, in text, seconds or milliseconds; whatever else is no time."""
+    assert moment_of(value) == moment
+
+
+def test_durations() -> None:
+    """A number above 0 is one."""
+    assert [seconds_of(value) for value in (0.5, 2, 0, -1, True, "1", None, 1e300)] == [0.5, 2.0, *[None] * 6]
+
+
+def test_texts_of_answers() -> None:
+    """Parts that are text, apart from each other; reasoning and calls are none."""
+    parts = [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": " One. "}, {"type": "tool_use"}, 3]
+    assert written_text([*parts, {"type": "output_text", "text": "Two."}]) == "One.\n\nTwo."
+    assert [*map(written_text, (" One. ", None, {}, []))] == ["One.", "", "", ""]
+    assert joined_text("", " One.\n", None, 3, "Two.") == "One.\n\nTwo."
 
 
 def test_what_the_run_says_goes_first() -> None:

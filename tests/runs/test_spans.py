@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Call, Edit, Observation, Read, Search, Write
@@ -52,6 +52,7 @@ def test_a_run_of_spans() -> None:
             Recorded(Action("ls"), Observation("a.py", stderr="warning", exit_status=1), 0),
             Recorded(Action("pwd", cwd="/srv"), Observation("/srv", exit_status=0), 2),
         ),
+        replies=(ModelReply(), ModelReply(), ModelReply("hm")),
     )
 
 

@@ -126,6 +126,12 @@ def test_a_step_in_full() -> None:
             "view": "",
             "looks": {"files": (), "before": None, "failed": False},
             "call": None,
+            "text": "",
+            "text_rest": 0,
+            "replied": None,
+            "at": None,
+            "seconds": None,
+            "elapsed": None,
         }
     )
 

@@ -79,7 +79,7 @@ def test_the_list_follows_a_run_that_grows(tab: Tab, tmp_path: Path) -> None:
         tab.press("j")
         append(path, 3)
         tab.find(".rows .cell.number", "8").first.wait_for()
-        assert tab.page.evaluate("() => document.activeElement.textContent") == path.name
+        assert tab.page.evaluate("() => document.activeElement.textContent") == f"Mend it. {path.name}"
 
 
 def test_a_run_that_is_coming_is_gone_to(tab: Tab, tmp_path: Path) -> None:

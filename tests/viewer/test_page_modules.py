@@ -205,6 +205,14 @@ def test_the_timeline_keeps_the_selected_step_in_sight(call: Call) -> None:
         assert call("lanes.js", "stepAt", [sight, middle]) == [step]
 
 
+def test_durations_are_in_the_units_that_suit_them(call: Call) -> None:
+    """From milliseconds to hours; none is rounded to the next unit's own number."""
+    cases = [[0.0004], [0.25], [0.9999], [1.04], [59.94], [59.99], [61], [3599], [3661]]
+    assert call("format.js", "duration", *cases) == snapshot(
+        ["0 ms", "250 ms", "1.0 s", "1.0 s", "59.9 s", "1 min 0 s", "1 min 1 s", "59 min 59 s", "1 h 1 min"]
+    )
+
+
 def test_two_runs_stand_side_by_side(call: Call) -> None:
     """Between two common commands the steps of both are put beside each other, and none is lost."""
     pairs = [
@@ -242,7 +250,7 @@ def test_what_comes_twice_is_taken_once(call: Call) -> None:
 
 
 def test_an_export_searches_and_sorts_as_the_server_does(call: Call, tmp_path: Path) -> None:
-    """The same runs in the same order, for the same question."""
+    """The same runs in the same order with the same totals, for the same question."""
     for number, letter in enumerate("bacd"):
         events = [start(agent=f"agent {letter}", model="Some/Model"), *told([shown("true")] * (number % 3))[1:]]
         (tmp_path / f"{letter}.jsonl").write_bytes(journal_bytes(events))
@@ -259,8 +267,9 @@ def test_an_export_searches_and_sorts_as_the_server_does(call: Call, tmp_path: P
             "faults=1",
         ):
             wanted = dict(parse_qsl(query))
-            (own,) = call("filters.js", "chosenRuns", [everything["runs"], wanted])
-            assert own == {name: asked.listed(query)[name] for name in ("runs", "total")}, query
+            added = list(everything["totals"][0]["sums"])
+            (own,) = call("filters.js", "chosenRuns", [everything["runs"], wanted, added])
+            assert own == {name: asked.listed(query)[name] for name in ("runs", "total", "totals")}, query
 
 
 def test_addresses_are_read_back(call: Call) -> None:

@@ -19,7 +19,7 @@ from execledger.core.policy import Policy, Preset
 from execledger.errors import LedgerError
 from execledger.local_server.server import LocalServer
 from execledger.viewer.compare import common, pairs
-from execledger.viewer.counting import run_id
+from execledger.viewer.counting import ADDED, run_id
 from execledger.viewer.live import Pace
 from execledger.viewer.reading import JournalReading
 from execledger.viewer.responses import POLICY
@@ -41,7 +41,10 @@ def page() -> Iterator[Page]:
 def test_the_list_is_the_shelfs(page: Page) -> None:
     """One run, whole, and nothing that can't be read."""
     answer = page.listed()
+    sums = {name: answer["runs"][0][name] for name in ADDED}
+    known = {name: int(value is not None) for name, value in sums.items()}
     assert {name: value for name, value in answer.items() if name != "runs"} == {
+        "totals": [{"replayed": True, "runs": 1, "sums": sums, "known": known}],
         "unreadable": [],
         "total": 1,
         "pending": 0,

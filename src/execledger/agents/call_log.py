@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.runs.decoding import instance_of
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.decoding import instance_of, moment_of
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, told
 from execledger.session.adapter import Adapter, Resolve, ToolCall
 from execledger.vocabulary.actions import Observation
@@ -49,6 +49,7 @@ class CallLog:
         self._adapter = adapter
         self._resolve = resolve
         self._calls: list[ModelCall] = []
+        self._replies: list[ModelReply] = []
         self._waiting: dict[str, _Waiting] = {}
         self._steps: list[Recorded] = []
         self._forgotten: list[int] = []
@@ -62,9 +63,10 @@ class CallLog:
         """Take in a message of the user."""
         self.task = self.task or self._adapter.task_of(text).strip()
 
-    def answers(self, took: ModelCall, model: object = None) -> None:
-        """Begin an answer of the model, which ``took`` so much."""
+    def answers(self, took: ModelCall, model: object = None, *, text: str = "", at: object = None) -> None:
+        """Begin an answer of the model, which ``took`` so much, with its ``text`` and the time of its record."""
         self._calls.append(took)
+        self._replies.append(ModelReply(text, moment_of(at)))
         self.model = self.model or (model if isinstance(model, str) else "")
 
     def asks(self, call_id: object, tool: object, arguments: object, thread: str = "") -> None:
@@ -74,10 +76,20 @@ class CallLog:
         call = ToolCall(str(tool), text, custom=custom)
         self._waiting[str(call_id)] = _Waiting(call, max(len(self._calls) - 1, 0), thread)
 
-    def returns(self, call_id: object, text: str, *, is_error: bool = False, exit_status: int | None = None) -> None:
+    def returns(
+        self,
+        call_id: object,
+        text: str,
+        *,
+        is_error: bool = False,
+        exit_status: int | None = None,
+        at: object = None,
+        seconds: float | None = None,
+    ) -> None:
         """Take in the result of a call; a call without one is no step.
 
-        ``exit_status`` is what the log says of a command beside its text.
+        ``exit_status`` is what the log says of a command beside its text, ``at`` the time of the record, ``seconds``
+        how long the call ran.
         """
         if (asked := self._waiting.pop(str(call_id), None)) is None:
             return
@@ -91,7 +103,7 @@ class CallLog:
         action = self._adapter.action_of(call, self.cwd, asked.thread)
         if exit_status is not None and action.call is None and not seen.timed_out:
             seen = replace(seen, exit_status=exit_status)
-        self._steps.append(Recorded(action, seen, asked.turn))
+        self._steps.append(Recorded(action, seen, asked.turn, at=moment_of(at), seconds=seconds))
 
     def forgets(self, since: int | None = None) -> None:
         """Note that results before step ``since``, by default the next one, are no longer in the model's context."""
@@ -122,6 +134,7 @@ class CallLog:
             steps=tuple(self._steps),
             compactions=tuple(at for at in forgotten if 0 < at < len(self._steps)),
             model_calls=told(self._calls),
+            replies=told_replies(self._replies),
             totals=self.totals,
             instance=instance_of(self.name),
             ended=self.ended,

@@ -10,8 +10,28 @@ TAG = re.compile(r"<(pr_description|issue|issue_description|task|problem_stateme
 """The opening tag of the body of an issue or pull request."""
 LEAD = re.compile(r"\A(?:consider the following (?:PR|issue)[^\n]*|#+ [^\n]*)\n+", re.IGNORECASE)
 """A first line that the harness puts before the text."""
+TITLE_SEARCH = 20_000
+"""Characters of a task in which its title is looked for."""
 PATCH_FILE = re.compile(r"git diff(?:(?!git diff)[^\n`>])*+>\s*([\w./-]+)|\b(patch\.txt)\b")
 """A file that the instructions name for the final patch."""
+
+
+HEADING = re.compile(r"^(?:#+ *)?(?:issue|problem statement|problem|task)[ :]*$", re.IGNORECASE | re.MULTILINE)
+"""A line behind which the harness puts the text of the issue."""
+ASKING = re.compile(
+    r"(?:please )?(?:solve|fix|resolve|implement|address) (?:this|the following) (?:github )?(?:issue|task|problem)\W*"
+    r"|#+\s*|```\w*|[*_]{2,}",
+    re.IGNORECASE,
+)
+"""What may stand before the title of a task on its line, or alone on a line before it."""
+
+
+def task_title(task: str, budget: int) -> str:
+    """Return the first line of the task's own text in at most ``budget`` bytes, for people: "" if there is none."""
+    body, headed = _body(task), HEADING.search(task)
+    text = LEAD.sub("", body) if body is not None else task[headed.end() :] if headed is not None else task
+    lines = (ASKING.sub("", line.strip(), count=1).strip() for line in text[:TITLE_SEARCH].splitlines())
+    return clip(printable(next(filter(None, lines), "")), budget)
 
 
 def task_anchor(task: str, budget: int) -> str:

@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from execledger.runs.decoding import decode, instance_of, text_of
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.decoding import decode, instance_of, moment_of, text_of, written_text
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation
 
@@ -72,6 +72,7 @@ class _Step(Struct, frozen=True):
     tool_calls: list[_Call] | None = None
     observation: _Results | None = None
     metrics: Any = None
+    timestamp: Any = None
 
 
 _AGENT, _STEPS, _ANY, _NULL = Decoder(_Agent | None), Decoder(list[_Step]), Decoder(Any), Raw(b"null")
@@ -107,6 +108,7 @@ def read_interchange(name: str, fields: Mapping[str, Raw], begin: Begin) -> Run:
         turns=len(answers),
         steps=tuple(recorded),
         model_calls=told([_took(step.metrics) for step in answers]),
+        replies=told_replies(ModelReply(written_text(step.message), moment_of(step.timestamp)) for step in answers),
         totals=_total(decode(name, fields.get("final_metrics", _NULL), _ANY, "final_metrics")),
         instance=instance_of(name),
         parallel=True,

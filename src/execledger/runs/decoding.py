@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
@@ -20,6 +21,9 @@ from execledger.shell.ranges import size
 from execledger.vocabulary.actions import Action, Observation
 
 T = TypeVar("T")
+_TEXT_PARTS = (None, "text", "output_text", "input_text")
+_LATEST = 1e11
+"""Seconds since 1970 that no run reaches: a larger number is one of milliseconds."""
 MAX_BYTES = 1_000_000_000
 """Bytes of a file that is taken for one run: runs are far smaller, and what is read stands in memory as a whole."""
 TOO_LARGE = "does not fit into memory"
@@ -49,6 +53,38 @@ def text_of(content: object) -> str:
     if isinstance(content, dict):
         return text_of(content.get("text") or content.get("content"))
     return ""
+
+
+def written_text(content: object) -> str:
+    """The text parts of an answer of the model, one after the other; parts of other types, such as calls, have none."""
+    if not isinstance(content, list):
+        return content.strip() if isinstance(content, str) else ""
+    parts = (part for part in content if isinstance(part, dict) and part.get("type") in _TEXT_PARTS)
+    return joined_text(*(part.get("text") for part in parts))
+
+
+def joined_text(*texts: object) -> str:
+    """Texts of one answer with a blank line between them; what is empty or no text is left out."""
+    return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
+
+
+def moment_of(value: object) -> float | None:
+    """A time in seconds since 1970, from ISO 8601 (UTC where it names no zone), seconds or milliseconds; else None."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        value = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+    milliseconds = isinstance(value, int | float) and value >= _LATEST
+    return seconds_of(value / 1000 if milliseconds else value)  # type: ignore[operator]
+
+
+def seconds_of(value: object) -> float | None:
+    """A duration in seconds; None for what is no number, and for 0, by which agents say that nothing was measured."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 < value < _LATEST else None
 
 
 def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -58,6 +58,7 @@ def read_as_run(name: str, data: bytes) -> Run:
                 event.turn,
                 Governed(event.step, event.sealed, event.since, view, sightings.get(event.index, ())),
                 event.step.inherits,
+                event.at,
             )
             for event, result, view in zip(steps, results, _views(journal), strict=True)
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from execledger.core.policy import Policy
@@ -26,6 +28,15 @@ class Governed(Struct, frozen=True):
     """What a witness found in the files between the step before and this one, of any thread."""
 
 
+class ModelReply(Struct, frozen=True):
+    """What one call of the model wrote beside its tool calls, and when; nothing of it decides anything in a replay."""
+
+    text: str = ""
+    """The text for the reader, without calls and without reasoning; empty where there is none."""
+    at: float | None = None
+    """When it was recorded, in seconds since 1970; None where the run does not tell."""
+
+
 class Recorded(Struct, frozen=True):
     """One tool call that has a recorded result."""
 
@@ -39,6 +50,10 @@ class Recorded(Struct, frozen=True):
     """What Ledger made of it; None where it took no part in the run, or did not record it."""
     inherits: int | None = None
     """The call of another thread that this thread was born with: it was made once, and is only seen here."""
+    at: float | None = None
+    """When it was recorded with its result, in seconds since 1970; None where the run does not tell."""
+    seconds: float | None = None
+    """How long it ran, where the run itself says so; None where it does not."""
 
 
 class Run(Struct, frozen=True):
@@ -80,6 +95,8 @@ class Run(Struct, frozen=True):
     """Which of several runs of the same task it is, from 1, where the run tells."""
     resolved: bool | None = None
     """Whether the task was solved, where the record of the run says so; None where it does not."""
+    replies: tuple[ModelReply, ...] = ()
+    """What each call of the model wrote, in the order that ``Recorded.turn`` counts; empty if the run does not tell."""
 
     @property
     def reported_cost(self) -> float | None:
@@ -90,9 +107,21 @@ class Run(Struct, frozen=True):
         return sum(costs) if costs else None
 
     @property
+    def started(self) -> float | None:
+        """The first time that is recorded in it, in seconds since 1970; None where there is none."""
+        times = (*(one.at for one in self.replies[:1]), *(one.at for one in self.steps[:1]))
+        return next((at for at in times if at is not None), None)
+
+    @property
     def governed(self) -> bool:
         """Whether it was read from a journal, which has the views that were shown, and no tokens written to a cache."""
         return any(recorded.governed is not None for recorded in self.steps)
+
+
+def told_replies(replies: Iterable[ModelReply]) -> tuple[ModelReply, ...]:
+    """The replies, if any of them has a text or a time; otherwise none."""
+    kept = tuple(replies)
+    return kept if any(reply != ModelReply() for reply in kept) else ()
 
 
 def windowed(size: int, steps: int) -> tuple[int, ...]:

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from execledger.runs.decoding import decode, instance_of, spelled, text_of
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.decoding import decode, instance_of, moment_of, spelled, text_of, written_text
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import model_call, told
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Call, Edit, Observation, Read, Search, Write
@@ -39,6 +39,8 @@ class _Span(Struct, frozen=True):
     result: Any = None
     task_prompt: list[_Prompt] | None = None
     usage: Any = None
+    timestamp: Any = None
+    output: Any = None
 
 
 _SPANS = msgspec.json.Decoder(list[_Span])
@@ -93,6 +95,7 @@ def read_spans(name: str, fields: Mapping[str, Raw]) -> Run:
         turns=sum(span.type == "llm_call" for span in spans),
         steps=tuple(_steps(spans)),
         model_calls=told([model_call(span.usage) for span in spans if span.type == "llm_call"]),
+        replies=told_replies(_reply(span) for span in spans if span.type == "llm_call"),
         instance=instance_of(name, decode(name, fields.get("instance_id", Raw(b"null")), _TEXT, "instance_id")),
     )
 
@@ -104,7 +107,12 @@ def _steps(spans: list[_Span]) -> Iterator[Recorded]:
         turn += span.type == "llm_call"
         if span.type == "tool_call" and span.result is not None and not _names_own_folder(span.arguments):
             action = _action(span)
-            yield Recorded(action, _observation(action, span), max(turn, 0))
+            yield Recorded(action, _observation(action, span), max(turn, 0), at=moment_of(span.timestamp))
+
+
+def _reply(span: _Span) -> ModelReply:
+    """What a model call wrote; whether the time of a span is that of its start or of its end is not known."""
+    return ModelReply(written_text(span.output.get("content") if isinstance(span.output, dict) else None))
 
 
 def _names_own_folder(value: object) -> bool:

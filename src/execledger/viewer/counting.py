@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -15,10 +15,11 @@ from msgspec import Struct
 from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
-from execledger.core.task import task_anchor
+from execledger.core.task import task_anchor, task_title
 from execledger.journal.events import Counts, Started
 from execledger.journal.reader import JournalReader, is_journal, valid_utf8
 from execledger.runs.account import Account
+from execledger.runs.decoding import instance_of
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import load_prices
 from execledger.runs.recording import Recorded, Run
@@ -28,6 +29,8 @@ from execledger.vocabulary.decisions import Decision, Nudge, Reuse, Shown, Step
 
 TASK_BYTES = 200
 """Bytes of the task that the list shows."""
+TITLE_BYTES = 120
+"""Bytes of the title of a run."""
 
 
 class RunLine(Counts, kw_only=True):
@@ -49,8 +52,12 @@ class RunLine(Counts, kw_only=True):
     """It ran in shadow mode: nothing was changed, and what is counted above is what would have been."""
     input_tokens: int | None = None
     """Tokens of input, cached ones included, as the provider counted them; None where that is not recorded."""
+    uncached_tokens: int | None = None
+    """Those of them that were neither read from a cache nor written to one at a price of its own."""
+    written_tokens: int | None = None
+    """Those of them that were written to a cache, where the provider charges for that."""
     cached_tokens: int | None = None
-    """Tokens of input that were read from a cache, as the provider counted them."""
+    """Those of them that were read from a cache."""
     output_tokens: int | None = None
     """Tokens of output, as the provider counted them."""
     cost: float | None = None
@@ -67,6 +74,8 @@ class RunLine(Counts, kw_only=True):
     """The agent, with its version where that is recorded."""
     model: str = ""
     """The model."""
+    title: str = ""
+    """The first line of the task, else the task's name; "" where neither is recorded."""
     task: str = ""
     """The task anchor: what the task is about, on one line."""
     saved_bytes: int = 0
@@ -90,7 +99,7 @@ class RunLine(Counts, kw_only=True):
     prices: str = ""
     """The day of the prices, and the model whose they are."""
     started: float | None = None
-    """When it began, in seconds since 1970; None where that is not recorded."""
+    """When it began, in seconds since 1970, as far as that is recorded; None where no time is."""
     replayed: bool = False
     """Ledger took no part in it: what is counted is what it would have done."""
     live: bool = False
@@ -112,16 +121,22 @@ class Origin(Struct, frozen=True, kw_only=True):
     """The model."""
     task: str
     """The text of the first task message."""
+    instance: str = ""
+    """The task's name, such as an instance of SWE-bench."""
+    started: float | None = None
+    """The first time that is recorded in it, in seconds since 1970."""
 
     @classmethod
     def of_run(cls, run: Run) -> Origin:
         """The origin that a recorded run tells."""
-        return cls(name=run.name, format=run.format, agent=run.agent, model=run.model, task=run.task)
+        same = {name: getattr(run, name) for name in cls.__struct_fields__}
+        return cls(**same)
 
     @classmethod
     def of_journal(cls, name: str, start: Started) -> Origin:
         """The origin that the start of a journal tells."""
-        return cls(name=name, format=JOURNAL, agent=start.agent, model=start.model, task=start.task)
+        same = {name: getattr(start, name) for name in ("agent", "model", "task")}
+        return cls(name=name, format=JOURNAL, **same, instance=instance_of(f"{name}/{start.run}"), started=start.at)
 
 
 def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine:
@@ -137,6 +152,8 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         nudges=counts.shadow_nudges if shadow else counts.nudged,
         shadow=shadow,
         input_tokens=account.tokens.input,
+        uncached_tokens=account.tokens.uncached,
+        written_tokens=account.tokens.written,
         cached_tokens=account.tokens.cached,
         output_tokens=account.tokens.output,
         cost=account.took.cost,
@@ -146,6 +163,7 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         format=origin.format,
         agent=origin.agent,
         model=origin.model,
+        title=task_title(origin.task, TITLE_BYTES) or origin.instance,
         task=task_anchor(origin.task, TASK_BYTES),
         saved_bytes=account.saved_bytes,
         saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),
@@ -157,7 +175,7 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         net_cost=net.net,
         run_cost=account.took.cost if account.took.cost is not None else _run_cost(account, origin.model),
         prices=f"{net.date}, {', '.join(net.models)}",
-        started=account.identity[1] if account.identity is not None else None,
+        started=origin.started,
         replayed=origin.format != JOURNAL,
         live=live,
     )
@@ -167,6 +185,53 @@ def _run_cost(account: Account, model: str) -> float | None:
     """Dollars for the tokens of a run under the table; None where they are not recorded."""
     tokens = account.tokens.counted
     return None if tokens is None else load_prices().charged(model)[1].cost(tokens)
+
+
+ADDED = (
+    "steps",
+    "turns",
+    "uncached_tokens",
+    "written_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "saved_new_tokens",
+    "saved_cached_tokens",
+    "saved_cost",
+    "view_tokens",
+    "displaced_tokens",
+    "view_cost",
+    "net_cost",
+    "run_cost",
+)
+"""The fields of a line that are added up over the runs of a list."""
+
+
+class ListTotals(Struct, frozen=True):
+    """Runs of a list, added up: those that Ledger took part in, or those that are replayed, never both together."""
+
+    replayed: bool
+    """Ledger took no part in them: what is added up is what it would have done."""
+    runs: int
+    """How many they are, without those that are not counted yet."""
+    sums: dict[str, float | None]
+    """By field of their lines, the sum over those that know it; None if none does."""
+    known: dict[str, int]
+    """By field of their lines, how many know it."""
+
+
+def totals(lines: Iterable[RunLine]) -> list[ListTotals]:
+    """The totals of both kinds of runs, as far as there are any."""
+    kinds: dict[bool, list[RunLine]] = {False: [], True: []}
+    for line in lines:
+        if not line.pending:
+            kinds[line.replayed].append(line)
+    return [_total(replayed, of_kind) for replayed, of_kind in kinds.items() if of_kind]
+
+
+def _total(replayed: bool, lines: list[RunLine]) -> ListTotals:
+    known = {name: [value for line in lines if (value := getattr(line, name)) is not None] for name in ADDED}
+    sums = {name: sum(values) if values else None for name, values in known.items()}
+    return ListTotals(replayed, len(lines), sums, {name: len(values) for name, values in known.items()})
 
 
 class Call(Struct, frozen=True):

@@ -30,7 +30,7 @@ from execledger.runs.find import HINT
 from execledger.session.adapter import Resolve
 from execledger.viewer.assets import INDEX, LOCKED, bundled, page_files
 from execledger.viewer.compare import compare
-from execledger.viewer.counting import RunLine
+from execledger.viewer.counting import RunLine, totals
 from execledger.viewer.reading import Reading
 from execledger.viewer.responses import encoded
 from execledger.viewer.runs import Listing, choices, reading_of
@@ -132,6 +132,7 @@ def _written(
         pending=0,
         listed=True,
         choices=choices(lines),
+        totals=totals(lines),
         comparable=comparable,
     )
     file.write(element("/api/runs", listing))

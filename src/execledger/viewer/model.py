@@ -10,6 +10,7 @@ from execledger.core.policy import Policy
 from execledger.core.wording import clip, printable
 from execledger.runs.account import Account
 from execledger.runs.looks import NO_LOOKS, LookNews, Looks
+from execledger.runs.recording import ModelReply
 from execledger.runs.usage import ModelCall
 from execledger.viewer.counting import Origin, RunLine, mark_of, run_line
 from execledger.viewer.reasons import in_words
@@ -98,6 +99,12 @@ class StepDetail(Struct, frozen=True, kw_only=True):
     """What was known from looks at the files when the model was called."""
     call: ModelCall | None = None
     """What the call of the model took; None where that is not recorded call by call."""
+    reply: ModelReply = ModelReply()
+    """What the call of the model wrote beside its tool calls, and when."""
+    at: float | None = None
+    """When the step was recorded, in seconds since 1970; None where the run does not tell."""
+    seconds: float | None = None
+    """How long it ran, where the run itself says so."""
 
 
 class DecisionAnswer(Struct, frozen=True):
@@ -192,6 +199,18 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     """What was known from looks at the files when the model was called."""
     call: ModelCall | None
     """What the call of the model took: tokens by class, and dollars as the agent recorded them."""
+    text: str
+    """What the call of the model wrote beside its tool calls; "" where there is nothing, or it is not recorded."""
+    text_rest: int
+    """How many characters of it are left out."""
+    replied: float | None
+    """When that was recorded, in seconds since 1970; None where the run does not tell."""
+    at: float | None
+    """When the step was recorded, with its result."""
+    seconds: float | None
+    """How long it ran, where the run itself says so."""
+    elapsed: float | None
+    """Seconds since the step before in its conversation was recorded."""
 
 
 class RunModel:
@@ -296,6 +315,12 @@ class RunModel:
             view_before=before.view if before is not None else "",
             looks=told.looks,
             call=told.call,
+            text=told.reply.text[:limit],
+            text_rest=max(len(told.reply.text) - limit, 0),
+            replied=told.reply.at,
+            at=told.at,
+            seconds=told.seconds,
+            elapsed=None if before is None or before.at is None or told.at is None else told.at - before.at,
         )
 
 

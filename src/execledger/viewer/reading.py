@@ -21,7 +21,7 @@ from execledger.errors import UnreadableRun
 from execledger.journal.events import Event, Sighted, StepRecorded, ViewRendered
 from execledger.journal.reader import NO_EVENT, JournalReader, Place, has_end
 from execledger.runs.looks import LookHistory, Looks
-from execledger.runs.recording import Run
+from execledger.runs.recording import ModelReply, Run
 from execledger.viewer.counting import Call, Origin, RunLine, run_line, told_calls
 from execledger.viewer.model import OUTPUT_LENGTH, NewSteps, RunAnswer, RunModel, StepAnswer, StepDetail
 from execledger.viewer.tracks import Span
@@ -163,9 +163,17 @@ class ReplayReading(Reading):
         truth = recorded.observation
         if call.shown.kind == "partial":
             truth = replace(truth, output=call.shown.applied(truth.output))
-        calls = self._run.model_calls
-        took = calls[recorded.turn] if recorded.turn < len(calls) else None
-        return StepDetail(step=call.step(recorded), truth=truth, turn=recorded.turn, view=call.view, call=took)
+        turn, calls, replies = recorded.turn, self._run.model_calls, self._run.replies
+        return StepDetail(
+            step=call.step(recorded),
+            truth=truth,
+            turn=turn,
+            view=call.view,
+            call=calls[turn] if turn < len(calls) else None,
+            reply=replies[turn] if turn < len(replies) else ModelReply(),
+            at=recorded.at,
+            seconds=recorded.seconds,
+        )
 
 
 class JournalReading(Reading):
@@ -253,6 +261,7 @@ class JournalReading(Reading):
             turn=event.turn,
             view=text.text if isinstance(text, ViewRendered) else "",
             looks=self._looks[index],
+            at=event.at,
         )
 
     def _truth(self, step: Step) -> Observation:

@@ -21,7 +21,7 @@ from execledger.core.policy import Policy
 from execledger.errors import LedgerError
 from execledger.journal.reader import is_journal, is_journal_file, may_grow, valid_utf8
 from execledger.session.adapter import Resolve
-from execledger.viewer.counting import RunLine, run_id
+from execledger.viewer.counting import ListTotals, RunLine, run_id, totals
 from execledger.viewer.reading import JournalReading, Reading, ReplayReading
 from execledger.viewer.scan import (
     NO_FILE,
@@ -65,7 +65,7 @@ class Filter(Struct, frozen=True, kw_only=True):
             return False
         if any(getattr(line, name) != chosen for name in CHOICES if (chosen := getattr(self, name))):
             return False
-        text = f"{line.name} {line.agent} {line.model} {line.task}".lower()
+        text = f"{line.name} {line.agent} {line.model} {line.title} {line.task}".lower()
         return all(word in text for word in self.q.lower().split())
 
 
@@ -125,6 +125,8 @@ class Listing(Struct, frozen=True):
     """Every run that exists was found."""
     choices: dict[str, list[tuple[str, int]]]
     """By field, the values that can be chosen, and how many of all runs have them."""
+    totals: list[ListTotals]
+    """All runs on all pages of the list, added up."""
     comparable: bool = True
     """Any two of them can be compared."""
 
@@ -186,6 +188,7 @@ class RunList:
             pending=sum(one.line.pending for one in shown),
             listed=listed,
             choices=choices(one.line for one in readable),
+            totals=totals(one.line for one in shown),
         )
 
     def find(self, identity: str) -> FoundRun | None:

@@ -8,7 +8,7 @@ import pytest
 
 from execledger.agents.formats import read_run
 from execledger.errors import UnreadableRun
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Action, Aside, Edit, Observation, OtherTool, Read, Search, Write
@@ -55,6 +55,7 @@ def test_a_session_is_read_message_by_message() -> None:
         model_calls=(TOOK, TOOK),
         ended="tool_use",
         parallel=True,
+        replies=(ModelReply("I look."), ModelReply("Done.")),
     )
 
 

@@ -16,7 +16,7 @@ from execledger.agents.codex.recorded import read_rollout
 from execledger.agents.codex.tools import shim_of
 from execledger.agents.formats import find_recorded, read_run
 from execledger.errors import UnreadableRun
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run
 from execledger.runs.replay import replay
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.adapter import ToolCall
@@ -24,6 +24,10 @@ from execledger.vocabulary.actions import Action, Aside, Command, Observation, P
 
 Line = dict[str, Any]
 PATCH = "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** End Patch"
+
+
+AT = 1767323045.678
+"""When everything in these sessions happened, in seconds since 1970."""
 
 
 def wrapped(kind: str, /, **payload: object) -> Line:
@@ -116,12 +120,17 @@ def test_a_session_is_read_turn_by_turn() -> None:
         answered("e", "b.py\n"),
     )
     assert read_run("r", lines(*rows)) == run_of(
-        Recorded(Action("cat a.py", "/repo"), Observation("x = 1\n", exit_status=0), 0),
-        Recorded(Action("ls; exit 3", "/repo/src", Command("max_output_tokens=9")), Observation(exit_status=3), 0),
-        Recorded(Action(f"apply_patch {PATCH}", "/repo", Patch(PATCH)), Observation("Done.\n", exit_status=0), 1),
-        Recorded(Action("update_plan {}", "/repo", Aside()), Observation("Plan updated"), 2),
-        Recorded(Action("ls", "/other"), Observation("b.py\n", exit_status=0), 4),
+        Recorded(Action("cat a.py", "/repo"), Observation("x = 1\n", exit_status=0), 0, at=AT),
+        Recorded(
+            Action("ls; exit 3", "/repo/src", Command("max_output_tokens=9")), Observation(exit_status=3), 0, at=AT
+        ),
+        Recorded(
+            Action(f"apply_patch {PATCH}", "/repo", Patch(PATCH)), Observation("Done.\n", exit_status=0), 1, at=AT
+        ),
+        Recorded(Action("update_plan {}", "/repo", Aside()), Observation("Plan updated"), 2, at=AT),
+        Recorded(Action("ls", "/other"), Observation("b.py\n", exit_status=0), 4, at=AT),
         turns=5,
+        replies=(*[ModelReply(at=AT)] * 3, ModelReply("Done.", AT), ModelReply(at=AT)),
     )
 
 
@@ -184,7 +193,7 @@ def test_scripts_are_read_in_parts() -> None:
         item("function_call_output", call_id="b", output=None),
     )
     steps = read_run("r", lines(*rows)).steps
-    assert steps[0] == Recorded(Action("ls", "/repo"), Observation("a.py\n"), 0)
+    assert steps[0] == Recorded(Action("ls", "/repo"), Observation("a.py\n"), 0, at=AT)
     assert (steps[1].action.command, steps[1].observation) == (
         "collaboration.spawn_agent {}",
         Observation(timed_out=True),
@@ -282,7 +291,8 @@ def test_shims_are_resolved_to_the_calls_that_they_stand_for() -> None:
     call = item("function_call", name=shim.name, arguments=shim.text, call_id="a")
     data = lines(*HEAD, call, answered("a", "[ledger:ab12] cat a.py\n"))
     resolved = read_rollout("r", data, {"ab12": original}.get)
-    assert resolved.steps == (Recorded(Action("cat a.py", "/repo/src"), Observation(exit_status=0, truncated=True), 0),)
+    unseen = Observation(exit_status=0, truncated=True)
+    assert resolved.steps == (Recorded(Action("cat a.py", "/repo/src"), unseen, 0, at=AT),)
     unknown = read_rollout("r", data, lambda _: None)
     assert unknown == read_rollout("r", data)
     assert unknown.steps[0].action == Action("echo '[ledger:ab12] cat a.py'", "/repo")

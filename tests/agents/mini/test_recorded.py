@@ -12,7 +12,7 @@ from execledger.agents.mini.messages import Answer
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.references import NOT_ANSWERED
-from execledger.runs.recording import Governed, Recorded, Run
+from execledger.runs.recording import Governed, ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
@@ -51,6 +51,12 @@ def test_a_run_of_version_1() -> None:
         container=True,
         turns=4,
         steps=(recorded("ls -l", "a.py\n"), recorded("cat a.py", "1\n", turn=2, exit_status=1)),
+        replies=(
+            ModelReply("I will look."),
+            ModelReply("I will look.\n\n```bash\ncat a.py\n```\n```bash\ncat b.py\n```"),
+            ModelReply("I will look."),
+            ModelReply("I will look."),
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, OtherTool, Patch, Read, Search, Write
 from tests.runs.samples import encoded
@@ -68,6 +68,7 @@ def test_events_of_the_older_generation() -> None:
         model_calls=(TOOK, TOOK, TOOK),
         ended="finish",
         parallel=True,
+        replies=(ModelReply(), ModelReply("I look."), ModelReply()),
     )
 
 

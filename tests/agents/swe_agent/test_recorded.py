@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, OtherTool, Read, Search, Write
 from tests.runs.samples import encoded
@@ -56,6 +56,7 @@ def test_a_run_of_version_1() -> None:
         totals=ModelCall(Tokens.of(input=100, output=10), 0.5),
         instance="some__repo-1",
         ended="submitted",
+        replies=(ModelReply("x"),) * 3,
     )
 
 

@@ -21,9 +21,18 @@ from execledger.agents.claude.tools import OWN_WORDS, SHELL, action_of, mark_of,
 from execledger.agents.formats import Format
 from execledger.agents.table_adapter import arguments_of
 from execledger.agents.tool_table import MOVES, reminders_at
-from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
+from execledger.runs.decoding import (
+    decode_line,
+    fields_of,
+    instance_of,
+    joined_text,
+    lines_of,
+    moment_of,
+    text_of,
+    written_text,
+)
 from execledger.runs.find import Kept
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, model_call, summed, told
 from execledger.session.adapter import Resolve, ToolCall
 from execledger.vocabulary.actions import Observation
@@ -65,6 +74,7 @@ class _Line(Struct, frozen=True, rename="camel"):
     tail: list[str] | None = None
     cwd: str | None = None
     version: str | None = None
+    timestamp: Any = None
     message: _Message | None = None
     tool_use_result: Any = None
     cost: Any = field(default=None, name="costUSD")
@@ -163,6 +173,7 @@ class _Reader:
         self._seen: dict[str, tuple[str, int]] = {}
         self._calls: dict[str, ModelCall] = {}
         self._turns: dict[str, int] = {}
+        self._replies: dict[str, ModelReply] = {}
         self._shells: Counter[int] = Counter()
         self._waiting: dict[str, _Asked] = {}
         self._totals: ModelCall | None = None
@@ -183,6 +194,7 @@ class _Reader:
             steps=tuple(self._steps),
             compactions=tuple(at for at in dict.fromkeys(self._forgotten) if 0 < at < len(self._steps)),
             model_calls=told(list(self._calls.values())),
+            replies=told_replies(self._replies.values()),
             totals=self._totals,
             instance=instance_of(self._name),
             ended=self._ended,
@@ -235,6 +247,8 @@ class _Reader:
         counted = took.tokens if message.stop_reason is not None else replace(took.tokens, output=None)
         self._calls[key] = replace(took, tokens=counted)
         turn = self._turns.setdefault(key, len(self._turns))
+        text = joined_text(self._replies.get(key, ModelReply()).text, written_text(message.content))
+        self._replies[key] = ModelReply(text, moment_of(line.timestamp))
         for part in message.content if isinstance(message.content, list) else ():
             if isinstance(part, dict) and part.get("type") == "tool_use" and isinstance(part.get("id"), str):
                 asked = _Asked(str(part.get("name")), part.get("input"), self._where(thread), turn, thread)
@@ -282,7 +296,7 @@ class _Reader:
             # What a call that was not run would have returned is unknown.
             action = action_of(original.name, arguments_of(original), self._place(asked), asked.thread)
             observation = Observation(truncated=True)
-        self._steps.append(Recorded(action, observation, asked.turn))
+        self._steps.append(Recorded(action, observation, asked.turn, at=moment_of(line.timestamp)))
         self._results.append((str(part.get("tool_use_id")), _own_text(text)))
         if asked.name == SHELL and line.cwd is None and MOVES.search(action.command):
             # A stream does not tell where the shell is.

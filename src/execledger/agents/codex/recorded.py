@@ -12,11 +12,21 @@ from typing import Any
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from execledger.agents.codex.tools import action_of, cwd_of, observation_of, shim_mark, task_of
 from execledger.agents.formats import Format
-from execledger.runs.decoding import decode_line, fields_of, instance_of, lines_of, text_of
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.decoding import (
+    decode_line,
+    fields_of,
+    instance_of,
+    joined_text,
+    lines_of,
+    moment_of,
+    text_of,
+    written_text,
+)
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, model_call
 from execledger.session.adapter import Resolve, ToolCall
 from execledger.vocabulary.actions import Observation
@@ -46,6 +56,7 @@ class _Line(Struct, frozen=True):
 
     type: str | None = None
     payload: Raw = Raw()
+    timestamp: Any = None
 
 
 class _Kind(Struct, frozen=True):
@@ -141,6 +152,8 @@ class _Reader:
         self._forgotten: list[int] = []
         self._counted: list[ModelCall] = []
         self._told: list[ModelCall] = []
+        self._replies: list[ModelReply] = []
+        self._at: float | None = None
         self._total: object = None
         self._ended = ""
 
@@ -159,6 +172,7 @@ class _Reader:
             compactions=tuple(at for at in dict.fromkeys(self._forgotten) if 0 < at < len(self._steps)),
             # The newer record has every call; events for the user interface may leave some out.
             model_calls=tuple(self._counted or self._told),
+            replies=told_replies(self._replies),
             totals=model_call(self._total) if self._total is not None else None,
             instance=instance_of(self._name),
             ended=self._ended,
@@ -171,6 +185,7 @@ class _Reader:
         if found.type is None:
             return
         payload = bytes(found.payload)
+        self._at = moment_of(found.timestamp)
         if not payload:
             self._item(found.type, line)
         elif found.type == "session_meta":
@@ -225,12 +240,17 @@ class _Reader:
 
     def _answer(self) -> None:
         """The model writes: one call of it lasts until a result or a message of the user comes in."""
-        self._turn += not self._answering
+        if not self._answering:
+            self._turn += 1
+            self._replies.append(ModelReply())
         self._answering = True
+        self._replies[-1] = replace(self._replies[-1], at=self._at)
 
     def _message(self, message: _Message) -> None:
         if message.role == "assistant":
             self._answer()
+            before = self._replies[-1]
+            self._replies[-1] = replace(before, text=joined_text(before.text, written_text(message.content)))
         if message.role != "user":
             return
         self._answering = False
@@ -249,7 +269,7 @@ class _Reader:
         if original is not None:
             # What a call that was not run would have returned nobody knows.
             call, observation = original, Observation(exit_status=observation.exit_status, truncated=True)
-        self._steps.append(Recorded(action_of(call, cwd), observation, turn))
+        self._steps.append(Recorded(action_of(call, cwd), observation, turn, at=self._at))
 
 
 def _tool_call(call: _Call) -> ToolCall:

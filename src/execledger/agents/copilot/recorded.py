@@ -32,7 +32,7 @@ def read_session(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     reader = _Reader(name, resolve)
     for number, line in lines_of(data):
         taken = decode_line(name, number, line, _LINE)
-        reader.take(text_field(taken, "type"), taken.get("data"))
+        reader.take(text_field(taken, "type"), taken.get("data"), taken.get("timestamp"))
     return reader.log.run(FORMAT)
 
 
@@ -44,8 +44,8 @@ class _Reader:
         self.log.agent = "copilot"
         self._took = ModelCall()
 
-    def take(self, kind: str, data: object) -> None:
-        """Take in one event."""
+    def take(self, kind: str, data: object, at: object) -> None:
+        """Take in one event, which was recorded at a time."""
         log = self.log
         if kind in ("session.start", "session.resume"):
             log.cwd = text_field(data, "context", "cwd") or log.cwd
@@ -57,7 +57,8 @@ class _Reader:
         elif kind == "session.usage_record":
             self._took = _took(data)
         elif kind == "assistant.message":
-            log.answers(self._took, field_of(data, "model"))
+            text = text_field(data, "content").strip()
+            log.answers(self._took, field_of(data, "model"), text=text, at=at)
             self._took = ModelCall()
             requests = field_of(data, "toolRequests")
             for call in requests if isinstance(requests, list) else ():
@@ -65,7 +66,7 @@ class _Reader:
                 log.asks(field_of(call, "toolCallId"), field_of(call, "name"), field_of(call, "arguments"), thread)
         elif kind == "tool.execution_complete":
             text = text_field(data, "result", "content") or text_field(data, "error", "message")
-            log.returns(field_of(data, "toolCallId"), text, is_error=field_of(data, "success") is False)
+            log.returns(field_of(data, "toolCallId"), text, is_error=field_of(data, "success") is False, at=at)
         elif kind in _FORGETS:
             log.forgets()
 

@@ -91,7 +91,8 @@ class _Reader:
                 self.log.forgets()
             self._kept = None
             self._answered.add(name)
-            self.log.answers(_took(line), line.get("model"))
+            text = _text(line.get("content")).strip()
+            self.log.answers(_took(line), line.get("model"), text=text, at=line.get("timestamp"))
         calls = line.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             response = _response(call)
@@ -101,7 +102,8 @@ class _Reader:
             self._calls.add(call_id)
             self.log.asks(call_id, field_of(call, "name"), field_of(call, "args"))
             error = text_field(response, "error")
-            self.log.returns(call_id, error or text_field(response, "output"), is_error=bool(error))
+            text = error or text_field(response, "output")
+            self.log.returns(call_id, text, is_error=bool(error), at=field_of(call, "timestamp"))
 
 
 def _response(call: object) -> object | None:

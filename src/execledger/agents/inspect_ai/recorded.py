@@ -25,9 +25,9 @@ from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
 from execledger.extras import install_command
 from execledger.journal.events import known_policy
-from execledger.runs.decoding import MAX_BYTES, decode, fields_of
+from execledger.runs.decoding import MAX_BYTES, decode, fields_of, joined_text, moment_of, seconds_of
 from execledger.runs.find import Bundle, Kept, Part
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, Tokens, told
 from execledger.session.adapter import Calls, ToolCall
 from execledger.vocabulary.actions import Observation
@@ -232,6 +232,9 @@ class _Event(Struct, frozen=True):
     parent_id: str | None = None
     id: Any = None
     type: Any = None
+    timestamp: Any = None
+    completed: Any = None
+    working_time: Any = None
     source: str | None = None
     data: Any = None
     model: Any = None
@@ -290,7 +293,8 @@ class _SampleReader:
         self._name, self._log, self._sample = name, log, sample
         self._pool = sample.events_data.messages if sample.events_data is not None else []
         self._final = {one.tool_call_id: one for one in sample.messages if one.role == "tool"}
-        self._native = any(event.event == "tool" for event in sample.events)
+        self._ran = {str(event.id): event for event in sample.events if event.event == "tool"}
+        self._native = bool(self._ran)
         self._suppressed = {
             str(_field(event.call, "id")) for event in sample.events if event.decision == "modify" and _is_ours(event)
         }
@@ -308,11 +312,13 @@ class _SampleReader:
     def run(self) -> Run:
         """The run."""
         calls: list[ModelCall] = []
+        replies: list[ModelReply] = []
         for event in self._sample.events:
             if event.event == "model" and event.error is None and event.span_id not in self._scoring:
                 output = msgspec.convert(event.output, _Output)
                 self._take(event, output, len(calls))
                 calls.append(_took(event, output))
+                replies.append(self._reply(event, output))
         self._take_rest()
         noted = next((event.data for event in self._sample.events if event.source == KEY and event.data), None)
         version = self._log.eval.packages.get("inspect_ai", "")
@@ -329,6 +335,7 @@ class _SampleReader:
             steps=tuple(self._steps),
             compactions=tuple(self._compactions),
             model_calls=told(calls),
+            replies=told_replies(replies),
             instance=f"{self._log.eval.task}/{self._sample.id}",
             ended=self._ended(),
             parallel=self._native,
@@ -371,7 +378,17 @@ class _SampleReader:
         call = _call_of(asked, self._text)
         action = adapter.action_of(call, self._cwd.get(thread), thread)
         self._cwd[thread] = adapter.cwd_after(call, self._parts(message), self._cwd.get(thread))
-        self._steps.append(Recorded(action, self._observed(call_id, call, message, adapter), turn))
+        ran = self._ran.get(call_id, _Event())
+        at, seconds = moment_of(ran.completed), seconds_of(ran.working_time)
+        observation = self._observed(call_id, call, message, adapter)
+        self._steps.append(Recorded(action, observation, turn, at=at, seconds=seconds))
+
+    def _reply(self, event: _Event, output: _Output) -> ModelReply:
+        """What a model call wrote, without its reasoning; its time is that at which the answer was complete."""
+        content = output.choices[0].message.content if output.choices else ""
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        texts = (_field(part, "text") for part in parts if _field(part, "type") == "text")
+        return ModelReply(joined_text(*map(self._text, texts)), moment_of(event.completed))
 
     def _observed(self, call_id: str, call: ToolCall, message: _Message, adapter: Calls) -> Observation:
         """The result of a call. That of a suppressed one is unknown; in place of a reference the true one is taken."""

@@ -21,8 +21,8 @@ from execledger.agents.mini.messages import observed, policy_of, read_answer, re
 from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
 from execledger.journal.migrate import NewerVersion
-from execledger.runs.decoding import decode, fields_of, instance_of, text_of
-from execledger.runs.recording import Recorded, Run
+from execledger.runs.decoding import decode, fields_of, instance_of, joined_text, moment_of, text_of, written_text
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation
 
@@ -50,6 +50,7 @@ class _Extra(Struct, frozen=True):
     interrupt_type: str | None = None
     response: Raw = Raw()
     cost: Any = None
+    timestamp: Any = None
     ledger: Any = None
 
 
@@ -86,7 +87,13 @@ class _Message(Struct, frozen=True):
     tool_call_id: str | None = None
     call_id: str | None = None
     usage: Any = None
+    timestamp: Any = None
     extra: _Extra | None = None
+
+    @property
+    def at(self) -> float | None:
+        """When it was recorded: version 2 notes that beside the message."""
+        return moment_of(self.timestamp if self.extra is None or self.extra.timestamp is None else self.extra.timestamp)
 
 
 class _Agent(Struct, frozen=True):
@@ -160,13 +167,14 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
     """The run that these messages record."""
     config = info.config or _Config()
     cwd = (config.environment.cwd or None) if config.environment else None
-    if kind == "mini-swe-agent-1.1":
+    pattern = None if kind == "mini-swe-agent-1.1" else _action_pattern(config.agent)
+    if pattern is None:
         try:
             steps = tuple(_called(messages, cwd))
         except NewerVersion as error:
             raise UnreadableRun(name, error.message, hint=error.hint) from error
     else:
-        steps = tuple(_typed(messages, cwd, _action_pattern(config.agent)))
+        steps = tuple(_typed(messages, cwd, pattern))
     sealed = [one.governed.sealed for one in steps if one.governed is not None]
     answers = [message for message in messages if _is_model_call(message)]
     cost = model_call(None, info.model_stats.instance_cost).cost if info.model_stats else None
@@ -180,6 +188,7 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
         turns=len(answers),
         steps=steps,
         model_calls=told(list(map(_took, answers))),
+        replies=told_replies(ModelReply(_written(message, pattern), message.at) for message in answers),
         totals=ModelCall(cost=cost) if cost is not None else None,
         instance=instance,
         ended=info.exit_status or "",
@@ -192,6 +201,18 @@ def _took(message: _Message) -> ModelCall:
     extra = message.extra or _NOTHING
     usage = fields_of(bytes(extra.response)).get("usage")
     return model_call(_ANY.decode(usage) if usage is not None else message.usage, extra.cost)
+
+
+def _written(message: _Message, pattern: re.Pattern[str] | None) -> str:
+    """What the model wrote beside its calls; in version 1, around the one block that is its command."""
+    if message.role != "assistant" and message.object != "response":
+        return ""
+    if message.object == "response" and isinstance(message.output, list):
+        items = (item for item in message.output if isinstance(item, dict) and item.get("type") == "message")
+        return joined_text(*(written_text(item.get("content")) for item in items))
+    text = written_text(message.content)
+    blocks = list(pattern.finditer(text)) if pattern is not None else []
+    return joined_text(text[: blocks[0].start()], text[blocks[0].end() :]) if len(blocks) == 1 else text
 
 
 def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
@@ -224,10 +245,11 @@ def _recorded(message: _Message, action: Action, turn: int, index: int) -> Recor
     extra, text = message.extra or _NOTHING, text_of(message.content) or text_of(message.output)
     answer = read_answer(extra.ledger)
     if answer is None:
-        return Recorded(action, _observation(extra, text, action.command), turn)
+        return Recorded(action, _observation(extra, text, action.command), turn, at=message.at)
     action = Action(action.command, answer.cwd)
     shown = _observation(extra, answer.bare(text), action.command)
-    return Recorded(action, answer.result(shown, extra.raw_output), turn, answer.governed(action, shown, index))
+    governed = answer.governed(action, shown, index)
+    return Recorded(action, answer.result(shown, extra.raw_output), turn, governed, at=message.at)
 
 
 def _observation(extra: _Extra, text: str, command: str) -> Observation:
@@ -263,7 +285,7 @@ def _typed(messages: list[_Message], cwd: str | None, pattern: re.Pattern[str]) 
             command = blocks[0].strip() if len(blocks) == 1 else None
         elif command is not None and (observation := observed(text, command)):
             # Complaints about the format, remarks of a fork and the submitted patch are no results.
-            yield Recorded(Action(command, cwd), observation, turn)
+            yield Recorded(Action(command, cwd), observation, turn, at=message.at)
             command = None
 
 

@@ -16,7 +16,7 @@ from execledger.agents.call_log import CallLog, count_field, field_of, text_fiel
 from execledger.agents.formats import Format
 from execledger.agents.opencode.tools import ADAPTER, OpencodeAdapter
 from execledger.agents.table_adapter import TableAdapter
-from execledger.runs.decoding import decode, fields_of
+from execledger.runs.decoding import decode, fields_of, joined_text
 from execledger.runs.recording import Run
 from execledger.runs.usage import ModelCall, Tokens, model_call
 from execledger.session.adapter import Resolve, ToolCall
@@ -69,7 +69,8 @@ def _take(log: CallLog, message: dict[str, Any], cleared: list[int], starts: lis
     if field_of(info, "role") == "user":
         log.says("\n".join(filter(None, texts)))
     elif field_of(info, "role") == "assistant":
-        log.answers(_took(info), field_of(info, "modelID"))
+        at = field_of(info, "time", "created")
+        log.answers(_took(info), field_of(info, "modelID"), text=joined_text(*texts), at=at)
         log.ended = text_field(info, "finish")
         for part in _kind(parts, "tool"):
             before = len(log)
@@ -92,7 +93,10 @@ def _call(log: CallLog, part: dict[str, Any]) -> None:
         return
     log.asks(part.get("callID"), part.get("tool"), field_of(state, "input"))
     text = text_field(state, "error" if failed else "output")
-    log.returns(part.get("callID"), text, is_error=failed, exit_status=count_field(state, "metadata", "exit"))
+    status = count_field(state, "metadata", "exit")
+    start, end = (count_field(state, "time", name) for name in ("start", "end"))
+    seconds = (end - start) / 1000 if start is not None and end is not None and end >= start else None
+    log.returns(part.get("callID"), text, is_error=failed, exit_status=status, at=end, seconds=seconds)
 
 
 def _took(info: object) -> ModelCall:

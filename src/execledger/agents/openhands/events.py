@@ -49,6 +49,10 @@ class Event(Struct, frozen=True):
     """Who it comes from: ``agent``, ``user`` or ``environment``."""
     kind: str | None = None
     """What it is, in the SDK."""
+    timestamp: Any = None
+    """When it happened."""
+    thought: Any = None
+    """What the model wrote beside a call, in the SDK; older events have it among the arguments."""
     action: Any = None
     """The name of an action; in the SDK the action itself."""
     args: Any = None

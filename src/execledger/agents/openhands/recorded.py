@@ -29,8 +29,8 @@ from execledger.agents.openhands.events import (
 from execledger.agents.openhands.kept import is_instance
 from execledger.agents.openhands.tools import FORGETS, NO_CALLS, action_of, observed, place_of
 from execledger.errors import UnreadableRun
-from execledger.runs.decoding import decode, instance_of, text_of
-from execledger.runs.recording import Recorded, Run, windowed
+from execledger.runs.decoding import decode, instance_of, moment_of, text_of, written_text
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies, windowed
 from execledger.runs.usage import ModelCall, model_call, summed, told
 
 FORMAT = "openhands"
@@ -109,6 +109,7 @@ def _run(name: str, events: list[Event], instance: _Instance) -> Run:
         compactions=tuple(sorted(at for at in forgotten if 0 < at < len(reader.steps))),
         model_calls=_model_calls(metrics) or told(list(reader.calls.values())),
         totals=_totals(metrics) or reader.totals,
+        replies=told_replies(reader.replies.values()),
         instance=instance_of(name, instance.instance_id),
         ended=instance.error.strip().partition("\n")[0] if isinstance(instance.error, str) else reader.ended,
         parallel=True,
@@ -124,6 +125,7 @@ class _Reader:
         self.ended = ""
         self.totals: ModelCall | None = None
         self.calls: dict[str, ModelCall] = {}
+        self.replies: dict[str, ModelReply] = {}
         self.steps: list[Recorded] = []
         self.forgotten: list[int] = []
         self._turns: dict[str, int] = {}
@@ -168,6 +170,7 @@ class _Reader:
         key = response.id or f"event {event.id if event.id is not None else len(self._turns)}"
         self.model = self.model or response.model or ""
         self.calls.setdefault(key, model_call(response.usage))
+        self.replies.setdefault(key, ModelReply(_written(event), moment_of(event.timestamp)))
         return self._turns.setdefault(key, len(self._turns))
 
     def _act(self, event: Event) -> None:
@@ -188,8 +191,16 @@ class _Reader:
             return
         # One shell serves all commands: if another of the same response has moved it, the order of the two is not sure.
         action = action_of(asked.name, asked.given, asked.cwd if asked.cwd == self._cwd else None)
-        self.steps.append(Recorded(action, observed(action, event), asked.turn))
+        at = moment_of(event.timestamp)
+        self.steps.append(Recorded(action, observed(action, event), asked.turn, at=at))
         self._cwd = place_of(event) or (self._cwd if action.call is not None else None)
+
+
+def _written(event: Event) -> str:
+    """What the model wrote: a message to the user, or its thought beside a call."""
+    args = event.args if isinstance(event.args, dict) else {}
+    said = event.llm_message.get("content") if isinstance(event.llm_message, dict) else None
+    return next(filter(None, map(written_text, (args.get("thought"), event.thought, args.get("content"), said))), "")
 
 
 def _arguments(call: OpenHandsCall | None) -> object:

@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 from execledger.agents.call_log import CallLog, count_field, field_of, text_field
 from execledger.agents.formats import Format
 from execledger.agents.pi.tools import ADAPTER
-from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of
+from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of, written_text
 from execledger.runs.recording import Run
 from execledger.runs.usage import ModelCall, Tokens, model_call
 from execledger.session.adapter import Resolve
@@ -52,15 +52,17 @@ def _take(log: CallLog, line: dict[str, Any]) -> None:
     if role == "user":
         log.says(text_of(field_of(message, "content")))
     elif role == "assistant":
-        log.answers(_took(message), field_of(message, "model"))
-        log.ended = text_field(message, "stopReason")
         content = field_of(message, "content")
+        text = written_text(content)
+        log.answers(_took(message), field_of(message, "model"), text=text, at=line.get("timestamp"))
+        log.ended = text_field(message, "stopReason")
         for part in content if isinstance(content, list) else ():
             if field_of(part, "type") == "toolCall":
                 log.asks(part.get("id"), part.get("name"), part.get("arguments"))
     elif role == "toolResult":
         is_error = field_of(message, "isError") is True
-        log.returns(field_of(message, "toolCallId"), text_of(field_of(message, "content")), is_error=is_error)
+        text = text_of(field_of(message, "content"))
+        log.returns(field_of(message, "toolCallId"), text, is_error=is_error, at=line.get("timestamp"))
 
 
 def _took(message: object) -> ModelCall:

@@ -14,7 +14,7 @@ from msgspec.json import Decoder
 from execledger.agents.call_log import CallLog, field_of, text_field
 from execledger.agents.formats import Format
 from execledger.agents.qwen.tools import ADAPTER
-from execledger.runs.decoding import decode_line, fields_of, lines_of
+from execledger.runs.decoding import decode_line, fields_of, joined_text, lines_of
 from execledger.runs.recording import Run
 from execledger.runs.usage import model_call
 from execledger.session.adapter import Resolve
@@ -62,13 +62,14 @@ def _take(log: CallLog, line: dict[str, Any]) -> None:
     elif kind == "user":
         log.says("\n".join(text for part in _parts(line) if (text := text_field(part, "text"))))
     elif kind == "assistant":
-        log.answers(model_call(line.get("usageMetadata")), line.get("model"))
+        text = joined_text(*(text_field(part, "text") for part in _parts(line)))
+        log.answers(model_call(line.get("usageMetadata")), line.get("model"), text=text, at=line.get("timestamp"))
         for part in _parts(line):
             if call := field_of(part, "functionCall"):
                 log.asks(field_of(call, "id"), field_of(call, "name"), field_of(call, "args"))
     elif kind == "tool_result":
         for part in _parts(line):
-            _result(log, field_of(part, "functionResponse"))
+            _result(log, field_of(part, "functionResponse"), line.get("timestamp"))
 
 
 def _parts(line: dict[str, Any]) -> Iterator[object]:
@@ -77,11 +78,12 @@ def _parts(line: dict[str, Any]) -> Iterator[object]:
     yield from (part for part in (parts if isinstance(parts, list) else ()) if not field_of(part, "thought"))
 
 
-def _result(log: CallLog, response: object) -> None:
+def _result(log: CallLog, response: object, at: object) -> None:
     """Take in a result; a command that failed has its exit code in the text."""
     error = text_field(response, "response", "error")
     is_error = bool(error) and ADAPTER.tools.command_of(text_field(response, "name"), {"command": ""}) is None
-    log.returns(field_of(response, "id"), error or text_field(response, "response", "output"), is_error=is_error)
+    text = error or text_field(response, "response", "output")
+    log.returns(field_of(response, "id"), text, is_error=is_error, at=at)
 
 
 FORMATS = (

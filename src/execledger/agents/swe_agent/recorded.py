@@ -21,9 +21,9 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
-from execledger.runs.decoding import decode, instance_of, text_of, trimmed
+from execledger.runs.decoding import decode, instance_of, joined_text, seconds_of, text_of, trimmed
 from execledger.runs.editor import EditorCall, editor_call, viewed
-from execledger.runs.recording import Recorded, Run, windowed
+from execledger.runs.recording import ModelReply, Recorded, Run, told_replies, windowed
 from execledger.runs.usage import ModelCall, model_call
 from execledger.vocabulary import actions
 from execledger.vocabulary.actions import Action, Aside, Call, Edit, Observation, Read, Search, Write
@@ -60,6 +60,8 @@ class _Entry(Struct, frozen=True):
 
     action: str = ""
     observation: str | None = None
+    thought: Any = None
+    execution_time: Any = None
     state: str | dict[str, Any] | None = None
 
 
@@ -112,6 +114,7 @@ def read_traj(name: str, fields: Mapping[str, Raw]) -> Run:
         steps=steps,
         compactions=windowed(window, len(steps)) if window else (),
         totals=_totals(stats),
+        replies=told_replies(ModelReply(joined_text(entry.thought)) for entry in entries),
         instance=instance_of(name, _at(config, "problem_statement", "id")),
         ended=info.exit_status or "",
     )
@@ -127,7 +130,8 @@ def _steps(entries: list[_Entry]) -> Iterator[Recorded]:
         if entry.observation is not None and not _NOT_RUN.fullmatch(entry.action):
             action = _action(entry.action.strip(), here)
             # Some versions keep the line breaks of the terminal that it ran in.
-            yield Recorded(action, _observation(action, entry.observation.replace("\r\n", "\n")), turn)
+            observation = _observation(action, entry.observation.replace("\r\n", "\n"))
+            yield Recorded(action, observation, turn, seconds=seconds_of(entry.execution_time))
 
 
 def _state(value: str | dict[str, Any] | None) -> _State | None:

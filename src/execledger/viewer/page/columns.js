@@ -12,8 +12,8 @@ const LOOKS = "references after which the model requested the same content withi
 const COST = "what the run cost: as the agent recorded it, else its tokens at the table's prices";
 
 /** The columns: the field that one is sorted by, its heading, its class, what it is, and what it says of a run. */
-export const COLUMNS = [
-  column("name", "Run", "name", "where it was found, and its task", nameCell),
+const COLUMNS = [
+  column("name", "Run", "name", "the first line of its task, and where it was found", nameCell),
   column("agent", "Agent", "agent", "the agent", (run) => visible(run.agent)),
   column("model", "Model", "model", "the model", (run) => visible(run.model)),
   column("steps", "Steps", "number", "commands that were proposed"),
@@ -67,11 +67,18 @@ export function viewTokens(run) {
 
 function nameCell(run) {
   const [folder, name] = nameParts(run.name).map(visible);
+  const title = run.title ? h("span", { class: "run-title", title: visible(run.task) }, visible(run.title)) : null;
+  const when = run.started === null ? null : h("span", { class: "run-when" }, `${moment(run.started)} `);
   return [
-    h("a", { href: runAddress(run.id, run.live ? LAST : null), class: "run-name", title: folder + name }, name),
+    h(
+      "a",
+      { href: runAddress(run.id, run.live ? LAST : null), class: title ? "run-link titled" : "run-link" },
+      title ? [title, " "] : null,
+      when,
+      h("span", { class: "run-name", title: folder + name }, name),
+    ),
     run.shadow ? h("span", { class: "shadow-badge", title: "Ledger only watched" }, "shadow") : null,
     h("span", { class: "folder" }, ` ${folder}`),
-    h("span", { class: "run-task" }, visible(run.task)),
   ];
 }
 
@@ -96,5 +103,16 @@ export function runCells(run) {
     const known = !run.pending || field === "name";
     const value = known ? cell(run) : "…";
     return h("div", { class: `cell ${kind}${run[field] === 0 ? " zero" : ""}`, role: "cell" }, value);
+  });
+}
+
+/** The headings, of which each sorts by its column; `ask(change)` is called with what is chosen. */
+export function headingCells({ sort, desc }, ask) {
+  return COLUMNS.map(({ field, title, kind, about }) => {
+    const sorted = field === sort ? (desc ? "descending" : "ascending") : null;
+    const turn = { sort: field, desc: (field === sort ? !desc : kind.startsWith("number")) ? "1" : "" };
+    const sign = sorted ? (desc ? " ↓" : " ↑") : "";
+    const button = h("button", { type: "button", title: about, onclick: () => ask(turn) }, title, sign);
+    return h("div", { class: `cell ${kind}`, role: "columnheader", "aria-sort": sorted ?? "none" }, button);
   });
 }

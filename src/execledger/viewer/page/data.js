@@ -35,7 +35,7 @@ class Source {
   async runs(query) {
     if (!this.embedded) return this.read(`/api/runs?${new URLSearchParams(query)}`);
     const all = await this.keep("/api/runs");
-    return { ...all, ...chosenRuns(all.runs, query) };
+    return { ...all, ...chosenRuns(all.runs, query, Object.keys(all.totals[0]?.sums ?? {})) };
   }
 
   /** A run: its parallel arrays of steps, and its files. */

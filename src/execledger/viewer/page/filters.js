@@ -3,19 +3,37 @@
 /** The fields of which one value can be chosen. */
 export const CHOICES = ["agent", "model", "task"];
 
-/** The part of all runs that `query` asks for, sorted as it says, and how many there are. */
-export function chosenRuns(runs, query) {
+/** The part of all runs that `query` asks for, sorted as it says, how many there are, and their totals of `added`. */
+export function chosenRuns(runs, query, added) {
   const { sort = "", desc = "", offset = 0, limit = runs.length } = query;
   const found = runs.filter((run) => takes(query, run));
   if (sort) found.sort((a, b) => order(a[sort], b[sort]) * (desc ? -1 : 1));
-  return { runs: found.slice(Number(offset), Number(offset) + Number(limit)), total: found.length };
+  const part = found.slice(Number(offset), Number(offset) + Number(limit));
+  return { runs: part, total: found.length, totals: totals(found, added) };
+}
+
+/** Runs added up, those that are replayed apart from those that Ledger took part in. */
+function totals(runs, added) {
+  const kinds = [false, true].map((replayed) => [replayed, runs.filter((run) => run.replayed === replayed)]);
+  return kinds.filter(([, ofKind]) => ofKind.length).map(([replayed, ofKind]) => total(replayed, ofKind, added));
+}
+
+function total(replayed, runs, added) {
+  const values = added.map((name) => [name, runs.map((run) => run[name]).filter((value) => value !== null)]);
+  const sum = (known) => (known.length ? known.reduce((one, other) => one + other, 0) : null);
+  return {
+    replayed,
+    runs: runs.length,
+    sums: Object.fromEntries(values.map(([name, known]) => [name, sum(known)])),
+    known: Object.fromEntries(values.map(([name, known]) => [name, known.length])),
+  };
 }
 
 function takes(query, run) {
   if (query.faults && !run.faults) return false;
   if (CHOICES.some((name) => query[name] && run[name] !== query[name])) return false;
   const words = (query.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-  const text = `${run.name} ${run.agent} ${run.model} ${run.task}`.toLowerCase();
+  const text = `${run.name} ${run.agent} ${run.model} ${run.title} ${run.task}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

@@ -25,10 +25,19 @@ export function dollars(value) {
 }
 
 /** A moment in seconds since 1970, as a date and a time of day here; a dash where it is not known. */
-export function moment(seconds) {
+export function moment(seconds, { precise = false } = {}) {
   if (seconds === null || seconds === undefined) return "–";
   const local = new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
-  return local.toISOString().slice(0, 16).replace("T", " ");
+  return local.toISOString().slice(0, precise ? 19 : 16).replace("T", " ");
+}
+
+/** A number of seconds in the units that suit it. */
+export function duration(seconds) {
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  return hours ? `${count(hours)} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
 }
 
 /** "1 step", "2 steps". */

@@ -30,14 +30,25 @@ export function runHead({ line, governed, task, trouble }) {
 
 /** What one sees here, in a sentence. */
 function aboutRun(line, governed) {
-  if (line.shadow) return "In shadow mode: everything ran and was shown; what Ledger would have done is marked.";
-  return governed ? "What Ledger did in this run." : "A replay: what Ledger would have done.";
+  const kept = governed ? " Its journal does not hold what the model wrote." : "";
+  if (line.shadow)
+    return `In shadow mode: everything ran and was shown; what Ledger would have done is marked.${kept}`;
+  return governed ? `What Ledger did in this run.${kept}` : "A replay: what Ledger would have done.";
+}
+
+/** What references saved, what views took, and what is left; of a replay, as what would have been. */
+export function moneyFacts(line, aside = (words) => ` (${words})`) {
+  const verb = line.replayed ? "would have been " : "";
+  return [
+    [dollars(line.saved_cost), ` ${verb}saved by references${aside(savedTokens(line))}`],
+    [dollars(line.view_cost), ` ${verb}spent on state views${aside(viewTokens(line))}`],
+    [dollars(line.net_cost), line.prices ? ` net, at prices of ${line.prices}` : " net"],
+  ];
 }
 
 /** What is known in numbers: each with the word behind it. */
 function facts(line) {
   const would = line.shadow || line.replayed ? " would be" : "";
-  const verb = line.replayed ? "would have been " : "";
   return [
     [line.agent || "unknown agent", ""],
     line.model && [line.model, ""],
@@ -47,9 +58,7 @@ function facts(line) {
     [count(line.elided), `${would} reused after`],
     line.partial > 0 && [count(line.partial), `${would} reused in part`],
     [count(line.nudges), `${would} nudged`],
-    !line.shadow && [dollars(line.saved_cost), ` ${verb}saved by references (${savedTokens(line)})`],
-    !line.shadow && [dollars(line.view_cost), ` ${verb}spent on state views (${viewTokens(line)})`],
-    !line.shadow && [dollars(line.net_cost), ` net, at prices of ${line.prices}`],
+    ...(line.shadow ? [] : moneyFacts(line)),
     line.run_cost !== null && [dollars(line.run_cost), " in all"],
     line.faults > 0 && [plural(line.faults, "fault"), ""],
   ].filter(Boolean);

@@ -1,11 +1,12 @@
 /** The list of runs: searched, sorted and read in parts by the server, so that a thousand of them are quick. */
 
 import { visible } from "./ansi.js";
-import { COLUMNS, runCells } from "./columns.js";
+import { headingCells, runCells } from "./columns.js";
 import { announce, fill, h } from "./dom.js";
 import { count, plural } from "./format.js";
 import { compareAddress, LAST, replaceAddress, runAddress, runsAddress } from "./router.js";
 import { RunFilter } from "./runfilter.js";
+import { Sums } from "./sums.js";
 import { showUnreadable } from "./unreadable.js";
 import { VirtualRows } from "./virtual.js";
 
@@ -34,6 +35,7 @@ export class RunsView {
       h("div", { role: "rowgroup", class: "headings" }, this.heading),
     );
     this.rows = new VirtualRows(this.table, "rowgroup", (index) => this.row(index));
+    this.sums = new Sums();
     this.unreadable = h("details", { class: "unreadable", hidden: true });
     this.element = h(
       "div",
@@ -46,6 +48,7 @@ export class RunsView {
         this.total,
         this.compareButton,
       ),
+      this.sums.element,
       this.table,
       this.unreadable,
     );
@@ -124,6 +127,7 @@ export class RunsView {
     const total =
       plural(listing.total, "run") + (listing.pending ? `, ${count(listing.pending)} still being counted` : "");
     if (this.total.textContent !== total) this.total.textContent = total; // What is said anew is heard anew.
+    this.sums.show(listing.totals);
     showUnreadable(this.unreadable, listing.unreadable);
     this.readLater();
   }
@@ -178,23 +182,11 @@ export class RunsView {
   }
 
   drawHeading() {
-    const { sort, desc } = this.query;
-    const cells = COLUMNS.map(({ field, title, kind, about }) => {
-      const sorted = field === sort ? (desc ? "descending" : "ascending") : null;
-      const turn = { sort: field, desc: (field === sort ? !desc : kind.startsWith("number")) ? "1" : "" };
-      const button = h(
-        "button",
-        { type: "button", title: about, onclick: () => this.ask(turn) },
-        title,
-        sorted ? (desc ? " ↓" : " ↑") : "",
-      );
-      return h("div", { class: `cell ${kind}`, role: "columnheader", "aria-sort": sorted ?? "none" }, button);
-    });
     const focused = [...this.heading.querySelectorAll("button")].indexOf(document.activeElement);
     fill(
       this.heading,
       h("div", { class: "cell box", role: "columnheader" }, h("span", { class: "unseen" }, "Compare")),
-      cells,
+      headingCells(this.query, (change) => this.ask(change)),
     );
     this.heading.querySelectorAll("button")[focused]?.focus();
   }

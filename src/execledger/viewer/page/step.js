@@ -2,12 +2,13 @@
 
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
-import { bytes, count, dollars } from "./format.js";
+import { bytes, count, dollars, duration, moment } from "./format.js";
 import { meaningOf } from "./lanes.js";
 import { looksSection } from "./looks.js";
 import { categoryBadge, markBadge } from "./marks.js";
 import { commandBlock, textBlock, wholeOutput } from "./output.js";
 import { runAddress } from "./router.js";
+import { wroteSection } from "./wrote.js";
 
 const EFFECTS = { none: "changes nothing", listed: "changes files that it names", unknown: "may change anything" };
 const COMPARED = {
@@ -44,12 +45,14 @@ export class StepPanel {
       step.cwd && `in ${visible(step.cwd)}`,
       `turn ${step.turn}`,
       step.thread && `thread ${visible(step.thread)}`,
+      ...timeFacts(step),
       ...callFacts(step.call),
     ];
     return h(
       "section",
       { class: "asked" },
       h("header", {}, h("h2", {}, `Step ${step.index}`), categoryBadge(step.category), this.facts(facts)),
+      wroteSection(step),
       commandBlock(step.command),
     );
   }
@@ -170,6 +173,18 @@ export class StepPanel {
       textBlock(stderr, { label: "Standard error" }),
     );
   }
+}
+
+/** When a step was, and how long it took, as far as the run tells. */
+function timeFacts({ at, replied, seconds, elapsed }) {
+  const when = at ?? replied;
+  const waited = at !== null && replied !== null ? at - replied : 0;
+  return [
+    when !== null && h("time", { datetime: new Date(when * 1000).toISOString() }, moment(when, { precise: true })),
+    seconds !== null && `ran ${duration(seconds)}`,
+    seconds === null && waited > 0 && `result ${duration(waited)} after the model's reply`,
+    elapsed > 0 && `${duration(elapsed)} after the step before`,
+  ];
 }
 
 /** What the call of the model that proposed a step took, as far as the run tells. */

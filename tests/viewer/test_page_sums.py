@@ -1,0 +1,151 @@
+"""The list of runs in a real browser: titles, totals, and where the tokens went, against what the files say."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from execledger.journal.events import Counts, Ended
+from execledger.viewer.export import export
+from tests.journal.runs import start
+from tests.runs.samples import encoded
+from tests.viewer import answers
+from tests.viewer.browsing import ZOOMED, Tab, opened_tab
+from tests.viewer.stage import journal_bytes, served, shown, told
+from tests.viewer.test_page import OVERFLOW, base
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.clients
+
+USAGES = [(100, 60, 7), (130, 100, 9), (40, 0, 1), (900, 400, 20)]
+"""Tokens of input, those of them that were cached, and of output, of one model call after the other."""
+BARS = """() => [...document.querySelectorAll(".sum")].map((sum) => [...sum.querySelectorAll(".token-bar")].map((bar) =>
+  [...bar.querySelectorAll("i")].map((part) => [
+    part.className, Math.round(1000 * part.getBoundingClientRect().width / bar.getBoundingClientRect().width) / 1000,
+  ])))"""
+"""The parts of the bars: class, and share of the whole width."""
+
+
+def recorded(title: str, usages: list[tuple[int, int, int]], cost: float | None = None) -> dict[str, Any]:
+    """A trajectory whose two model calls took so many tokens, and cost so much in all."""
+    found: dict[str, Any] = json.loads(answers.mini())
+    found["messages"][1]["content"] = f"<pr_description>\nConsider the following PR:\n{title}\n\nMore.</pr_description>"
+    for message, (whole, cached, output) in zip(found["messages"][2::2], usages, strict=True):
+        details = {"prompt_tokens": whole, "prompt_tokens_details": {"cached_tokens": cached}}
+        message["extra"]["response"] = {"usage": {**details, "completion_tokens": output}}
+    found["info"] = {**found["info"], "model_stats": {"instance_cost": cost}} if cost is not None else found["info"]
+    return found
+
+
+def write_runs(folder: Path) -> None:
+    """Two trajectories of which one knows its cost, one without tokens, and a journal."""
+    folder.mkdir()
+    (folder / "a.traj.json").write_bytes(encoded(recorded("Sums are off", USAGES[:2], 0.5)))
+    (folder / "b.traj.json").write_bytes(encoded(recorded("Dates are off", USAGES[2:])))
+    (folder / "c.traj.json").write_bytes(answers.mini())
+    ended = Ended(reason="done", counts=Counts(proposed=2), model_calls=3, input_tokens=500, cached_tokens=300)
+    steps = told([shown("ls"), shown("cat a.py", "x\n")])[1:]
+    begun = start(task="Please solve this issue: Names are off\n\nMore.", at=1_780_000_000.0)
+    (folder / "d.jsonl").write_bytes(journal_bytes([begun, *steps, ended]))
+
+
+def panels(tab: Tab) -> dict[str, str]:
+    """The texts of the totals, by their headings."""
+    tab.find(".sum").first.wait_for()
+    texts = (re.sub(r"\s+", " ", text) for text in tab.texts(".sum"))
+    return dict(zip(tab.texts(".sum h2"), texts, strict=True))
+
+
+def counted(tab: Tab, runs: int) -> None:
+    """Wait until all runs are counted."""
+    tab.find(".runs-view [role=status]", f"{runs} runs" if runs > 1 else "1 run").wait_for()
+
+
+def test_runs_are_added_up(tab: Tab, tmp_path: Path) -> None:
+    """Every class of tokens is the sum of what the files say, and runs that Ledger took part in are apart."""
+    write_runs(tmp_path / "runs")
+    with served(tmp_path / "runs") as asked:
+        tab.open(base(asked))
+        counted(tab, 4)
+        found = panels(tab)
+        assert list(found) == ["1 run with Ledger", "3 replayed runs"]
+        live, replayed = found.values()
+        uncached, cached, output = (sum(values) for values in zip(*((a - b, b, c) for a, b, c in USAGES), strict=True))
+        assert f"Tokens taken {uncached} uncached {cached} cached {output} output (known of 2 of 3 runs)" in replayed
+        assert "6 steps 6 model calls" in replayed
+        assert "would have been saved by references" in replayed
+        assert "would have been spent on state views" in replayed
+        assert "known of 2 of 3 runs" in replayed
+        assert "2 steps 3 model calls" in live and "would" not in live
+        assert "Tokens taken 200 uncached 300 cached" in live
+
+
+def test_bars_show_where_the_tokens_went(tab: Tab, tmp_path: Path) -> None:
+    """Their parts are as wide as the classes are large, on one scale for what was taken, saved and spent."""
+    write_runs(tmp_path / "runs")
+    with served(tmp_path / "runs") as asked:
+        tab.open(base(asked), "#/?q=d.jsonl")
+        counted(tab, 1)
+        tab.become(lambda: len(tab.texts(".sum")), 1)
+        assert tab.page.evaluate(BARS) == [[[["token-uncached", 0.4], ["token-cached", 0.6]], [], []]]
+        assert tab.texts(".bar-words")[1:] == ["none", "none"]
+        tab.open(base(asked), "#/?q=c.traj")
+        tab.become(lambda: tab.texts(".bar-words")[:1], ["not recorded"])
+
+
+def test_totals_are_those_of_the_chosen_runs(chromium: Browser, tmp_path: Path) -> None:
+    """A search changes them, and an exported page, which has no server to ask, shows the same."""
+    write_runs(tmp_path / "runs")
+    target = tmp_path / "page.html"
+    export((str(tmp_path / "runs"),), target, None, None, print)
+    found: list[list[dict[str, str]]] = []
+    with served(tmp_path / "runs") as asked:
+        for page in (base(asked), target.as_uri()):
+            with opened_tab(chromium) as tab:
+                tab.open(page)
+                counted(tab, 4)
+                whole = panels(tab)
+                tab.find(".toolbar input[type=search]").fill("off traj")
+                counted(tab, 2)
+                tab.become(partial(tab.texts, ".sum h2"), ["2 replayed runs"])
+                found.append([whole, panels(tab)])
+    assert found[0] == found[1]
+
+
+def test_a_run_has_the_title_of_its_task(tab: Tab, tmp_path: Path) -> None:
+    """The first line of the task, without what a harness puts before it; else the name of the task, else the file's."""
+    write_runs(tmp_path / "runs")
+    bare = [{"role": "system", "content": "s"}, {"role": "assistant", "content": "```bash\nls\n```"}]
+    (tmp_path / "runs" / "some__repo-7.traj.json").write_bytes(encoded(bare))
+    (tmp_path / "runs" / "nameless.json").write_bytes(encoded(bare))
+    with served(tmp_path / "runs") as asked:
+        tab.open(base(asked), "#/?sort=name")
+        counted(tab, 6)
+        titled = ["Sums are off", "Dates are off", "Please fix the sum.", "Names are off", "some__repo-7"]
+        tab.become(lambda: tab.texts(".run-title"), titled)
+        names = ["a.traj.json", "b.traj.json", "c.traj.json", "d.jsonl", "nameless.json", "some__repo-7.traj.json"]
+        assert tab.texts(".run-name") == names
+        assert (
+            tab.page.evaluate("() => getComputedStyle(document.querySelectorAll('.run-name')[4]).fontWeight") == "600"
+        )
+        assert [text.strip()[:4] for text in tab.texts(".run-when")] == ["2026"] * 4
+        tab.find(".run-title", "Dates are off").click()
+        tab.at(0)
+        assert tab.text(".run-head h1") == "b.traj.json"
+
+
+def test_totals_can_be_read_where_there_is_little_room(chromium: Browser, tmp_path: Path) -> None:
+    """At 200 % zoom nothing has to be scrolled sideways, and the numbers are there."""
+    write_runs(tmp_path / "runs")
+    with served(tmp_path / "runs") as asked, opened_tab(chromium, ZOOMED) as tab:
+        tab.open(base(asked))
+        counted(tab, 4)
+        assert tab.page.evaluate(OVERFLOW) == 0
+        assert "560 cached" in panels(tab)["3 replayed runs"]
