@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,19 @@ def check(run: Run, requests: list[Request], home: AgentHome) -> None:
     assert run.steps[3].observation.output.rstrip("\n").splitlines() == lines[19:29]
     assert [step.observation.exit_status for step in run.steps[2:6]] == [0, 0, 3, 0]
     assert not run.steps[6].observation.succeeded
+    check_replies(run, home)
+
+
+def check_replies(run: Run, home: AgentHome) -> None:
+    """The texts are those of the model, and the times those of this test, each result after the reply with its call."""
+    assert [reply.text for reply in run.replies] == [*[""] * (run.turns - 1), "Done."]
+    began, now = home.big.stat().st_mtime - 1, time.time() + 1
+    for step in run.steps:
+        said = run.replies[step.turn].at
+        assert said is not None and step.at is not None
+        assert began < said <= step.at < now
+    last = run.replies[-1].at
+    assert last is not None and last >= max(step.at or 0 for step in run.steps)
 
 
 @pytest.mark.parametrize("version", [CURRENT, pytest.param(OLD, marks=pytest.mark.long)])
@@ -132,3 +146,4 @@ def test_qwen_code(home: AgentHome) -> None:
     assert all(one.output in text or one.output_unknown for one, text in zip(shown, sent[2:6], strict=True))
     assert [one.exit_status for one in shown] == [0, 0, 3, 0]
     assert not run.steps[6].observation.succeeded
+    check_replies(run, home)
