@@ -463,6 +463,11 @@ def test_the_page_says_what_was_read_twice_by_kind_and_by_file(
     assert any(row.startswith(f"||exact repeat||{repeated['calls']}||{new}||{cached}||") for row in rows)
     assert [name for name in found["files"] if any(f"||{name}||" in row for row in rows)] == list(found["files"])
     assert found["files"] and "would have saved" in page
+    own, net = found["own"]["tokens"], json.loads(called.out)["net"]
+    taken = "||".join(f"{own[name]:,}" for name in ("uncached", "written", "cached", "output"))
+    assert any(row.startswith(f"||the sessions as they were||{taken}||") for row in rows)
+    saved = "||".join(f"{net['saved_tokens'][name]:,}" for name in ("uncached", "written", "cached"))
+    assert any(row.startswith(f"||would have been saved||{saved}||") for row in rows)
     assert not re.search(r"<script|https?://|src=|href=", page)
 
 

@@ -59,7 +59,7 @@ def usage(run: Run) -> RunTokens:
 def estimate(run: Run) -> Iterator[Tokens]:
     """The tokens of each model call, from the task, the commands and the outputs alone.
 
-    System prompts, tool descriptions and thoughts are not kept in a ``Run``, so the estimate is low.
+    System prompts, tool descriptions and what the model wrote beside its calls are left out, so the estimate is low.
     """
     charges = charges_writes(run)
     steps: dict[int, list[Recorded]] = {}

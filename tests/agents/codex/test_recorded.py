@@ -236,6 +236,15 @@ def test_what_the_model_no_longer_sees_is_noted(forgets: Line) -> None:
     assert read_run("r", lines(*rows, forgets)).compactions == (1,)
 
 
+def test_a_call_behind_a_compaction_is_another_call_of_the_model() -> None:
+    """What the model wrote to sum up is not shown as the text beside the next command."""
+    compacted = wrapped("compacted", message="In short.", replacement_history=[])
+    rows = (*HEAD, called("a", "ls"), answered("a", ""), said("assistant", "In short."), compacted)
+    run = read_run("r", lines(*rows, called("b", "ls"), answered("b", "")))
+    assert [step.turn for step in run.steps] == [0, 2]
+    assert [reply.text for reply in run.replies] == ["", "In short.", ""]
+
+
 def test_a_forked_session_repeats_its_parent() -> None:
     """The first session is the file's own."""
     parent = wrapped("session_meta", id="p", cwd="/parent", cli_version="0.0.1")

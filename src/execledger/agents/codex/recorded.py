@@ -201,11 +201,11 @@ class _Reader:
         elif found.type == "event_msg":
             self._event(self._decoded(payload, _KIND).type, payload)
         elif found.type in _FORGETS:
-            self._forgotten.append(len(self._steps))
+            self._forget()
 
     def _event(self, kind: str | None, payload: bytes) -> None:
         if kind in _FORGETS:
-            self._forgotten.append(len(self._steps))
+            self._forget()
         elif kind in _ENDINGS:
             self._ended = kind or ""
         elif kind == "token_count":
@@ -236,7 +236,12 @@ class _Reader:
             self._answering = False
             self._output(self._decoded(data, _OUTPUT))
         elif kind in _FORGETS:
-            self._forgotten.append(len(self._steps))
+            self._forget()
+
+    def _forget(self) -> None:
+        """Earlier results are gone from the context: what the model writes next is another call of it."""
+        self._answering = False
+        self._forgotten.append(len(self._steps))
 
     def _answer(self) -> None:
         """The model writes: one call of it lasts until a result or a message of the user comes in."""
