@@ -17,7 +17,6 @@ from execledger.runs.prices import shipped
 from execledger.runs.replay import replay
 from execledger.runs.usage import Tokens
 from execledger.testing.scripted_model import ModelServer
-from tests.support.agents.codex import CURRENT, codex
 from tests.support.agents.mini import run_mini
 from tests.support.agents.npm import NotInstalled, required
 from tests.support.inspect.evals import (
@@ -194,21 +193,16 @@ def test_logs_are_arms_of_a_report(native: EvalRun, plain: EvalRun, tmp_path: Pa
     assert (done.returncode, "both" in done.stdout) == (0, True), done.stderr
 
 
-def bridged(folder: Path, task: str, program: Path) -> tuple[str, list[tuple[str, str, str, str]]]:
-    """A run of an agent in a sandbox: the second result as its model read it, and what was decided."""
-    run = run_eval(folder / task, task, SCRIPT, options=EVERY, path=[program.parent])
-    (sample,) = run.samples()
-    assert sample.get("error") is None, run.output
-    return read_last(sample)[1][1], decided(journal_of(run, sample))
-
-
 def test_mini_swe_agent_in_a_sandbox(folder: Path) -> None:
     """The real mini-swe-agent is shown the same reference, inside its own rendering of a result, and all decisions are
     those that are made under our own runner."""
     program = shutil.which("mini", path=str(Path(sys.executable).parent))
     assert program is not None, "mini-swe-agent is installed with the extra dev"
-    read, steps = bridged(folder, "mini", Path(program))
-    assert f'"output": "{COVERED}"' in read
+    agent = ("-T", "agent=mini_swe_agent")
+    run = run_eval(folder / "mini", "bridged", SCRIPT, *agent, options=EVERY, path=[Path(program).parent])
+    (sample,) = run.samples()
+    assert sample.get("error") is None, run.output
+    assert f'"output": "{COVERED}"' in read_last(sample)[1][1]
     work, home = folder / "work", folder / "home"
     work.mkdir()
     (work / "file1.py").write_text(FILE)
@@ -217,12 +211,5 @@ def test_mini_swe_agent_in_a_sandbox(folder: Path) -> None:
         prefix = (sys.executable, "-m", "execledger", "run", "--cadence", "every", "--journal", str(home), "--")
         assert run_mini(server, "Fix file1.py, please.", work, folder / "state", prefix=prefix).status == 0
     (journal,) = home.glob("*.jsonl")
-    assert steps == decided(read_journal(journal.name, journal.read_bytes()))[: len(TURNS)]
-
-
-@pytest.mark.long
-def test_codex_in_a_sandbox(folder: Path) -> None:
-    """The real Codex is shown the same reference, behind its own header of a result."""
-    read, steps = bridged(folder, "codex", codex(CURRENT))
-    assert read.endswith(COVERED)
-    assert [kind for _, _, kind, _ in steps][:2] == ["full", "reference"]
+    own = decided(read_journal(journal.name, journal.read_bytes()))[: len(TURNS)]
+    assert decided(journal_of(run, sample)) == own

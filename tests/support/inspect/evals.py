@@ -76,11 +76,12 @@ def run_eval(
     approval: bool = True,
     path: Sequence[Path] = (),
     modules: Sequence[Path] = (),
+    home: Path | None = None,
 ) -> EvalRun:
     """Run a task of ``scripted_tasks`` to its end.
 
     ``ledger`` switches Ledger on, ``known`` announces it to Inspect; ``path`` is searched first for programs, and
-    ``modules`` for Python's modules.
+    ``modules`` for Python's modules; ``home`` is the user's home folder, by default an empty one.
     """
     folder.mkdir(parents=True)
     (folder / "script.json").write_text(json.dumps(script), encoding="utf-8")
@@ -88,8 +89,9 @@ def run_eval(
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment["PATH"] = os.pathsep.join((*map(str, path), environment.get("PATH", os.defpath)))
     # A login shell of the sandbox reads no profile of whoever runs the tests.
-    environment["HOME"] = str(folder / "home")
-    (folder / "home").mkdir()
+    home = home or folder / "home"
+    environment["HOME"] = str(home)
+    home.mkdir(exist_ok=True)
     environment["XDG_STATE_HOME"] = str(folder / "state")
     environment["EXECLEDGER_JOURNAL"] = str(folder / "journals")
     if known:

@@ -73,21 +73,20 @@ class Scripted(ModelAPI):
         calls = [_call(offered, turn, at, text) for at, text in enumerate(texts)]
         if not calls and "submit" in offered:
             calls = [ToolCall(id=f"call_{turn}_0", function="submit", arguments={"answer": DONE})]
-        elif not calls and "bash" in offered:
+        elif not calls and offered == {"bash"}:
             finish = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
             calls = [ToolCall(id=f"call_{turn}_0", function="bash", arguments={"command": finish})]
         return _output(ChatMessageAssistant(content=f"turn {turn}" if calls else DONE, tool_calls=calls or None))
 
 
 def _call(offered: set[str], turn: int, at: int, text: str) -> ToolCall:
-    """A call: a command for the shell tool that is offered, or ``tool {arguments}``."""
+    """A call: a command for the shell tool that is offered, or ``tool NAME {arguments}``."""
     call_id = f"call_{turn}_{at}"
     if text.startswith("tool "):
         _, name, arguments = text.split(" ", 2)
         return ToolCall(id=call_id, function=name, arguments=json.loads(arguments))
-    if "exec_command" in offered:
-        return ToolCall(id=call_id, function="exec_command", arguments={"cmd": text})
-    return ToolCall(id=call_id, function="bash", arguments={"command": text})
+    name, argument = ("exec_command", "cmd") if "exec_command" in offered else ("bash", "command")
+    return ToolCall(id=call_id, function=name, arguments={argument: text})
 
 
 def _output(message: ChatMessageAssistant) -> ModelOutput:
@@ -150,17 +149,9 @@ def native(script: str, samples: int = 1, grader: bool = False) -> Task:
 
 
 @task
-def codex(script: str, samples: int = 1) -> Task:
-    """The real Codex, found on the path."""
-    from inspect_swe import codex_cli
+def bridged(script: str, agent: str, version: str = "sandbox", cwd: str | None = None) -> Task:
+    """An agent of ``inspect_swe`` whose real program is found on the path, or was installed in this version."""
+    import inspect_swe
 
-    return _task(script, samples, codex_cli(version="sandbox"))
-
-
-@task
-def mini(script: str, samples: int = 1) -> Task:
-    """The real mini-swe-agent, found on the path."""
-    from inspect_swe import mini_swe_agent
-
-    solver = mini_swe_agent(version="sandbox", env=QUICK)
-    return _task(script, samples, solver)
+    own = {"env": QUICK} if agent == "mini_swe_agent" else {}
+    return _task(script, 1, getattr(inspect_swe, agent)(version=version, cwd=cwd, **own))
