@@ -18,11 +18,9 @@ from tests.support.agents.claude import ClaudeHome, claude, run_claude
 from tests.support.agents.codex import CURRENT as CODEX
 from tests.support.agents.codex import CodexHome, codex, run_codex
 from tests.support.agents.native import native, run_client
-from tests.support.agents.node_clients import node_client
-from tests.support.agents.node_clients import run_client as run_node
 from tests.support.agents.sessions import AgentHome, ledger, or_skip, results, view_of
-from tests.support.inspect.evals import inspect_program, read_last, run_eval, views
-from tests.support.servers.scripted import Json, ScriptedServer, Turn, played
+from tests.support.inspect.evals import asked, inspect_program, is_view, read_last, run_eval, views
+from tests.support.servers.scripted import Json, ScriptedServer, played
 
 pytestmark = [pytest.mark.clients, pytest.mark.long]
 
@@ -30,8 +28,10 @@ PROMPT = "Fix file1.py, please."
 """The task of the sample."""
 TEST = "python3 -m doctest -v notes.md"
 """A test whose output is the same each time."""
-CODEX_MARKS = re.compile(r"Chunk ID: \w+|Wall time: [\d.]+ seconds")
-"""What Codex writes before an output, and differs between any two runs."""
+OWN_MARKS = re.compile(
+    r"Chunk ID: \w+|Wall time: [\d.]+ seconds|\s*<system-reminder>\n<total_tokens>.*?</system-reminder>", re.DOTALL
+)
+"""What Codex writes before an output, and what Claude Code appends to some: they differ between any two runs."""
 QUIET = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
 """Keeps opencode from the network."""
 Call: TypeAlias = tuple[str, Json]
@@ -44,8 +44,8 @@ class Client(NamedTuple):
 
     agent: str
     """Its name in ``inspect_swe``."""
-    version: str
-    """The version that ``inspect_swe`` is asked for: ``sandbox`` for the program on the path."""
+    options: Json
+    """What ``inspect_swe`` is asked for: the version ``sandbox`` is the program on the path."""
     program: Callable[[], Path]
     """Installs it."""
     shell: Callable[[str], Call]
@@ -57,7 +57,7 @@ class Client(NamedTuple):
     alone: Callable[[Path, Path, str, Sequence[str]], Ran]
     """Runs it without Inspect: the program, the folder of a user, the address of a model, and a launcher."""
 
-    def story(self, file: Path) -> list[Turn]:
+    def story(self, file: Path) -> list[list[Call]]:
         """Read, read a part, show it by a command, the same again, edit, read the edited part, a test, and again."""
         path = str(file)
         calls = [
@@ -100,19 +100,10 @@ def opencode_alone(program: Path, folder: Path, url: str, prefix: Sequence[str])
     return run.status, run.errors
 
 
-def gemini_alone(program: Path, folder: Path, url: str, prefix: Sequence[str]) -> Ran:
-    """Gemini CLI with an API key."""
-    home = AgentHome(folder)
-    own = {"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    words: list[str | Path] = [program, "--model", "gemini-2.5-pro", "--yolo", "-p", PROMPT]
-    run = run_node(words, home.repository, {**home.variables(), **own}, prefix)
-    return run.status, run.errors
-
-
 CLIENTS = [
     Client(
         agent="codex_cli",
-        version="sandbox",
+        options={"version": "sandbox"},
         program=lambda: codex(CODEX),
         shell=command,
         read=lambda path, first, last: command(f"sed -n '{first},{last}p' {path}"),
@@ -121,7 +112,7 @@ CLIENTS = [
     ),
     Client(
         agent="claude_code",
-        version="sandbox",
+        options={"version": "sandbox"},
         program=lambda: claude(CLAUDE),
         shell=lambda text: ("Bash", {"command": text}),
         read=lambda path, first, last: ("Read", {"file_path": path, "offset": first, "limit": last - first + 1}),
@@ -130,24 +121,12 @@ CLIENTS = [
     ),
     Client(
         agent="opencode",
-        version=OPENCODE.tested[-1],
+        options={"version": "sandbox", "env": QUIET},
         program=lambda: native("opencode-ai", OPENCODE.tested[-1], "opencode", "bin/opencode"),
         shell=lambda text: ("bash", {"command": text, "description": "run it"}),
         read=lambda path, first, last: ("read", {"filePath": path, "offset": first, "limit": last - first + 1}),
         edit=lambda path, old, new: ("edit", {"filePath": path, "oldString": old, "newString": new}),
         alone=opencode_alone,
-    ),
-    Client(
-        agent="gemini_cli",
-        version=GEMINI.tested[-1],
-        program=lambda: node_client("@google/gemini-cli", GEMINI.tested[-1], "bundle/gemini.js", "gemini"),
-        shell=lambda text: ("run_shell_command", {"command": text}),
-        read=lambda path, first, last: ("read_file", {"file_path": path, "start_line": first, "end_line": last}),
-        edit=lambda path, old, new: (
-            "replace",
-            {"file_path": path, "old_string": old, "new_string": new, "instruction": "x"},
-        ),
-        alone=gemini_alone,
     ),
 ]
 
@@ -163,6 +142,11 @@ class Session(NamedTuple):
     """The state view of each model call; "" where there was none."""
 
 
+def ripgrep() -> Path:
+    """A folder with ``rg``, which ``inspect_swe`` downloads for opencode where there is none: Codex brings one."""
+    return next(codex(CODEX).parents[1].rglob("rg")).parent
+
+
 def decided(folder: Path) -> list[tuple[str, str | None, str, str, str]]:
     """What the one journal in a folder says of each command."""
     (path,) = folder.glob("*.jsonl")
@@ -170,30 +154,33 @@ def decided(folder: Path) -> list[tuple[str, str | None, str, str, str]]:
     return [(one.action.command, one.action.cwd, one.decision.rule, one.shown.kind, one.shown.text) for one in steps]
 
 
-def under_inspect(client: Client, program: Path, folder: Path, options: str, turns: Sequence[Turn]) -> Session:
+def under_inspect(
+    client: Client, program: Path, folder: Path, options: str, turns: Sequence[Sequence[Call]]
+) -> Session:
     """The session in a local sandbox of Inspect."""
-    script = {"turns": [[f"tool {name} {json.dumps(given)}" for name, given in turn] for turn in turns]}
-    where = ("-T", f"agent={client.agent}", "-T", f"version={client.version}", "-T", f"cwd={folder / 'repository'}")
-    run = run_eval(folder / "eval", "bridged", script, *where, options=options, path=[program.parent], home=folder / "user")
+    script = {
+        "turns": [[f"tool {call[0]} {json.dumps(call[1])}" for call in turn] for turn in turns],
+        "agent": client.agent,
+        "options": {"cwd": str(folder / "repository"), **client.options},
+    }
+    path, home = [program.parent, ripgrep()], folder / "user"
+    run = run_eval(folder / "eval", "bridged", script, options=options, path=path, home=home)
     (sample,) = run.samples()
     assert sample.get("error") is None, run.output
     assert "Ledger" not in str([event for event in sample["events"] if event["event"] == "logger"])
-    read = [CODEX_MARKS.sub("", text(content)) for _, content in read_last(sample)]
+    read = [OWN_MARKS.sub("", one) for _, one in read_last(sample)]
     return Session(decided(run.journals), read, views(sample))
 
 
-def under_our_runner(client: Client, program: Path, folder: Path, options: Sequence[str], turns: Sequence[Turn]) -> Session:
+def under_our_runner(
+    client: Client, program: Path, folder: Path, options: Sequence[str], turns: Sequence[Sequence[Call]]
+) -> Session:
     """The session under ``execledger run``."""
     with ScriptedServer(played(turns)) as server:
         status, errors = client.alone(program, folder, server.url, ledger(folder / "journals", *options))
     assert status == 0 and "fault" not in errors, errors
-    read = [CODEX_MARKS.sub("", one) for one in results(server.turns[-1]).values()]
+    read = [OWN_MARKS.sub("", one) for one in results(server.turns[-1]).values()]
     return Session(decided(folder / "journals"), read, [view_of(request) for request in server.turns])
-
-
-def text(content: Any) -> str:
-    """The text of a message's content."""
-    return content if isinstance(content, str) else "\n".join(part["text"] for part in content)
 
 
 @pytest.mark.parametrize("preset", ["verified", "paper"])
@@ -204,9 +191,6 @@ def test_a_session_is_that_of_our_own_runner(client: Client, preset: str, tmp_pa
     program = or_skip(client.program)
     home = AgentHome(tmp_path)
     (home.repository / "notes.md").write_text(">>> 1 + 1\n2\n>>> 2 + 2\n5\n")
-    settings = home.user / ".gemini" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
     turns = client.story(home.big)
     bridged = under_inspect(client, program, tmp_path, f"cadence=every,preset={preset}", turns)
     home.rewrite()
@@ -214,3 +198,27 @@ def test_a_session_is_that_of_our_own_runner(client: Client, preset: str, tmp_pa
     assert bridged == alone
     assert any(kind == "reference" for _, _, _, kind, _ in bridged.decided)
     assert all(bridged.views[1:])
+
+
+def test_gemini_cli_is_left_as_it_is(tmp_path: Path) -> None:
+    """Inspect's bridge renames its calls and encodes its results: its run is intact, and nothing is added to it."""
+    or_skip(inspect_program)
+    home = AgentHome(tmp_path)
+    settings = home.user / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+    read = f"tool read_file {json.dumps({'file_path': str(home.big)})}"
+    script = {
+        "turns": [[read], [read]],
+        "agent": "gemini_cli",
+        "options": {"version": GEMINI.tested[-1], "cwd": str(home.repository)},
+    }
+    run = run_eval(tmp_path / "eval", "bridged", script, options="cadence=every", home=home.user)
+    (sample,) = run.samples()
+    assert sample.get("error") is None, run.output
+    calls = asked(sample)
+    assert len(calls) == 3 and not any(is_view(message) for call in calls for message in call["input"])
+    first, second = (result for _, result in read_last(sample))
+    assert "value_119 = 119" in first and first == second
+    said = str([event["message"]["message"] for event in sample["events"] if event["event"] == "logger"])
+    assert "Gemini CLI is not supported under Inspect" in said and not run.journals.exists()

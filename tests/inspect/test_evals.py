@@ -47,6 +47,12 @@ TWICE = ("-T", "samples=2", "--epochs", "2")
 COVERED = "[Ledger: output omitted. Lines 10-40 of file1.py are as shown by `cat -n file1.py`, 1 command ago.]"
 FILE = "".join(f"def f{at}():\n    return {at}  # some words about it\n" for at in range(1, 41))
 """The file of every sample."""
+QUICK = {
+    "MSWEA_MODEL_NAME": "openai/inspect",
+    "MSWEA_COST_TRACKING": "ignore_errors",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+"""What mini-swe-agent needs to start without a network and with a model that it does not know."""
 FAULTY = ROOT / "tests" / "support" / "inspect" / "faulty"
 """A folder on Python's path whose start-up file plants a fault in Ledger."""
 
@@ -198,8 +204,8 @@ def test_mini_swe_agent_in_a_sandbox(folder: Path) -> None:
     those that are made under our own runner."""
     program = shutil.which("mini", path=str(Path(sys.executable).parent))
     assert program is not None, "mini-swe-agent is installed with the extra dev"
-    agent = ("-T", "agent=mini_swe_agent")
-    run = run_eval(folder / "mini", "bridged", SCRIPT, *agent, options=EVERY, path=[Path(program).parent])
+    agent = {"agent": "mini_swe_agent", "options": {"version": "sandbox", "env": QUICK}}
+    run = run_eval(folder / "mini", "bridged", SCRIPT | agent, options=EVERY, path=[Path(program).parent])
     (sample,) = run.samples()
     assert sample.get("error") is None, run.output
     assert f'"output": "{COVERED}"' in read_last(sample)[1][1]

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
+from execledger.agents.claude import adapter as claude_adapter
 from execledger.agents.inspect_ai.tools import ADAPTER
 from execledger.core.policy import Cadence, Policy, Preset
 from execledger.inspect.sample import AskedTurn, Asker, SampleLedger
@@ -34,6 +35,14 @@ class Call:
 
 
 @dataclass
+class Part:
+    """A text of a message, with the attributes of Inspect's own."""
+
+    text: str
+    type: str = "text"
+
+
+@dataclass
 class Failure:
     """An error, with the attribute of Inspect's own."""
 
@@ -45,7 +54,7 @@ class Message:
     """A message, with the attributes of Inspect's own."""
 
     role: str
-    content: str
+    content: Any
     tool_calls: list[Call] | None = None
     tool_call_id: str | None = None
     error: Any = None
@@ -226,3 +235,21 @@ def test_another_conversation_is_another_thread(tmp_path: Path) -> None:
     given, _ = sample.ask([*other, turn(("x", "cat a.py")), result("x", TEXT)])
     assert json.dumps(given[3].content) == json.dumps(TEXT)
     assert sample.ended() == [("cat a.py", "full", False), ("cat a.py", "full", False)]
+
+
+def test_a_task_behind_a_clients_own_text_is_found_and_tells_sub_agents_apart(tmp_path: Path) -> None:
+    """Each part of a message is a text of its own; conversations with one system prompt differ by their tasks."""
+    asker = Asker(name="claude", adapter=claude_adapter, native=False)
+    own = [Message("system", "x-anthropic-billing-header: x"), Message("system", "\n - Working directory: /w\n")]
+    sample = Sample(tmp_path, Policy(cadence=Cadence.EVERY))
+    seen = []
+    for task in ("Fix a.py.", "Look at b.py."):
+        texts = [Part("<system-reminder>\nx\n</system-reminder>"), Part(task)]
+        call = Call("a", {"command": "cat a.py"}, "Bash")
+        messages = [*own, Message("user", texts), Message("assistant", "", [call]), result("a", TEXT)]
+        for known in (3, 5):
+            given = messages[:known]
+            anyio.run(partial(sample.ledger.inform, given, "model", asker, view))
+        seen.append((given[-1].content, given[4].content == TEXT))
+    lines = "Seen, most recent first:\n- a.py: whole, 40 lines (in context)\n</execution_state>"
+    assert seen == [(f"<execution_state>\nTask: {task}\n{lines}", True) for task in ("Fix a.py.", "Look at b.py.")]

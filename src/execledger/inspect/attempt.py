@@ -41,6 +41,9 @@ MINI_PROCESS = (
     "&& readlink $p/cwd; done | sort -u",
 )
 """Prints where the processes of mini-swe-agent in a sandbox were started, which is where its commands start."""
+REWRITTEN = frozenset({"gemini"})
+"""Agents whose calls and results Inspect's bridge rewrites: equal calls get one id, which is not the one that the model
+gave, and results become JSON text. Ledger takes no part in their runs."""
 
 
 class InspectOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,7 +152,9 @@ class Attempt:
         bridged = current_agent_bridge_context() is not None
         key = names, bridged
         if key not in self._askers:
-            self._askers[key] = await _asker(tools, names, bridged)
+            self._askers[key] = asker = await _asker(tools, names, bridged)
+            if asker is None and bridged and (agent := registry.agent_offering(names)) is not None:
+                self._tell(f"Ledger takes no part in this conversation: {agent.name} is not supported under Inspect")
         return self._askers[key]
 
 
@@ -163,7 +168,7 @@ async def _asker(tools: Sequence[Any], names: frozenset[str], bridged: bool) -> 
     if names == MINI.tools.table.keys():
         return Asker(name="mini-swe-agent", adapter=MINI, native=False, cwd=await _printed(MINI_PROCESS))
     found = registry.agent_offering(names)
-    if found is None or not found.adapter:
+    if found is None or not found.adapter or found.key in REWRITTEN:
         return None
     return Asker(name=found.key, adapter=found.part("adapter"), native=False)
 

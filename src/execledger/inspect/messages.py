@@ -1,6 +1,6 @@
 """Inspect's chat messages as the leaves of a conversation, and edited leaves back into messages.
 
-The text of a message, each of its calls, and each result is a leaf. Messages belong to the agent: they are never
+Each text of a message, each of its calls, and each result is a leaf. Messages belong to the agent: they are never
 changed, and an edited one is a copy. Inspect's classes are not imported here, messages are read by their attributes.
 """
 
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as with_fields
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 import msgspec
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 
 from execledger.agents.inspect_ai.tools import KEY, VIEW
 from execledger.core.fingerprint import digest
-from execledger.proxy.dialect import Leaf, marks_of
+from execledger.proxy.dialect import Leaf, LeafKind, marks_of
 from execledger.session.adapter import ToolCall
 
 Message: TypeAlias = Any
@@ -59,8 +60,6 @@ def _raw(leaf: Leaf, beside: str = "") -> bytes:
 class MessageRequest:
     """The messages of one model call, split into leaves."""
 
-    instructions = ""
-
     def __init__(self, messages: Sequence[Message], model: str, shims: Mapping[str, Replaced]) -> None:
         """The input of a call of ``model``; ``shims`` has the calls of Inspect's own tools that were replaced."""
         self.messages = messages
@@ -78,6 +77,12 @@ class MessageRequest:
     def marks(self) -> list[int]:
         """The hash of each leaf."""
         return marks_of(self.leaves)
+
+    @property
+    def instructions(self) -> str:
+        """The text of the system messages before all others: the bridge makes one of each block of a request."""
+        system = takewhile(lambda one: one.role == "system", self.messages)
+        return "\n".join(text for one in system for text in parts_of(one.content) or ())
 
     def last_calls(self) -> tuple[int, list[tuple[str, ToolCall]]]:
         """The calls of the model's last message, with their ids, and the position of the first of their leaves."""
@@ -162,10 +167,13 @@ def _leaves_of(message: Message, shims: Mapping[str, Replaced]) -> list[bytes]:
             parts = (replaced.note,)
         beside = digest(repr(content)) if parts is None else ""
         return [_raw(Leaf("result", message.tool_call_id or "", parts=parts, is_error=failed), beside)]
-    texts = parts_of(message.content)
-    beside = digest(repr(message.content)) if texts is None or message.role == "assistant" else ""
     if message.role != "assistant":
-        return [_raw(Leaf("user" if message.role == "user" else "context", text="\n".join(texts or ())), beside)]
+        kind: LeafKind = "user" if message.role == "user" else "context"
+        texts = parts_of(message.content)
+        if texts is None:
+            return [_raw(Leaf(kind), digest(repr(message.content)))]
+        return [_raw(Leaf(kind, text=text)) for text in texts]
+    beside = digest(repr(message.content))
     calls = [(call.id, call_of(call)) for call in message.tool_calls or ()]
     return [_raw(Leaf("model"), beside), *(_raw(Leaf("call", *_kept(one, shims))) for one in calls)]
 

@@ -32,8 +32,6 @@ from execledger.session.session import error_text
 
 IN_FLIGHT = 64
 """Model calls of one sample whose input is remembered, so that a retry of any of them is recognised."""
-OPENING = 2
-"""Leaves at the beginning of a conversation that identify it after its history was rewritten."""
 T = TypeVar("T")
 
 
@@ -170,7 +168,7 @@ class SampleLedger:
         """One model call as the model is to be asked it; None if Ledger is off for this attempt."""
         if self._book is None:
             self._book = Book(self._rules, asker.adapter, self._store, self._unwritten.append)
-        thread = self._thread(request, asker.span)
+        thread = self._thread(request, asker)
         received = Received(LEAVES, request, asker.adapter, Asked(self._name, thread, turn=True, agent=asker.name))
         conversation = self._book.conversation(self._book.session(received), received)
         if conversation is None:
@@ -188,12 +186,17 @@ class SampleLedger:
         asked = self._asked[thread] = AskedTurn(conversation, turn, native=asker.native)
         return asked, turn
 
-    def _thread(self, request: MessageRequest, span: str) -> str:
-        """The conversation that a request continues, or whose history was rewritten; else a new one."""
+    def _thread(self, request: MessageRequest, asker: Asker) -> str:
+        """The conversation that a request continues, or whose history was rewritten; else a new one.
+
+        A rewritten history keeps the system prompt and the task; that of a sub-agent has others.
+        """
         for name, conversation in self.opened.threads.items() if self.opened is not None else ():
             if conversation.continues(request):
                 return name
-        opening = digest(span, *(bytes(raw).decode("utf-8", "replace") for raw in request.leaves[:OPENING]))
+        leaves = map(LEAVES.leaf, request.leaves)
+        task = next((text for one in leaves if one.kind == "user" and (text := asker.adapter.task_of(one.text))), "")
+        opening = digest(asker.span, request.instructions, task)
         return self._threads.setdefault(opening, str(len(self._threads)))
 
     def _restored(self, messages: list[Message], adapter: Adapter) -> Work[list[Message]]:

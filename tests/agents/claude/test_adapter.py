@@ -164,6 +164,8 @@ def test_where_the_client_is() -> None:
     assert adapter.cwd_of(f"<system-reminder>\n{section}\n</system-reminder>") == "/repo"
     told = "You are Claude Code.\n<env>\nWorking directory: /repo/x\nIs directory a git repo: Yes\n</env>"
     assert adapter.cwd_of(told) == "/repo/x"
+    # A message of its own with the role of the system, without a reminder around it.
+    assert adapter.cwd_of(f"# Environment\nYou have been invoked in the following environment: \n{place}") == "/repo"
     for text in (section, "Working directory: /app", "<system-reminder>\n# claudeMd\nWorking directory: /app"):
         assert adapter.cwd_of(text) is None
 

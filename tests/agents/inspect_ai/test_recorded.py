@@ -11,6 +11,7 @@ import pytest
 import zstandard
 
 from execledger.agents.formats import find_recorded, read_run
+from execledger.agents.inspect_ai.recorded import journal_names
 from execledger.errors import UnreadableRun
 from execledger.runs.recording import Run
 from execledger.runs.usage import ModelCall, Tokens
@@ -153,3 +154,52 @@ def test_what_is_no_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text('{"version": 2}', encoding="utf-8")
     with pytest.raises(UnreadableRun, match="an object with the keys version"):
         read(tmp_path / "b.json")
+
+
+CLAUDE = [{"name": "Bash"}, {"name": "Read"}, {"name": "Edit"}]
+
+
+def claude_run(tmp_path: Path, *prompts: list[dict[str, Any]]) -> Run:
+    """A run of Claude Code without results: conversations that begin with these messages, one after the other."""
+    pool: list[dict[str, Any]] = []
+    events = []
+    for number, prompt in enumerate(prompts):
+        first, second = (made(f"{number}{at}", command) for at, command in enumerate(("cd deep && ls", "cat a.py")))
+        for message in (first, second):
+            message["tool_calls"][0]["function"] = "Bash"
+        start = len(pool)
+        pool += [*prompt, first, result(f"{number}0", "b.py\n"), second, result(f"{number}1", "x\n")]
+        for behind, message in ((0, first), (2, second), (4, {"role": "assistant", "content": "done"})):
+            refs = [[start, start + len(prompt) + behind]]
+            events.append(model(refs, message) | {"tools": CLAUDE})
+    (run,) = read(
+        write_log(tmp_path / "c.eval", sample(events=events, events_data={"messages": pool}, messages=[], scores=None))
+    )
+    return run
+
+
+SYSTEM = [{"role": "system", "content": text} for text in ("x-anthropic-billing-header: x", "You are a Claude agent.")]
+PLACE = {"role": "system", "content": "\nDo it.\n - Primary working directory: /w\n"}
+
+
+def test_the_blocks_of_a_bridged_request_are_read_one_by_one(tmp_path: Path) -> None:
+    """The directory is stated in the system prompt as a whole, the task in the last part of a message; a command that
+    changes the directory leaves it unknown, although the system prompt is repeated with each call."""
+    parts = [{"type": "text", "text": text} for text in ("<system-reminder>\nx\n</system-reminder>", "Fix a.py.")]
+    run = claude_run(tmp_path, [*SYSTEM, PLACE, {"role": "user", "content": parts}])
+    assert (run.task, [step.action.cwd for step in run.steps]) == ("Fix a.py.", ["/w", None])
+
+
+def test_sub_agents_with_the_same_beginning_are_threads_of_their_own(tmp_path: Path) -> None:
+    """Their first messages are the agent's, their tasks are not."""
+    tasks = [[*SYSTEM, PLACE, {"role": "user", "content": text}] for text in ("Fix a.py.", "Look at b.py.")]
+    run = claude_run(tmp_path, *tasks)
+    assert [step.action.thread for step in run.steps] == ["", "", "1", "1"]
+
+
+def test_a_long_path_of_a_journal_is_an_attachment(tmp_path: Path) -> None:
+    """Inspect keeps longer texts apart, also those that Ledger has noted."""
+    noted = {"event": "info", "source": "execledger", "data": {"journal": "attachment://9f"}}
+    log = write_log(tmp_path / "j.eval", sample(events=[noted], attachments={"9f": "/journals/one.jsonl"}))
+    (source,) = find_recorded([str(log)])
+    assert [*journal_names(log, source.read())] == [Path("/journals/one.jsonl")]

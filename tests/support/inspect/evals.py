@@ -27,13 +27,15 @@ REQUIREMENTS = (
     f"inspect-ai=={INSPECT_AI}",
     f"inspect-swe=={INSPECT_SWE}",
     "openai",
+    "anthropic",
+    "google-genai",
     "msgspec>=0.19",
     "tree-sitter>=0.25.2,!=0.26.0",
     "tree-sitter-bash>=0.25",
     "tree-sitter-javascript>=0.23",
     "zstandard>=0.23",
 )
-"""What is installed: Inspect, what its bridge imports, and what Ledger needs."""
+"""What is installed: Inspect, what its bridge imports for each dialect, and what Ledger needs."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "USER", "HOME", "TMPDIR")
 """Variables of this process that a run sees."""
 SECONDS = 900
@@ -45,7 +47,7 @@ Json: TypeAlias = dict[str, Any]
 def inspect_program() -> Path:
     """The real ``inspect``, installed if it is not there yet."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return environment_with(f"inspect-{INSPECT_AI}-{python}", python, *REQUIREMENTS) / "bin" / "inspect"
+    return environment_with(f"inspect-{INSPECT_AI}-{INSPECT_SWE}-{python}", python, *REQUIREMENTS) / "bin" / "inspect"
 
 
 class EvalRun(NamedTuple):
@@ -165,10 +167,20 @@ def views(sample: Json) -> list[str]:
 
 
 def read_last(sample: Json) -> list[tuple[Any, str]]:
-    """The calls and results that the model read with its last call: the arguments, and the text of the result."""
+    """The calls and results that the model read with its last call: the arguments, and the text of the result.
+
+    Of a failure the model reads the message of the error.
+    """
     messages = asked(sample)[-1]["input"]
     calls = {call["id"]: call["arguments"] for one in messages for call in one.get("tool_calls") or ()}
-    return [(calls[one["tool_call_id"]], one["content"]) for one in messages if one["role"] == "tool"]
+    results = [one for one in messages if one["role"] == "tool"]
+    return [(calls[one["tool_call_id"]], (one.get("error") or {}).get("message") or _text(one)) for one in results]
+
+
+def _text(message: Json) -> str:
+    """The text of a message."""
+    content = message["content"]
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content)
 
 
 IDENTITIES = frozenset(

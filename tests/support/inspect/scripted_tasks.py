@@ -23,12 +23,6 @@ from tenacity import wait_fixed
 
 DONE = "done"
 """The answer that scores as correct."""
-QUICK = {
-    "MSWEA_MODEL_NAME": "openai/inspect",
-    "MSWEA_COST_TRACKING": "ignore_errors",
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-}
-"""What mini-swe-agent needs to start without a network and with a model that it does not know."""
 _TRIES: dict[str, int] = {}
 """How often a model call was tried, by its place in the script."""
 
@@ -149,9 +143,9 @@ def native(script: str, samples: int = 1, grader: bool = False) -> Task:
 
 
 @task
-def bridged(script: str, agent: str, version: str = "sandbox", cwd: str | None = None) -> Task:
-    """An agent of ``inspect_swe`` whose real program is found on the path, or was installed in this version."""
+def bridged(script: str) -> Task:
+    """An agent of ``inspect_swe`` that the script names, with the options that it has there."""
     import inspect_swe
 
-    own = {"env": QUICK} if agent == "mini_swe_agent" else {}
-    return _task(script, 1, getattr(inspect_swe, agent)(version=version, cwd=cwd, **own))
+    about = json.loads(Path(script).read_text())
+    return _task(script, 1, getattr(inspect_swe, about["agent"])(**about["options"]))

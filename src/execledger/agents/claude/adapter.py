@@ -29,9 +29,10 @@ _PLACE = re.compile(
 )
 """The line in which the client states the working directory."""
 _SECTION = re.compile(
-    r"\s*(?:<system-reminder>\s*# Environment\b|x-anthropic-billing-header|You are (?:Claude|a Claude))"
+    r"\s*(?:<system-reminder>\s*# Environment\b|# Environment\s+You have been invoked in the following environment\b"
+    r"|x-anthropic-billing-header|You are (?:Claude|a Claude))"
 )
-"""How the client's first message or its instructions begin that hold this line; other texts may quote one."""
+"""How the client's first messages or its instructions begin that hold this line; other texts may quote one."""
 _UPDATE = re.compile(r"\s*<system-reminder>\s*# Environment update\b")
 """How the reminder begins that reports a change of the directory."""
 _CD = re.compile(r"""cd (?P<quote>['"]?)(?P<path>[^\s'"$`*?\[~\\&;|<>(){}]+)(?P=quote) *(?:&&|;|\n|\Z)""")

@@ -11,6 +11,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -305,6 +306,7 @@ class _SampleReader:
         self._threads: dict[str, str] = {}
         self._shown: dict[str, set[str]] = {}
         self._cwd: dict[str, str | None] = {}
+        self._heard: dict[str, set[str]] = {}
         self._starts = _working_directory(sample.events)
         self._task = ""
         self._agents: set[str] = set()
@@ -350,16 +352,8 @@ class _SampleReader:
         tools = frozenset(tool.name for tool in event.tools or ())
         if not tools or not messages:
             return
-        thread = self._thread(event, messages)
         adapter = _adapter(tools, native=self._native)
-        cwd = self._cwd.get(thread, self._starts)
-        for message in messages:
-            if message.role in ("system", "user"):
-                text = self._text(message.content) or ""
-                cwd = adapter.cwd_of(text) or cwd
-                if message.role == "user" and not self._task:
-                    self._task = adapter.task_of(text)
-        self._cwd[thread] = cwd
+        thread = self._thread(event, messages, adapter)
         shown = {message.tool_call_id or "" for message in messages if message.role == "tool"}
         if self._shown.get(thread, set()) - shown:
             self._compactions.append(len(self._steps))
@@ -406,10 +400,25 @@ class _SampleReader:
             if (message := self._final.get(call_id)) is not None:
                 self._answered(message, self._last)
 
-    def _thread(self, event: _Event, messages: list[_Message]) -> str:
-        """The conversation of a model call: by the part of the run, and by how it begins."""
-        opening = digest(event.span_id or "", *(self._text(one.content) or "" for one in messages[:2]))
-        return self._threads.setdefault(opening, str(len(self._threads)) if self._threads else "")
+    def _thread(self, event: _Event, messages: list[_Message], adapter: Calls) -> str:
+        """The conversation of a model call, by the part of the run, the system prompt and the task.
+
+        Those of a sub-agent differ, and a rewritten history keeps them. Whatever states a directory for the first time
+        sets that of the conversation.
+        """
+        said = [(one.role, text) for one in messages if one.role in ("system", "user") for text in self._texts(one)]
+        system = "\n".join(text for _, text in takewhile(lambda one: one[0] == "system", said))
+        task = next(filter(None, (adapter.task_of(text) for role, text in said if role == "user")), "")
+        self._task = self._task or task
+        opening = digest(event.span_id or "", system, task)
+        thread = self._threads.setdefault(opening, str(len(self._threads)) if self._threads else "")
+        heard, cwd = self._heard.setdefault(thread, set()), self._cwd.get(thread, self._starts)
+        for text in (system, *(text for _, text in said)):
+            if text not in heard:
+                heard.add(text)
+                cwd = adapter.cwd_of(text) or cwd
+        self._cwd[thread] = cwd
+        return thread
 
     def _input(self, event: _Event) -> list[_Message]:
         """The messages that the model read, without state views."""
@@ -422,14 +431,16 @@ class _SampleReader:
     def _text(self, content: object) -> str | None:
         """The text of a message, with attachments in their places; None if it is not only text."""
         if isinstance(content, str):
-            return (
-                self._sample.attachments.get(content.removeprefix(_ATTACHED), content)
-                if content.startswith(_ATTACHED)
-                else content
-            )
+            return _attached(content, self._sample.attachments)
         if not isinstance(content, list) or not all(_field(part, "type") == "text" for part in content):
             return None
         return "\n".join(self._text(_field(part, "text")) or "" for part in content)
+
+    def _texts(self, message: _Message) -> list[str]:
+        """The texts of a message, one by one; none if it is not only text."""
+        parts = [_field(part, "text") for part in message.content] if isinstance(message.content, list) else None
+        whole = self._text(message.content)
+        return [] if whole is None else [self._text(part) or "" for part in parts] if parts is not None else [whole]
 
     def _parts(self, message: _Message) -> tuple[str, ...] | None:
         """The texts of a result; of a failure its message."""
@@ -527,6 +538,11 @@ def _is_ours(event: _Event) -> bool:
     return (event.approver or "").startswith(KEY)
 
 
+def _attached(text: str, attachments: Mapping[str, str]) -> str:
+    """A text, or the attachment that it names: Inspect keeps longer texts apart."""
+    return attachments.get(text.removeprefix(_ATTACHED), text) if text.startswith(_ATTACHED) else text
+
+
 def _field(value: object, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else None
 
@@ -538,7 +554,7 @@ def journal_names(file: Path, data: bytes) -> Iterator[Path]:
     sample = _SAMPLE.decode(fields_of(data)["sample"])
     for event in sample.events:
         if event.source == KEY and isinstance(journal := _field(event.data, "journal"), str) and journal:
-            yield Path(journal)
+            yield Path(_attached(journal, sample.attachments))
 
 
 def _read(file: Recording) -> Run:
