@@ -75,8 +75,9 @@ def moment_of(value: object) -> float | None:
             moment = datetime.fromisoformat(value)
         except ValueError:
             return None
-        value = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
-    milliseconds = isinstance(value, int | float) and value >= _LATEST
+        return seconds_of((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
+    # Larger numbers still are no times, and may be too large to be divided.
+    milliseconds = isinstance(value, int | float) and _LATEST <= value < 1000 * _LATEST
     return seconds_of(value / 1000 if milliseconds else value)  # type: ignore[operator]
 
 
