@@ -113,7 +113,7 @@ def test_a_sample_is_a_run(tmp_path: Path) -> None:
     (run,) = read(log.parent)
     took = ModelCall(Tokens(uncached=10, cached=30, written=4, output=2))
     assert (run.name, run.instance, run.trial) == (f"{log}!samples/one_epoch_2.json", "fix/one", 2)
-    assert (run.task, run.resolved, run.ended, run.container) == ("Fix a.py, please.", True, "completed", True)
+    assert (run.task, run.resolved, run.ended, run.container) == ("Fix a.py, please.", True, "solved", True)
     assert (run.turns, run.model_calls, run.parallel, run.policy) == (4, (took,) * 4, True, None)
     assert [(one.action.command, one.action.cwd, one.observation, one.turn) for one in run.steps] == [
         ("cat a.py", "/w", Observation("x\ny\n"), 0),
@@ -203,3 +203,18 @@ def test_a_long_path_of_a_journal_is_an_attachment(tmp_path: Path) -> None:
     log = write_log(tmp_path / "j.eval", sample(events=[noted], attachments={"9f": "/journals/one.jsonl"}))
     (source,) = find_recorded([str(log)])
     assert [*journal_names(log, source.read())] == [Path("/journals/one.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("more", "ended"),
+    [
+        ({"scores": {"tests": {"value": 0}}}, "not solved"),
+        ({"scores": {"tests": {"value": 0}}, "limit": {"type": "time", "limit": 6}}, "not solved, limit: time"),
+        ({"scores": None, "limit": {"type": "token", "limit": 6}}, "limit: token"),
+        ({"scores": {"tests": {"value": {"a": 1}}}}, "completed"),
+    ],
+)
+def test_a_sample_ends_with_its_outcome(tmp_path: Path, more: dict[str, Any], ended: str) -> None:
+    """The score tells whether it was solved; without one, only that it completed, or which limit it hit."""
+    (run,) = read(write_log(tmp_path / "a.eval", sample(**more)))
+    assert run.ended == ended

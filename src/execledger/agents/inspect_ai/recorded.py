@@ -450,11 +450,12 @@ class _SampleReader:
         return None if text is None else (text,)
 
     def _ended(self) -> str:
-        """How the sample ended."""
+        """How the sample ended: by its score, where it has one, and by the limit that ended it."""
         if self._sample.error is not None:
             return f"error: {self._sample.error.message.strip()}".partition("\n")[0][:MOST]
         kind = _field(self._sample.limit, "type")
-        return f"limit: {kind}" if kind else "completed"
+        scored = {True: "solved", False: "not solved", None: ""}[self._resolved()]
+        return ", ".join(filter(None, (scored, f"limit: {kind}" if kind else ""))) or "completed"
 
     def _resolved(self) -> bool | None:
         """Whether the sample was solved, by the score that the log puts first; None if it failed or has no score."""
