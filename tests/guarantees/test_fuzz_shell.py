@@ -19,7 +19,7 @@ from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.safeguards import files_in_errors
 from execledger.core.step import take
-from execledger.core.task import patch_files, task_anchor
+from execledger.core.task import patch_files, task_anchor, task_title
 from execledger.redact import redact
 from execledger.shell.tree import REASONS
 from execledger.vocabulary.actions import Action, Observation, Patch
@@ -190,6 +190,7 @@ def test_no_text_of_a_command_or_an_output_makes_a_pattern_run_wild(full: bool, 
                 explained(command)
             files_in_errors(f"Error\n{text}")
             task_anchor(text, 400)
+            task_title(text, 120)
             patch_files(text)
             redact(text)
             explained_patch(text)
