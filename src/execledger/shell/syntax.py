@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 import tree_sitter
 import tree_sitter_bash
@@ -27,8 +27,9 @@ _LOST_DASH = re.compile(rb"-(?<=[ \t]-)(?=[ \t]+\d+[<>])")
 _OPERATORS = re.compile(rb"[|&;<>(){}`\[\]]")
 
 
+@lru_cache(maxsize=16)
 def parse(command: str) -> Sequence | Opaque:
-    """The tree of a command; never raises."""
+    """The tree of a command; never raises. A proposed command is read again with its result."""
     try:
         return _read(command, 0) or Opaque("empty")
     except Refused as refusal:
