@@ -70,7 +70,7 @@ def test_a_block_is_written_once_and_removed_without_a_trace(execledger: Execled
 def test_the_function_starts_the_agent_with_ledger_and_without_where_there_is_none(
     execledger: Execledger, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a real shell, with an alias of the same name before it."""
+    """In a real shell that ends at the first failure, also with an alias of the same name before it."""
 
     def run() -> tuple[str, str]:
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
@@ -85,10 +85,42 @@ def test_the_function_starts_the_agent_with_ledger_and_without_where_there_is_no
     printed = execledger("on", "claude").out
     monkeypatch.setenv("PATH", f"{home / 'bin'}:/usr/bin:/bin")
     assert not (home / ".bashrc").exists()
-    script = f"shopt -s expand_aliases\nalias claude='false'\n{printed}claude -p 'a  b' \"\"\n"
+    script = f"set -e\n{printed}shopt -s expand_aliases\nalias claude='false'\n{printed}claude -p 'a  b' \"\"\n"
     assert run() == ("<run><--><claude><-p><a  b><>", "")
     ledger.unlink()
     assert run() == ("bare claude -p a  b \n", f"{ledger}: not found, claude runs without Ledger\n")
+
+
+def test_all_programs_of_an_agent_are_named(execledger: Execledger, home: Path) -> None:
+    """An empty start file that was there before stays."""
+    for name in ("mini", "mini-extra"):
+        (home / "bin" / name).symlink_to("claude")
+    (home / ".bashrc").touch()
+    assert "new shells start mini and mini-extra with Ledger" in execledger("on", "mini", "--install").err
+    assert "mini and mini-extra without Ledger; in this one: unset -f mini mini-extra" in execledger("off", "mini").err
+    assert (home / ".bashrc").read_bytes() == b""
+
+
+@pytest.mark.parametrize("options", [["--install"], ["--proxy", "--port", "8787"], ["--shell", "zsh"]])
+def test_options_for_an_agent_need_one(execledger: Execledger, home: Path, options: list[str]) -> None:
+    """A pause goes on."""
+    execledger("off")
+    refused = execledger("on", *options)
+    given = " and ".join(option for option in options if option.startswith("--"))
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err.startswith(f"execledger: on: found {given} without an agent, expected one\n")
+    assert pause_file().exists()
+
+
+def test_a_folder_in_place_of_a_file_is_refused(execledger: Execledger, home: Path) -> None:
+    """As anything else that is no regular file."""
+    (home / ".bashrc").mkdir()
+    words = "found something other than a short regular file, expected one to edit"
+    refused = execledger("on", "claude", "--install", "--shell", "bash")
+    assert refused == (2, "", f"execledger: {home}/.bashrc: {words}\n")
+    (home / ".bashrc").rmdir()
+    (home / ".claude" / "settings.json").mkdir(parents=True)
+    assert execledger("off", "claude") == (2, "", f"execledger: {home}/.claude/settings.json: {words}\n")
 
 
 def test_every_shell_has_its_file(execledger: Execledger, home: Path) -> None:
@@ -96,8 +128,16 @@ def test_every_shell_has_its_file(execledger: Execledger, home: Path) -> None:
     for shell, file in (("zsh", ".zshrc"), ("fish", ".config/fish/config.fish"), ("bash", ".bashrc")):
         assert execledger("on", "claude", "--install", "--shell", shell).status == 0
         assert "execledger claude" in (home / file).read_text()
-    execledger("off", "claude")
-    assert all((home / file).read_text() == "" for file in (".zshrc", ".config/fish/config.fish", ".bashrc"))
+    (home / ".zshrc").write_text((home / ".zshrc").read_text() + "mine\n")
+    without = "new shells start claude without Ledger; in this one:"
+    assert execledger("off", "claude").err == (
+        f"{home}/.bashrc: {without} unset -f claude\n"
+        f"{home}/.zshrc: {without} unset -f claude\n"
+        f"{home}/.config/fish/config.fish: {without} functions -e claude\n"
+    )
+    # What `on` created and where nothing else is left is removed.
+    assert not (home / ".bashrc").exists() and not (home / ".config/fish/config.fish").exists()
+    assert (home / ".zshrc").read_text() == "# This file was created by `execledger on`.\nmine\n"
     os.environ["SHELL"] = "/bin/tcsh"
     assert "SHELL is 'tcsh', expected one of bash, zsh, fish" in execledger("on", "claude").err
 
@@ -128,6 +168,41 @@ def test_settings_lead_to_a_standing_proxy_only_while_it_runs(execledger: Execle
     assert "leads claude to a standing proxy already" in execledger("on", "claude", "--install").err
     assert execledger("off", "claude").status == 0
     assert settings.read_text() == text
+
+
+def test_printed_settings_are_those_that_install_writes(execledger: Execledger, home: Path) -> None:
+    """Put in place by hand, they can be undone."""
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    text = json.dumps({"env": {ADDRESS: "https://gateway.example"}, "model": "opus"}, indent=2) + "\n"
+    settings.write_text(text)
+    settings.write_text(execledger("on", "claude", "--proxy").out)
+    assert json.loads(settings.read_text())["env"][ADDRESS] == "http://127.0.0.1:8787/claude"
+    assert execledger("off", "claude").status == 0
+    assert settings.read_text() == text
+
+
+@pytest.mark.parametrize("install", [[], ["--install"]])
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ("{bad", "settings.json: is no JSON"),
+        ("[]", "settings.json: found no JSON object"),
+        ('{"env": {"ANTHROPIC_BASE_URL": 5}}', "'5' as the address of Claude Code's model: expected an http"),
+        ('{"env": {"ANTHROPIC_BASE_URL": "ftp://x"}}', "'ftp://x' as the address of Claude Code's model: expected"),
+        ('{"env": {"ANTHROPIC_BASE_URL": "http://["}}', "'http://[' as the address of Claude Code's model: expected"),
+    ],
+)
+def test_settings_that_can_not_be_understood_are_refused(
+    execledger: Execledger, home: Path, broken: str, words: str, install: list[str]
+) -> None:
+    """Whether they are to be printed or written."""
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(broken)
+    refused = execledger("on", "claude", "--proxy", *install)
+    assert (refused.status, refused.out, words in refused.err) == (2, "", True)
+    assert settings.read_text() == broken
 
 
 scalars: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
@@ -240,7 +315,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert file.read_bytes() == b"one" and os.listdir(tmp_path) == ["rc"]
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "nowhere").symlink_to("missing")
-    for odd in ("pipe", "nowhere"):
+    (tmp_path / "folder").mkdir()
+    for odd in ("pipe", "nowhere", "folder"):
         with pytest.raises(LedgerError, match="expected"):
             read_user_file(tmp_path / odd)
 

@@ -26,10 +26,11 @@ def read_user_file(path: Path) -> bytes | None:
         if path.is_symlink():
             raise LedgerError(f"{path}: found a symbolic link that leads nowhere, expected a file") from None
         return None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+        os.close(descriptor)
+        raise LedgerError(f"{path}: found something other than a short regular file, expected one to edit")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
-            raise LedgerError(f"{path}: found something other than a short regular file, expected one to edit")
         return file.read()
 
 

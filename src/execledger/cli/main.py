@@ -119,8 +119,9 @@ def main() -> int:
         return 141
     except OSError as error:
         if error.filename is not None:
-            # An error about standard output has no file name.
-            click.echo(f"execledger: {os.fsdecode(error.filename)}: {reason(error)}", err=True)
+            # An error about standard output has no file name; one about a descriptor has its number in place of it.
+            named = f"descriptor {error.filename}" if isinstance(error.filename, int) else os.fsdecode(error.filename)
+            click.echo(f"execledger: {named}: {reason(error)}", err=True)
             return 1
         click.echo(f"execledger: {error.strerror or error}: the output can't be written", err=True)
         _drop_output()

@@ -8,7 +8,7 @@ import click
 
 from execledger.agents.registry import Agent, StandingSettings
 from execledger.agents.user_files import read_user_file, replace_user_file, without_block
-from execledger.cli.on import SHELLS, known, start_file
+from execledger.cli.on import CREATED, SHELLS, known, start_file
 from execledger.journal.pause import begin_pause
 
 
@@ -32,12 +32,14 @@ def command(agent: str | None) -> None:
 def _removed_functions(agent: Agent) -> list[str]:
     """Remove the marked blocks from the start files of all shells; what was done."""
     done = []
-    for path in map(start_file, SHELLS):
+    for shell in SHELLS:
+        path = start_file(shell)
         before = read_user_file(path)
         rest = without_block(before, agent.key, path) if before is not None else None
         if rest is not None:
-            replace_user_file(path, before, rest)
-            done.append(f"{path}: new shells start {agent.key} without Ledger; in this one: unset -f {agent.key}")
+            replace_user_file(path, before, None if rest == CREATED else rest)
+            here = f"{'functions -e' if shell == 'fish' else 'unset -f'} {' '.join(agent.programs)}"
+            done.append(f"{path}: new shells start {' and '.join(agent.programs)} without Ledger; in this one: {here}")
     return done
 
 

@@ -9,13 +9,14 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
 from execledger.agents.programs import find_program
 from execledger.agents.registry import Agent, StandingSettings, agent_of
 from execledger.agents.user_files import read_user_file, replace_user_file, with_block, without_block
-from execledger.cli.run import unknown_agent
+from execledger.cli.run import known_agents, unknown_agent
 from execledger.errors import LedgerError
 from execledger.journal.pause import end_pause
 
@@ -25,7 +26,7 @@ HEALTH_SECONDS = 5.0
 """How long a standing proxy may take to answer."""
 SHELLS = ("bash", "zsh", "fish")
 """The shells for which a function can be written."""
-POSIX = """unalias {name} 2>/dev/null
+POSIX = """unalias {name} 2>/dev/null || true
 function {name} {{ if command -v {ledger} >/dev/null 2>&1; then {ledger} run -- {name} "$@"; \
 else printf '%s\\n' {missing} >&2; command {name} "$@"; fi; }}
 """
@@ -34,23 +35,28 @@ else; printf '%s\\n' {missing} >&2; command {name} $argv; end; end
 """
 MISSING = "{ledger}: not found, {name} runs without Ledger"
 """What a function says where Ledger is not found."""
+CREATED = b"# This file was created by `execledger on`.\n"
+"""The first line of a start file that did not exist before: if nothing else is left of it, it is removed."""
 
 
 @click.command("on")
 @click.argument("agent", required=False)
 @click.option("--shell", type=click.Choice(SHELLS), help="The shell to write for; by default that of `SHELL`.")
 @click.option("--proxy", is_flag=True, help="Settings for a standing proxy: editors' extensions read them as well.")
-@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="The proxy's port.")
+@click.option("--port", type=click.IntRange(1, 65535), help=f"The proxy's port.  [default: {PORT}]")
 @click.option("--install", is_flag=True, help="Write it into the file that it is for; `off AGENT` undoes it.")
-def command(agent: str | None, shell: str | None, proxy: bool, port: int, install: bool) -> None:
+def command(agent: str | None, shell: str | None, proxy: bool, port: int | None, install: bool) -> None:
     """Resume Ledger in running sessions; with AGENT, print what starts AGENT with Ledger from now on."""
     if agent is None:
+        options = {"--shell": shell, "--proxy": proxy, "--port": port, "--install": install}
+        if given := [name for name, value in options.items() if value]:
+            raise LedgerError(f"on: found {' and '.join(given)} without an agent, expected one", hint=known_agents())
         was = end_pause()
         click.echo("Ledger is on again in running sessions." if was else "Ledger was not switched off.", err=True)
         return
     chosen = known(agent)
     if proxy:
-        _standing(chosen, port, install=install)
+        _standing(chosen, port or PORT, install=install)
     else:
         _function(chosen, shell or default_shell(), install=install)
 
@@ -110,8 +116,9 @@ def _function(agent: Agent, shell: str, *, install: bool) -> None:
         return
     _refuse_second(agent)
     before = read_user_file(path)
-    replace_user_file(path, before, with_block(before or b"", agent.key, text, path))
-    click.echo(f"{path}: new shells start {agent.key} with Ledger; `execledger off {agent.key}` undoes it", err=True)
+    replace_user_file(path, before, with_block(CREATED if before is None else before, agent.key, text, path))
+    started = " and ".join(agent.programs)
+    click.echo(f"{path}: new shells start {started} with Ledger; `execledger off {agent.key}` undoes it", err=True)
 
 
 def _refuse_second(agent: Agent) -> None:
@@ -133,11 +140,18 @@ def _standing(agent: Agent, port: int, *, install: bool) -> None:
         raise LedgerError(f"{agent.name} has no settings for a standing proxy", hint=hint)
     settings: StandingSettings = agent.part("standing")
     path, upstream = settings.file(os.environ), settings.upstream(os.environ)
+    if not _is_address(upstream):
+        hint = f"it is set in {path} or in the environment"
+        raise LedgerError(
+            f"{upstream!r} as the address of {agent.name}'s model: expected an http or https URL", hint=hint
+        )
     url = f"http://127.0.0.1:{port}/{agent.key}"
     start = f"execledger proxy --port {port} --upstream {shlex.quote(f'{agent.key}={upstream}')}"
+    before = read_user_file(path)
+    edited = settings.with_address(before, url, upstream, path)
     if not install:
-        click.echo(settings.with_address(None, url, upstream, path).decode(), nl=False)
-        click.echo(f"This belongs into {path} (--install writes it), and the proxy must run: {start}", err=True)
+        click.echo(edited, nl=False)
+        click.echo(f"With this as {path} (--install writes it), the proxy must run: {start}", err=True)
         return
     for shell in SHELLS:
         if without_block(read_user_file(start_file(shell)) or b"", agent.key, start_file(shell)) is not None:
@@ -146,9 +160,17 @@ def _standing(agent: Agent, port: int, *, install: bool) -> None:
     if not _serves(port, agent.key):
         hint = f"start it first, and have it started with this machine: {start}"
         raise LedgerError(f"port {port}: found no proxy for {agent.key}, which needs one from then on", hint=hint)
-    before = read_user_file(path)
-    replace_user_file(path, before, settings.with_address(before, url, upstream, path))
+    replace_user_file(path, before, edited)
     click.echo(f"{path}: {agent.key} uses {url} from its next start; `execledger off {agent.key}` undoes it", err=True)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is the address of a server to which the proxy can send requests."""
+    try:
+        url = urlsplit(text)
+        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and len(text.split()) == 1
+    except ValueError:
+        return False
 
 
 def _serves(port: int, agent: str) -> bool:
