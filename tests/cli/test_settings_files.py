@@ -48,8 +48,9 @@ def place(tmp_path: Path) -> Place:
 
 
 def test_without_files_the_command_line_alone_counts(place: Place) -> None:
-    """Nothing is said."""
+    """Nothing is said, also if the home is no folder."""
     assert (place.settled(), place.told) == ((NOTHING, True), [])
+    assert (place.settled(HOME="/dev/null/home"), place.told) == ((NOTHING, True), [])
 
 
 def test_the_command_line_comes_before_the_project_and_the_project_before_the_user(place: Place) -> None:

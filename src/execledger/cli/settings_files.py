@@ -112,7 +112,7 @@ def _read(path: Path, tell: Tell) -> dict[str, Any] | None:
         if len(text) > MAX_BYTES:
             raise ValueError(f"is longer than {MAX_BYTES} bytes")
         settings = tomllib.loads(text.decode())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:
         tell(f"{path}: can't be read, Ledger is off: {str(error)[:200]}")

@@ -29,6 +29,7 @@ def test_the_last_settings_of_the_user_are_merged(tmp_path: Path) -> None:
     words = ["-p", "--settings", '{"a": 1}', f"--settings={file}", "--", "--settings", "x"]
     assert _given_settings(words) == (["-p", "--", "--settings", "x"], {"model": "opus"})
     assert _given_settings(["-p"]) == (["-p"], {})
+    assert _given_settings(["-p", "--settings"]) == (["-p", "--settings"], {})
 
 
 @pytest.mark.parametrize("value", ["{", "/nowhere/at/all.json", "[]"])

@@ -108,11 +108,12 @@ def _given_settings(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]
     for word in words:
         if word == "--":
             rest += [word, *words]
-        elif word == _OPTION:
-            value = next(words, None)
+        elif word == _OPTION and (found := next(words, None)) is not None:
+            value = found
         elif word.startswith(f"{_OPTION}="):
             value = word.partition("=")[2]
         else:
+            # Also the option without a value, at the end: Claude Code refuses it.
             rest.append(word)
     return rest, {} if value is None else _read_option(value)
 
