@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from execledger.agents.codex import AGENT as CODEX
 from execledger.agents.copilot import AGENT as COPILOT
 from execledger.agents.mini import AGENT as MINI
+from execledger.agents.qwen import AGENT as QWEN
 from execledger.agents.registry import Agent, parsed
 from execledger.agents.registry import agents as registered
 from execledger.doctor import agents
@@ -70,6 +71,30 @@ def test_a_version_may_end_a_sentence(home: Path) -> None:
     place = program(home / "bin" / "copilot", "echo GitHub Copilot CLI 1.0.102.")
     (finding,) = told(COPILOT)
     assert finding.found.startswith(f"1.0.102 at {place}: ")
+
+
+def test_an_update_that_needs_another_interpreter_says_so(home: Path) -> None:
+    """The one that is there may be what keeps npm from installing a newer version."""
+    program(home / "bin" / "qwen", "echo 0.15.10")
+    (finding,) = told(QWEN)
+    assert (finding.status, finding.fix) == ("fix", "update Qwen Code (newer versions need Node.js 22)")
+
+
+def test_nothing_that_a_program_unpacks_stays(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it puts it: the folders are those of one question."""
+    monkeypatch.setenv("CODEX_HOME", str(home / "codex-home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    unpack = 'for at in "${CODEX_HOME:-$HOME/.codex}" "$XDG_CACHE_HOME/codex" "$TMPDIR/x"; do mkdir -p "$at"; done'
+    program(home / "bin" / "codex", f"{unpack}; echo 0.166.0")
+    (finding,) = told(CODEX)
+    assert (finding.status, sorted(path.name for path in home.iterdir())) == ("ok", ["bin"])
+
+
+def test_a_program_that_needs_its_users_home_is_asked_again(home: Path) -> None:
+    """As one that a version manager starts."""
+    program(home / "bin" / "codex", f'[ "$HOME" = {home} ] && echo 0.166.0')
+    (finding,) = told(CODEX)
+    assert finding.status == "ok"
 
 
 @pytest.mark.parametrize(("text", "words"), [("exit 7", "ended with status 7"), ("echo hello", "names no version")])

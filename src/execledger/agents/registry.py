@@ -147,6 +147,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The command that installs the agent; "" if our extra does."""
     oldest: Version = ()
     """The oldest version that works."""
+    newer_need: str = ""
+    """What versions that work need and older ones do not, as a sentence for the doctor; "" if nothing."""
     tested: tuple[str, ...] = ()
     """The versions that the tests run against a scripted model, the newest last."""
     options: tuple[Option, ...] = ()

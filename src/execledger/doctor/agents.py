@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +25,10 @@ ASK_SECONDS = 60.0
 """How long a program may take to say its version."""
 SAID = 20_000
 """Bytes of an answer that are looked at."""
+NUMBER = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[\w.+-]*\w)?")
+"""A version in an answer; a period behind it ends a sentence."""
+FOLDERS = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+"""The variables with the folders in which programs leave files."""
 
 
 class Said(Struct, frozen=True):
@@ -38,13 +42,18 @@ class Said(Struct, frozen=True):
     """Why there is no answer; "" if there is one."""
 
 
-def ask(command: Sequence[str], seconds: float = ASK_SECONDS) -> Said:
-    """Run a program that is to say something and end."""
+def ask(command: Sequence[str], seconds: float = ASK_SECONDS, environment: Mapping[str, str] | None = None) -> Said:
+    """Run a program that is to say something and end, in this environment or in that of this process."""
     # Files, not pipes: a process that outlives the program would keep a pipe open, and us waiting.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         try:
             program = subprocess.Popen(
-                list(command), stdin=subprocess.DEVNULL, stdout=out, stderr=errors, start_new_session=True
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                env=environment,
+                start_new_session=True,
             )
         except (OSError, ValueError) as error:
             return Said("", None, f"can't be started: {getattr(error, 'strerror', None) or error}")
@@ -142,9 +151,8 @@ def _asked(command: list[str]) -> tuple[str, int | None]:
 
 def _program(one: Agent, place: str) -> Iterator[Finding]:
     """An agent that says its version itself."""
-    said = ask([place, "--version"])
-    # One of them ends its sentence with a period.
-    number = re.search(r"\d+\.\d+(?:\.\d+)?(?:[\w.+-]*\w)?", said.text)
+    said = _version(one, place)
+    number = NUMBER.search(said.text)
     if said.trouble or number is None:
         found = f"{place} --version {said.trouble or 'names no version'}"
         yield Finding(
@@ -154,6 +162,21 @@ def _program(one: Agent, place: str) -> Iterator[Finding]:
     yield _judged(one, number[0], place)
     if one.extra and (lacks := missing(one.extra, one.modules)):
         yield Finding(one.name, "fix", f"needs {' and '.join(lacks)}", install_command(one.extra))
+
+
+def _version(one: Agent, place: str) -> Said:
+    """What a program answers to ``--version``; what it writes meanwhile is removed.
+
+    Some unpack themselves into a cache, or make folders for their settings. A program that fails without the user's
+    own home, such as one that a version manager starts, is asked again with it.
+    """
+    command = [place, "--version"]
+    own = {name for kept in one.places for name, _ in kept.variables}
+    kept = {name: value for name, value in os.environ.items() if name not in own}
+    with tempfile.TemporaryDirectory(prefix="execledger-", ignore_cleanup_errors=True) as folder:
+        said = ask(command, environment={**kept, **dict.fromkeys(FOLDERS, folder)})
+    answered = said.status is None or (said.status == 0 and NUMBER.search(said.text))
+    return said if answered else ask(command)
 
 
 def _judged(one: Agent, version: str, place: str) -> Finding:
@@ -166,7 +189,8 @@ def _judged(one: Agent, version: str, place: str) -> Finding:
     tested = f"tested {', '.join(one.tested)}"
     if parsed(version) < one.oldest:
         oldest = ".".join(map(str, one.oldest))
-        return Finding(one.name, "fix", f"{at}: too old, {oldest} and newer work; {tested}", f"update {one.name}")
+        fix = f"update {one.name}{f' ({one.newer_need})' if one.newer_need else ''}"
+        return Finding(one.name, "fix", f"{at}: too old, {oldest} and newer work; {tested}", fix)
     how = "EXECLEDGER=on" if one.use == "load" else "execledger run --"
     works = f"`{how} {one.programs[0]} ...` works"
     if parsed(version) > parsed(one.tested[-1]):

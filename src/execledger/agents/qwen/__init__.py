@@ -14,6 +14,7 @@ AGENT = Agent(
     extra="proxy",
     install="npm install -g @qwen-code/qwen-code",
     oldest=(0, 21, 2),
+    newer_need="newer versions need Node.js 22",
     tested=("0.21.2", "0.24.4"),
     options=PROXY_OPTIONS,
     launcher=".launch:start",
