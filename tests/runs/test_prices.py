@@ -70,6 +70,12 @@ def test_a_model_without_a_price_has_no_cost(model: str) -> None:
     assert shipped().cost(TOKENS, model) is None
 
 
+def test_a_model_is_charged_under_its_name_in_the_table() -> None:
+    """Not under the spelling by which it was found."""
+    assert shipped().charged("azure/gpt-5.5-2026-04-23")[0] == "gpt-5.5"
+    assert shipped().charged("local/llama")[0] == "gpt-5 (assumed)"
+
+
 def test_unknown_tokens_have_no_cost() -> None:
     """Where tokens are not known, neither is the cost."""
     assert shipped().cost(None, "gpt-5-mini") is None
@@ -94,6 +100,7 @@ def test_the_users_prices_lie_over_the_shipped_ones(tmp_path: Path) -> None:
             "gpt-5-mini": Price(uncached=9, output=9),
             "mine": Price(uncached=1, output=2),
         },
+        spelled={**shipped().spelled, "gpt-5-mini": "GPT-5 mini", "mine": "mine"},
     )
     assert load_prices() is shipped()
 

@@ -61,6 +61,8 @@ class Prices(Struct, frozen=True):
     """The day; of several tables the days of each, in the order of their precedence."""
     models: Mapping[str, Price]
     """Prices by the model's plain name."""
+    spelled: Mapping[str, str] = {}
+    """The names as the table has them, by plain name."""
 
     def price(self, model: str) -> Price | None:
         """The price of a model under any of its names; None if the table has none."""
@@ -70,7 +72,7 @@ class Prices(Struct, frozen=True):
         """The price of a model and its name in the table; the assumed one if the table has none."""
         known = next((name for name in names(model) if name in self.models), None)
         if known is not None:
-            return known, self.models[known]
+            return self.spelled.get(known, known), self.models[known]
         return f"{ASSUMED} (assumed)", self.models.get(ASSUMED) or shipped().models[ASSUMED]
 
     def cost(self, tokens: Tokens | None, model: str) -> float | None:
@@ -80,7 +82,11 @@ class Prices(Struct, frozen=True):
 
     def over(self, other: Prices) -> Prices:
         """These prices, and the other's for models that these do not have."""
-        return Prices(date=f"{self.date}, {other.date}", models={**other.models, **self.models})
+        return Prices(
+            date=f"{self.date}, {other.date}",
+            models={**other.models, **self.models},
+            spelled={**other.spelled, **self.spelled},
+        )
 
 
 def names(model: str) -> Iterator[str]:
@@ -121,7 +127,10 @@ def read_prices(path: Path) -> Prices:
     unknown = [key for key in raw if key not in ("date", "models")]
     if unknown:
         raise LedgerError(f"{path} has the unknown key `{unknown[0]}`", hint="allowed are: date, models")
-    return Prices(date=_date(raw.get("date"), path), models=_models(raw.get("models"), path))
+    models = _models(raw.get("models"), path)
+    # The names in the file are in the order of the models.
+    spelled = dict(zip(models, raw["models"], strict=True))
+    return Prices(date=_date(raw.get("date"), path), models=models, spelled=spelled)
 
 
 def _date(value: Any, path: Path) -> str:
