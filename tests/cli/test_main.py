@@ -152,6 +152,14 @@ def test_a_link_that_can_not_be_followed_is_called_one(
     assert f"{link}: found a symbolic link that {kind}, expected " in called.err
 
 
+def test_an_upstream_of_an_unknown_agent_names_the_known_ones(execledger: Execledger) -> None:
+    """The word before the address is what is wrong."""
+    called = execledger("proxy", "--upstream", "nope=http://x")
+    assert (called.status, called.out) == (2, "")
+    assert called.err.startswith("execledger: --upstream nope=http://x: 'nope' is no agent that a proxy serves\n")
+    assert "codex, claude, opencode" in called.err
+
+
 @pytest.mark.parametrize("upstream", ["x", "ftp://x", "http://", "http://127.0.0.1:99999", "http://x y", " http://x"])
 def test_an_upstream_that_is_no_address_is_refused(execledger: Execledger, upstream: str) -> None:
     """Before anything is started."""

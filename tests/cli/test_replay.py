@@ -482,6 +482,15 @@ def test_a_page_does_not_replace_a_run(execledger: Execledger, good: Path) -> No
     assert both == [0, 0]
 
 
+def test_a_page_in_a_folder_that_is_missing_is_refused_before_the_replay(
+    execledger: Execledger, good: Path, tmp_path: Path
+) -> None:
+    """No summary is printed."""
+    page = tmp_path / "missing" / "page.html"
+    called = execledger("replay", good, "--html", page)
+    assert called == (2, "", f"execledger: {page}: can't be written: No such file or directory\n")
+
+
 def test_a_page_on_standard_output_is_alone_there(execledger: Execledger, good: Path) -> None:
     """The summary goes to standard error."""
     called = execledger("replay", good, "--html", "-", "--json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -91,6 +92,9 @@ def divided(upstreams: Sequence[str]) -> tuple[str, dict[str, str]]:
         agent, _, url = given.partition("=")
         if agent in known:
             routes[f"/{agent}"] = url
+        elif url and re.fullmatch(r"[\w-]+", agent):
+            hint = f"expected one of {', '.join(known)}, or an address alone"
+            raise LedgerError(f"--upstream {given}: {agent!r} is no agent that a proxy serves", hint=hint)
         elif plain:
             hint = f"one address for all, and any of {', '.join(known)} before a further one: claude=URL"
             raise LedgerError(f"--upstream {given}: found a second address for all agents", hint=hint)

@@ -91,7 +91,10 @@ def require_replaceable(target: Path, paths: tuple[str, ...]) -> None:
             raise LedgerError(f"{target}: found no plain file, {expected}")
         with target.open("rb") as file:
             head = file.read(len(DOCTYPE))
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            why = "its folder is closed to you" if target.parent.exists() else error.strerror
+            raise LedgerError(f"{target}: can't be written: {why}") from None
         return
     except OSError as error:
         raise LedgerError(f"{target}: can't be written: {error.strerror or error}") from error
