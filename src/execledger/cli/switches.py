@@ -80,7 +80,8 @@ _OPTIONS = (
     click.option(
         "--cadence",
         type=click.Choice([one.value for one in Cadence]),
-        help="When a state view is sent: with every call, or focused on the files at hand, within a budget.",
+        help="When a state view is sent: with every call, or focused on the files at hand, within a budget; `auto`, "
+        "the default, is focused, and every under --preset paper.",
     ),
     click.option("--journal", metavar="DIR", help="Where the journals go; `off` writes none."),
 )
