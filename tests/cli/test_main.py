@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from inline_snapshot import snapshot
 
 from execledger import __version__
+from execledger.cli.main import VERBS
 from execledger.journal import Ended
 from execledger.journal.events import Counts
 from tests.cli.conftest import Execledger
@@ -177,6 +180,20 @@ def test_a_file_in_place_of_a_folder_is_named(execledger: Execledger, tmp_path: 
     called = execledger("eval", verb, *arguments)
     assert (called.status != 0, called.out, "Errno" in called.err) == (True, "", False)
     assert called.err.startswith(f"execledger: {file}: ")
+
+
+@click.command()
+def command() -> None:
+    """Open a folder by its descriptor, as a file: the error has the descriptor's number in place of a name."""
+    os.fdopen(os.open("/", os.O_RDONLY), "rb")
+
+
+def test_an_error_about_a_descriptor_is_a_sentence(execledger: Execledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name is no text."""
+    monkeypatch.setitem(VERBS, "open-folder", (__name__, ""))
+    called = execledger("open-folder")
+    assert (called.status, called.out) == (1, "")
+    assert re.fullmatch(r"execledger: descriptor \d+: Is a directory\n", called.err)
 
 
 VERBS_THAT_READ = (
