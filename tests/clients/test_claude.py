@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from execledger.agents.claude import adapter
-from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, ClaudeRun, claude, run_claude
+from tests.support.agents.claude import (
+    BINDING,
+    CURRENT,
+    MODEL,
+    NEWER,
+    OLD,
+    ClaudeHome,
+    ClaudeRun,
+    claude,
+    run_claude,
+)
 from tests.support.agents.hooked import commands, session
 from tests.support.agents.sessions import (
     OMITTED,
@@ -39,6 +50,12 @@ def binary(request: pytest.FixtureRequest) -> Path:
 def current() -> Path:
     """The version that users have."""
     return or_skip(lambda: claude(CURRENT))
+
+
+@pytest.fixture(params=[MODEL, NEWER])
+def model(request: pytest.FixtureRequest) -> str:
+    """A model for which the client puts its reminders into results, and one for which it sends them as messages."""
+    return str(request.param)
 
 
 @pytest.fixture
@@ -71,10 +88,10 @@ def check_requests(requests: list[Request]) -> None:
         assert breakpoints(request)[-1] == len(leaves(request)) - 1
 
 
-def test_a_session_with_everything_in_it(binary: Path, place: ClaudeHome) -> None:
+def test_a_session_with_everything_in_it(binary: Path, place: ClaudeHome, model: str) -> None:
     """Repeated reads become references with the client's reminders behind them, and its edits still work."""
     with ScriptedServer(played(story(place))) as server:
-        run = run_claude(binary, "Mend it.", url=server.url, home=place, prefix=ledger(place.journals))
+        run = run_claude(binary, "Mend it.", url=server.url, home=place, model=model, prefix=ledger(place.journals))
     assert run.status == 0, run.errors
     assert "fault" not in run.errors
     requests = server.turns
@@ -105,14 +122,14 @@ def test_shadow_changes_no_byte(current: Path, place: ClaudeHome) -> None:
     assert len(steps(place.journals)) == 11
 
 
-def test_a_resumed_session_is_shown_what_it_was_shown(binary: Path, place: ClaudeHome) -> None:
+def test_a_resumed_session_is_shown_what_it_was_shown(binary: Path, place: ClaudeHome, model: str) -> None:
     """Also when forked: references made before are there again, byte for byte."""
     turns = story(place)[:5]
     with ScriptedServer(played([*turns, "Done.", [("Bash", {"command": "ls"})], "Done.", "Done."])) as server:
-        first = run_claude(binary, "Mend it.", url=server.url, home=place, prefix=ledger(place.journals))
+        first = run_claude(binary, "Mend it.", url=server.url, home=place, model=model, prefix=ledger(place.journals))
         for more in ((), ("--fork-session",)):
             again = ("--resume", first.session, *more, "Go on.")
-            run = run_claude(binary, *again, url=server.url, home=place, prefix=ledger(place.journals))
+            run = run_claude(binary, *again, url=server.url, home=place, model=model, prefix=ledger(place.journals))
             assert run.status == 0, run.errors
     assert any(text.startswith(OMITTED) for text in results(server.turns[-1]).values())
     before = leaves(server.turns[len(turns)])
@@ -120,11 +137,39 @@ def test_a_resumed_session_is_shown_what_it_was_shown(binary: Path, place: Claud
         assert leaves(request)[: len(before)] == before
 
 
-def test_a_suppressed_command_is_shown_as_the_model_made_it(current: Path, place: ClaudeHome) -> None:
+def test_behind_a_message_of_the_system_the_view_is_a_part_of_it(current: Path, place: ClaudeHome) -> None:
+    """The API accepts no other message there; the client's breakpoint stays before the view."""
+    with ScriptedServer(played(story(place))) as server:
+        prefix = ledger(place.journals, "--cadence", "every")
+        run = run_claude(current, "Mend it.", url=server.url, home=place, model=NEWER, prefix=prefix)
+    assert run.status == 0, run.errors
+    check_requests(server.turns)
+    ends = [request.items[-1] for request in server.turns]
+    assert {message["role"] for message in ends} == {"system"}
+    assert all(VIEW in message["content"][-1]["text"] for message in ends)
+
+
+def test_a_model_whose_reasoning_is_bound_is_sent_no_view(current: Path, place: ClaudeHome) -> None:
+    """A view that is gone from the next request would make its provider refuse that one; references stay."""
+    with ScriptedServer(played(story(place))) as server:
+        prefix = ledger(place.journals, "--cadence", "every")
+        run = run_claude(current, "Mend it.", url=server.url, home=place, model=BINDING, prefix=prefix)
+    assert run.status == 0, run.errors
+    assert not any(VIEW.encode() in request.raw for request in server.requests)
+    # The client itself ends each request with a text that the next one lacks; results stay as they were shown.
+    for before, after in pairwise(map(results, server.turns)):
+        assert before.items() <= after.items()
+    assert len(steps(place.journals)) == 11 and len(list(place.journals.glob("*.jsonl"))) == 1
+    assert any(text.startswith(OMITTED) for text in results(server.turns[-1]).values())
+
+
+def test_a_suppressed_command_is_shown_as_the_model_made_it(current: Path, place: ClaudeHome, model: str) -> None:
     """Sealed, a repeated command is replaced by a shim; the model sees its own call, answered by a reference."""
     turns: list[Turn] = [[("Bash", {"command": "cat big.py"})], [("Bash", {"command": "cat big.py"})]]
     with ScriptedServer(played(turns)) as server:
-        run = run_claude(current, "Mend it.", url=server.url, home=place, prefix=ledger(place.journals, "--sealed"))
+        run = run_claude(
+            current, "Mend it.", url=server.url, home=place, model=model, prefix=ledger(place.journals, "--sealed")
+        )
     assert run.status == 0, run.errors
     last = server.turns[-1]
     assert calls(last) == [("Bash", {"command": "cat big.py"})] * 2
@@ -148,7 +193,7 @@ def test_a_shim_that_the_users_rules_refuse_is_shown_as_the_client_answered(curr
     assert "denied" in refused and "[Ledger:" not in refused
 
 
-def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHome) -> None:
+def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHome, model: str) -> None:
     """They run in the background, beside the main one: each is shown its own results, and one session has all."""
     path = str(place.repository / "big.py")
 
@@ -160,7 +205,7 @@ def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHo
         return main[request.turns] if request.turns < len(main) else "Done."
 
     with ScriptedServer(script) as server:
-        run = run_claude(current, "Mend it.", url=server.url, home=place, prefix=ledger(place.journals))
+        run = run_claude(current, "Mend it.", url=server.url, home=place, model=model, prefix=ledger(place.journals))
     assert run.status == 0, run.errors
     beside = [request for request in server.turns if "x-claude-code-agent-id" in request.headers]
     assert beside and len(list(place.journals.glob("*.jsonl"))) == 1
@@ -169,7 +214,7 @@ def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHo
     check_requests([request for request in server.turns if request not in beside])
 
 
-def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: ClaudeHome) -> None:
+def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: ClaudeHome, model: str) -> None:
     """The request for a summary has no view, and nothing is referred to that it removed."""
     path = str(place.repository / "big.py")
 
@@ -188,7 +233,9 @@ def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: 
 
     with ScriptedServer(script, usage) as server:
         extra = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
-        run = run_claude(current, "Mend it.", url=server.url, home=place, prefix=ledger(place.journals), extra=extra)
+        run = run_claude(
+            current, "Mend it.", url=server.url, home=place, model=model, prefix=ledger(place.journals), extra=extra
+        )
     assert run.status == 0, run.errors
     summaries = [request for request in server.requests if b"CRITICAL: Respond with TEXT ONLY" in request.raw]
     assert summaries

@@ -29,6 +29,7 @@ from execledger.proxy.response_editor import ResponseEditor
 from execledger.proxy.whole_answer import WholeAnswer
 from execledger.proxy.worker import PORTION, Work
 from execledger.redact import redact
+from execledger.runs.providers import binds_reasoning
 from execledger.session.adapter import Adapter, ToolCall
 from execledger.session.session import Session
 from execledger.session.witness import LocalWitness
@@ -277,7 +278,7 @@ class Conversation:
             self._give_up()
             workspace.turn += 1
         visible = workspace.visible(self._thread, self._history.steps)
-        if turn and view:
+        if turn and view and not binds_reasoning(request.model):
             yield from self._look()
             text = workspace.session.view(self._sealed, visible, self._thread, self._history.embedded_files)
             leaves = [*leaves, self.dialect.view_leaf(text)] if text else leaves

@@ -30,6 +30,8 @@ STREAM, ANSWERS = "text/event-stream", ("text/event-stream", "application/json")
 """The content types of a streamed answer, and of all answers that are judged."""
 GOVERNED = "x-execledger"
 """The header of a request that a Ledger between the client and this proxy has dealt with."""
+MAX_BEHIND = 8
+"""Texts of the client that may follow the user's at the end of a request."""
 OPENING = 3
 """Leaves at the beginning of an unnamed conversation that identify it."""
 
@@ -245,12 +247,11 @@ class Passage:
         request = yield from _split(dialect, path, headers, body)
         if request is None:
             return None
-        last = dialect.leaf(request.leaves[-1]) if request.leaves else None
-        text = last.text if last is not None and last.kind in ("user", "context") else ""
+        text, last = _last_texts(dialect, request.leaves)
         adapter = self._adapter(path, headers, request)
         if adapter is None:
             return None
-        asked = adapter.asked(headers, request.cache_key, text)
+        asked = adapter.asked(headers, request.cache_key, last)
         if not asked.session and (launched := LAUNCHED.match(path)):
             asked = replace(asked, session=launched[1], thread=launched[1], named=False)
         if not asked.session:
@@ -301,6 +302,19 @@ def _is_turn(dialect: Dialect, received: Received[SplitRequest], path: str) -> b
     """Whether a request asks the model to act: it may call tools, and the client wants no title or summary."""
     asked, request = received.asked, received.request
     return asked.turn and request.offers_tools and path.endswith(dialect.turn_paths)
+
+
+def _last_texts(dialect: Dialect, leaves: Sequence[bytes]) -> tuple[str, str]:
+    """The text at the end of a request, and the user's text there: a client may put words of its own behind it."""
+    text = ""
+    for number, raw in enumerate(reversed(leaves[-MAX_BEHIND:])):
+        leaf = dialect.leaf(raw)
+        if leaf.kind not in ("user", "context"):
+            break
+        text = leaf.text if number == 0 else text
+        if leaf.kind == "user":
+            return text, leaf.text
+    return text, text
 
 
 def _split(dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[SplitRequest | None]:

@@ -22,6 +22,10 @@ OLD, CURRENT = AGENT.tested
 """A version that answers an equal read with a stub of its own, and the one that users have."""
 MODEL = "claude-sonnet-4-5"
 """The model that is asked for."""
+NEWER = "claude-opus-4-8"
+"""A model that is sent the client's own words as messages of the system; the last message of a request is one."""
+BINDING = "claude-fable-5-1"
+"""A model whose reasoning is bound to all that precedes it."""
 PACKAGE = "@anthropic-ai/claude-code"
 """The npm package."""
 MACHINES = {
@@ -88,9 +92,10 @@ def run_claude(
     home: ClaudeHome,
     prefix: Sequence[str] = (),
     extra: Mapping[str, str] | None = None,
+    model: str = MODEL,
 ) -> ClaudeRun:
     """Run ``claude -p`` to its end."""
-    words = ("--output-format", "stream-json", "--verbose", "--model", MODEL, "--dangerously-skip-permissions")
+    words = ("--output-format", "stream-json", "--verbose", "--model", model, "--dangerously-skip-permissions")
     done = subprocess.run(
         [*prefix, str(binary), "-p", *arguments, *words],
         cwd=home.repository,

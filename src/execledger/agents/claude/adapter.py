@@ -30,6 +30,7 @@ _PLACE = re.compile(
 """The line in which the client states the working directory."""
 _SECTION = re.compile(
     r"\s*(?:<system-reminder>\s*# Environment\b|# Environment\s+You have been invoked in the following environment\b"
+    r"|# Environment update\n - Primary working directory: /"
     r"|x-anthropic-billing-header|You are (?:Claude|a Claude))"
 )
 """How the client's first messages or its instructions begin that hold this line; other texts may quote one."""

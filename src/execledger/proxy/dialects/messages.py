@@ -84,7 +84,7 @@ class MessagesRequest:
         """Whether the model may call tools, in a message of its own: it does not continue one that was begun."""
         tools = bytes(self._fields.get("tools", b"[]")).replace(b" ", b"")
         barred = b'"none"' in bytes(self._fields.get("tool_choice", b""))
-        return tools not in (b"[]", b"null") and not barred and self._messages[-1].role == "user"
+        return tools not in (b"[]", b"null") and not barred and self._messages[-1].role != "assistant"
 
     @property
     def tool_names(self) -> frozenset[str]:
@@ -107,7 +107,10 @@ class MessagesRequest:
         return "\n".join(_parts(self._fields.get("system", Raw(b""))) or ())
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
-        """The body with other leaves; a view is one more block of the last message."""
+        """The body with other leaves; a view is one more block of the last message.
+
+        That may be one of the system, behind which the API accepts no message but the model's.
+        """
         pieces = joined_messages(self._messages, leaves)
         return object_of({**self._fields, "messages": Raw(list_of(pieces))})
 
