@@ -144,6 +144,20 @@ def test_a_breakpoint_stays_on_its_part_of_an_edited_result() -> None:
         assert ["cache_control" in part for part in sent] == marked
 
 
+@pytest.mark.parametrize("content", ["Mind the time.", [{"type": "text", "text": "Mind the time."}]])
+def test_a_view_behind_a_message_of_the_system_is_a_block_of_it(content: object) -> None:
+    """The Messages API accepts none but the model's behind such a message, and clients end their turns with one."""
+    sample = SAMPLES["messages"]
+    request = sample.request(3)
+    request["messages"].append({"role": "system", "content": content})
+    found = split(sample, request)
+    assert found.offers_tools
+    sent = json.loads(found.joined([*found.leaves, sample.dialect.view_leaf("state")]))
+    assert sent["messages"][:-1] == request["messages"][:-1]
+    texts = [{"type": "text", "text": text} for text in ("Mind the time.", "state")]
+    assert sent["messages"][-1] == {"role": "system", "content": texts}
+
+
 def test_an_edited_call_changes_nothing_else(sample: Sample) -> None:
     """Its id, its tool and unknown fields stay."""
     request = split(sample, sample.request(2))
