@@ -9,7 +9,7 @@ import pytest
 
 from execledger.demo.live import play_session
 from execledger.testing.scripted_model import Reply, Request, Usage
-from tests.support.servers.engine import CONTEXT, Engine, Processed, chat_request
+from tests.support.servers.engine import CONTEXT, TIMEOUT, Engine, Processed, chat_request
 
 OPENING, SPECIAL = "<execution_state>", 8
 """How a state view begins, and how many tokens a template may put behind the last message."""
@@ -30,7 +30,7 @@ def test_the_engine_reads_every_request_and_serves_its_history_from_the_cache(tm
             histories.append(len(engine.tokens({**body, "messages": kept})) - SPECIAL)
             return Usage(processed[-1].tokens, processed[-1].cached, 0, 1)
 
-        requests, saved = play_session(("--cadence", "every"), tmp_path / "session", count)
+        requests, saved = play_session(("--cadence", "every"), tmp_path / "session", count, timeout=TIMEOUT * 4)
     texts = [json.dumps(request.body) for request in requests]
     assert sum(OPENING in text for text in texts) > len(texts) / 2
     assert "[Ledger: output omitted." in texts[-1]

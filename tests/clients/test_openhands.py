@@ -246,7 +246,12 @@ def test_a_suppressed_command_is_shown_as_the_model_made_it(cli: Path, home: Age
 
 def with_subagent(home: AgentHome) -> ScriptedServer:
     """A model that reads a file, has a sub-agent read it, and reads it again."""
-    given = {"prompt": "Look at big.py.", "description": "look", "subagent_type": "general-purpose"}
+    given = {
+        "prompt": "Look at big.py.",
+        "description": "look",
+        "subagent_type": "general-purpose",
+        "security_risk": "LOW",
+    }
     main: list[Turn] = [[view(home)], [("task", given)], [view(home)], FINISH]
 
     def script(request: Request) -> Turn:

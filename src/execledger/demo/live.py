@@ -17,7 +17,15 @@ import click
 from msgspec import Struct
 
 from execledger.core.policy import BYTES_PER_TOKEN
-from execledger.demo.mini import LOOPBACK_MODEL, SUBMIT, config_options, console_script, environment, run_client
+from execledger.demo.mini import (
+    LOOPBACK_MODEL,
+    SUBMIT,
+    TIMEOUT,
+    config_options,
+    console_script,
+    environment,
+    run_client,
+)
 from execledger.demo.session import COMMANDS, TASK, make_session_repository
 from execledger.journal.reader import Trouble, read_events
 from execledger.runs.account import Account, dollars
@@ -72,7 +80,10 @@ class DemoArm(Struct, frozen=True):
 
 
 def play_session(
-    options: tuple[str, ...] | None, folder: Path, count: Callable[[Request, Reply], Usage] | None = None
+    options: tuple[str, ...] | None,
+    folder: Path,
+    count: Callable[[Request, Reply], Usage] | None = None,
+    timeout: float = TIMEOUT,
 ) -> tuple[list[Request], Any]:
     """Run the session in a folder of its own; return the requests to the model, and the saved trajectory.
 
@@ -86,7 +97,7 @@ def play_session(
     with ModelServer(script, count) as server:
         prefix = () if options is None else (sys.executable, "-m", "execledger", "run", "--no-settings", *options, "--")
         command = [*prefix, *_mini(server, trajectory)]
-        status, output = run_client(command, repository, environment(home))
+        status, output = run_client(command, repository, environment(home), timeout)
     assert status == 0 and not server.faults, f"{options}: {output[-2000:]} {server.faults}"
     return server.requests, json.loads(trajectory.read_text(encoding="utf-8"))
 

@@ -16,7 +16,7 @@ LOOPBACK_MODEL = "execledger.demo.loopback_model.LoopbackModel"
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "PYTHONPATH", "PYTHONUSERBASE", "VIRTUAL_ENV")
 """Variables of this process that a run gets; keys and proxies are not among them."""
 TIMEOUT = 300.0
-"""Seconds after which a run is ended."""
+"""Seconds after which a run is ended, unless the caller waits longer."""
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -54,7 +54,9 @@ def config_options(specs: Sequence[str]) -> list[str]:
     return [word for spec in specs for word in ("-c", spec)]
 
 
-def run_client(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> tuple[int, str]:
+def run_client(
+    command: Sequence[str], folder: Path, variables: Mapping[str, str], timeout: float = TIMEOUT
+) -> tuple[int, str]:
     """Run a command line to its end in ``folder``; return its exit status and all that it printed."""
     done = subprocess.run(
         command,
@@ -63,7 +65,7 @@ def run_client(command: Sequence[str], folder: Path, variables: Mapping[str, str
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=TIMEOUT,
+        timeout=timeout,
         check=False,
     )
     return done.returncode, done.stdout.decode("utf-8", "replace")
