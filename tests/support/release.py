@@ -34,7 +34,7 @@ PYTHONS = ("python3.11", "python3.12", "python3.13")
 RUNS = """
 from pathlib import Path
 from execledger.demo.live import play_session
-play_session(("--preset", "verified"), Path("played"))
+play_session(("--preset", "verified"), Path("played").resolve())
 """
 """Plays the demo's session with the real mini-swe-agent, and leaves its trajectory and its journal."""
 COMMANDS = (
@@ -50,7 +50,7 @@ COMMANDS = (
     "execledger view played --export runs.html",
     "execledger eval report played -o report",
     "execledger doctor",
-    "execledger on claude",
+    "execledger on claude --shell bash",
     "execledger off",
     "execledger on",
     "execledger inspect approval",
@@ -207,15 +207,14 @@ def check(pythons: Sequence[str]) -> int:
         print(f"| Python | installed with [{EXTRAS}] in | commands of the README that ran |\n| --- | ---: | ---: |")
         rows = []
         for python in pythons:
-            row = installed(python, wheel, version, folder / python)
+            row = installed(python, wheel, version, folder / Path(python).name)
             print(
                 f"| {row.python} | {row.seconds:.0f} s | {len(COMMANDS) - len(row.failed)} of {len(COMMANDS)} |",
                 flush=True,
             )
+            for failure in row.failed:
+                print(f"{row.python}: {failure}", file=sys.stderr, flush=True)
             rows.append(row)
-    for row in rows:
-        for failure in row.failed:
-            print(f"\n{row.python}: {failure}", file=sys.stderr)
     failed = sum(len(row.failed) for row in rows)
     print(f"\nrelease {version}: {'NOT held' if failed else 'held'}: {len(rows)} Pythons, {failed} commands failed")
     return int(bool(failed))
