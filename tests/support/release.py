@@ -50,7 +50,7 @@ COMMANDS = (
     "execledger view played --export runs.html",
     "execledger eval report played -o report",
     "execledger doctor",
-    "execledger on claude --shell bash",
+    "execledger on mini --shell bash",
     "execledger off",
     "execledger on",
     "execledger inspect approval",
