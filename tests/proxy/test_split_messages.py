@@ -11,6 +11,7 @@ import pytest
 from msgspec import Raw
 
 from execledger.proxy import json_split
+from execledger.proxy.limits import MAX_REQUESTS
 from execledger.proxy.split_messages import MessageSplitter, SplitMessage
 from execledger.proxy.worker import run_to_end
 
@@ -100,13 +101,19 @@ def test_conversations_with_the_same_beginning_are_kept_apart() -> None:
 
 
 def test_what_was_not_asked_for_longest_is_forgotten() -> None:
-    """Beyond its bytes, and when everything is."""
+    """Beyond its bytes, beyond a number of requests, and when everything is."""
     counted = Counted(most=200)
     first, second = ([{"n": f"{name}{number}" * 10} for number in range(6)] for name in "ab")
     for _ in range(2):
         counted.messages(body_of(first))
         counted.messages(body_of(second))
     assert len(counted.split) == 4 * 6
+    counted = Counted()
+    for number in range(MAX_REQUESTS + 1):
+        counted.messages(body_of([{"n": f"other {number}"}]) if number else body_of(first))
+    counted.split.clear()
+    counted.messages(body_of(first))
+    assert len(counted.split) == 6, "many short requests are as good as long ones"
     counted = Counted()
     counted.messages(body_of(first))
     counted.splitter.cache_clear()

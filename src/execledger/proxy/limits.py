@@ -16,6 +16,8 @@ MAX_SPLIT = 1_000_000
 """Leaves of a request; one with more is forwarded unchanged."""
 MAX_REMEMBERED = 16_000_000
 """Bytes of messages whose pieces each dialect remembers: those of some fifty active sessions; others are split anew."""
+MAX_REQUESTS = 256
+"""Requests whose messages each dialect remembers, however short they are: every new one is compared with all."""
 MAX_ITEMS = 100_000
 """Leaves of a request; with more, only the stored edits are applied."""
 MAX_NEW = 4_000_000

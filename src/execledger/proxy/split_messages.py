@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from msgspec import Raw, Struct, field
 
 from execledger.proxy.json_split import has_too_many_values, opening_of_list, split_list, split_rest
-from execledger.proxy.limits import MAX_REMEMBERED, MAX_SPLIT
+from execledger.proxy.limits import MAX_REMEMBERED, MAX_REQUESTS, MAX_SPLIT
 from execledger.proxy.worker import LIGHTER, Work
 
 AT_ONCE = 50_000
@@ -160,7 +160,7 @@ class MessageSplitter(Generic[M]):
                 self._size -= known.size
             self._known.append(_Known(head, fields, gap, messages, size))
             self._size += size
-            while self._size > self._most:
+            while self._size > self._most or len(self._known) > MAX_REQUESTS:
                 self._size -= self._known.pop(0).size
 
 
