@@ -18,20 +18,20 @@ Schedule: TypeAlias = Callable[[Work[None]], object]
 
 
 class DeferredJournal(Chronicle):
-    """Buffers journal events and writes them, in order, after the request has been forwarded."""
+    """Buffers journal events; completes and writes them, in order, after the request has been forwarded."""
 
     def __init__(self, folder: Path | None, name: str, tell: Callable[[str], None], schedule: Schedule) -> None:
         """A chronicle whose events are written by the work that ``schedule`` is given."""
         super().__init__(folder, name, tell)
         self._schedule = schedule
-        self._buffer: deque[Event] = deque()
+        self._buffer: deque[tuple[Event, Callable[[], Event] | None]] = deque()
         self._scheduled = False
         self._writing = threading.Lock()
         """Held while an event is taken from the buffer and written: the order is kept on whichever thread."""
 
-    def note(self, event: Event) -> None:
+    def note(self, event: Event, completed: Callable[[], Event] | None = None) -> None:
         """Buffer one event, and schedule a flush."""
-        self._buffer.append(event)
+        self._buffer.append((event, completed))
         self._request_flush()
 
     def _request_flush(self) -> None:
@@ -52,13 +52,12 @@ class DeferredJournal(Chronicle):
     def _next(self) -> Event | None:
         """The next event in the buffer; another thread may write it first."""
         with self._writing:
-            return self._buffer[0] if self._buffer else None
+            return self._buffer[0][0] if self._buffer else None
 
     def _write(self) -> None:
         with self._writing:
-            event = self._buffer.popleft() if self._buffer else None
-            if event is not None:
-                super().note(event)
+            if self._buffer:
+                super().note(*self._buffer.popleft())
 
     def end(self, reason: str = "") -> None:
         """Write the buffered events, then end the run."""

@@ -44,8 +44,9 @@ class Chronicle:
         self.summary.journal, self.summary.unwritten = None, error.message
         self._tell(str(error))
 
-    def note(self, event: Event) -> None:
-        """Add one event to the summary and write it to the journal."""
+    def note(self, event: Event, completed: Callable[[], Event] | None = None) -> None:
+        """Add one event to the summary and write it to the journal; ``completed`` returns it with what takes longer."""
+        event = event if completed is None else completed()
         self.summary.add(event)
         if self._journal is not None:
             try:

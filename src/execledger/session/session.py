@@ -21,7 +21,7 @@ from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
 from execledger.core.step import Proposal, complete, propose, suppresses
 from execledger.core.working_tree import is_looked_behind
-from execledger.journal.events import Sighted, ViewRendered, recorded
+from execledger.journal.events import Sighted, StepRecorded, ViewRendered, recorded
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
 from execledger.session.tree import TreeDigest
@@ -29,6 +29,7 @@ from execledger.session.witness import Witness
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Step
+from execledger.vocabulary.records import CommandRecord
 from execledger.vocabulary.sightings import FileSighting, Sighting, TreeSighting
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ class Session:
         self.policy = policy
         self.faults = Faults(partial(_tell_fault, chronicle, tell))
         self.ledger = Ledger(task, policy, edited_symbols, self.faults)
-        self.rereads: Rereads | None = Rereads()
+        self._rereads: Rereads | None = Rereads()
         self.chronicle = chronicle
         self._found: dict[tuple[str, str], FileSighting] = {}
         # The last two steps that may have written, since the last look at the working tree by a probe.
@@ -215,22 +216,25 @@ class Session:
 
     def record(self, step: Step, turn: int = 0, sealed: bool = False, since: int = 0) -> None:
         """Record a completed step in the ledger and the journal; ``since`` is the first step that was visible."""
-        again = self._reread(step)
-        if self.ledger.classify(step.action).may_write:
+        record = self.ledger.classify(step.action)
+        if record.may_write:
             self._wrote = [*self._wrote[-1:], len(self.ledger)]
         self.ledger.record(step)
         if self.active:
-            self.chronicle.note(recorded(self.ledger, step, turn=turn, sealed=sealed, since=since, snippet=again))
+            event = recorded(self.ledger, step, turn=turn, sealed=sealed, since=since)
+            self.chronicle.note(event, partial(self._with_reread, event, step, record))
 
-    def _reread(self, step: Step) -> str | None:
-        """Return the kind of redundant re-read that the step is, for the journal; None after a fault in judging one."""
-        rereads, self.rereads = self.rereads, None
+    def _with_reread(self, event: StepRecorded, step: Step, record: CommandRecord) -> StepRecorded:
+        """Return the event of a step with the kind of redundant re-read that it is; after a fault no more are judged.
+
+        Events are completed in their order.
+        """
+        rereads, self._rereads = self._rereads, None
         if rereads is None:
-            return None
-        record = self.ledger.classify(step.action)
+            return event
         found: str | None = self.faults.guarded("measure", lambda: rereads.take(step, record) or "none", None)
-        self.rereads = rereads if found is not None else None
-        return found
+        self._rereads = rereads if found is not None else None
+        return replace(event, snippet=found)
 
 
 def _tell_fault(chronicle: Chronicle, tell: Callable[[str], None], where: str, error: BaseException, off: bool) -> None:
