@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
 from execledger.cli.stats import add_up
@@ -111,7 +112,7 @@ def _record(chronicle: Chronicle, ledger: Ledger, rereads: Rereads, step: Step, 
 
 def _note(chronicle: Chronicle, ledger: Ledger, rereads: Rereads, step: Step, turn: int) -> None:
     again = rereads.take(step, ledger.classify(step.action)) or "none"
-    chronicle.note(recorded(ledger, step, turn=turn, sealed=True, snippet=again))
+    chronicle.note(replace(recorded(ledger, step, turn=turn, sealed=True), snippet=again))
 
 
 def stats(told: Told) -> Numbers:

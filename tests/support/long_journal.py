@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from execledger import __version__
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
@@ -82,7 +84,8 @@ def long_events(steps: int = STEPS, size: int = BYTES, seed: int = 1) -> Iterato
         action = Action(command, "/repo")
         record = ledger.classify(action)
         step = take(ledger, action, _returning(output))
-        event = recorded(ledger, step, turn=index, sealed=False, snippet=rereads.take(step, record) or "none")
+        again = rereads.take(step, record) or "none"
+        event = replace(recorded(ledger, step, turn=index, sealed=False), snippet=again)
         for one in (view, event):
             summary.add(one)
             yield one

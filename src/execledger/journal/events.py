@@ -15,10 +15,12 @@ from execledger.core.rereads import RereadCounts
 from execledger.journal.clean import withheld_lines
 from execledger.journal.migrate import VERSION
 from execledger.vocabulary.decisions import Step
+from execledger.vocabulary.records import View
 from execledger.vocabulary.sightings import Sighting
 
 if TYPE_CHECKING:
     from execledger.core.ledger import Ledger
+    from execledger.core.lines import Returned
 
 
 class Counts(RereadCounts, kw_only=True):
@@ -202,28 +204,25 @@ def known_policy(fields: dict[str, str | int | float | bool]) -> Policy:
 
 
 def recorded(
-    ledger: Ledger,
-    step: Step,
-    *,
-    turn: int,
-    sealed: bool,
-    since: int = 0,
-    snippet: str | None = None,
-    at: float | None = None,
+    ledger: Ledger, step: Step, *, turn: int, sealed: bool, since: int = 0, at: float | None = None
 ) -> StepRecorded:
     """The event for ``step``, which ``ledger`` has just recorded.
 
     It includes the fingerprint of the true result, and the digests of lines with secrets: they can't be computed again
     from the redacted text.
     """
+    event = just_recorded(ledger, step, turn=turn, sealed=sealed, since=since, at=at)
+    view = ledger.results[-1].record.view
+    return event if view is None else with_withheld_lines(event, view, ledger.lines_of(view, step))
+
+
+def just_recorded(
+    ledger: Ledger, step: Step, *, turn: int, sealed: bool, since: int = 0, at: float | None = None
+) -> StepRecorded:
+    """The same, without the digests of lines with secrets, which ``with_withheld_lines`` can add later."""
     index = len(ledger) - 1
-    result = ledger.results[index]
     if step.shown.result is None:
-        step = replace(step, shown=replace(step.shown, result=result.print))
-    if result.record.view is not None and result.kind != "reference" and not step.withheld:
-        step = replace(
-            step, withheld=withheld_lines(result.record.view, step, ledger.lines_of(result.record.view, step))
-        )
+        step = replace(step, shown=replace(step.shown, result=ledger.results[index].print))
     return StepRecorded(
         index=index,
         turn=turn,
@@ -231,8 +230,15 @@ def recorded(
         sealed=sealed,
         since=since,
         digest=ledger.digest,
-        snippet=snippet,
         looked_again=ledger.looked_again,
         stopped=ledger.second_looks.stopped,
         at=at,
     )
+
+
+def with_withheld_lines(event: StepRecorded, view: View, shown: Returned | None) -> StepRecorded:
+    """The event with the digests of lines with secrets, among those of ``view`` that its step has ``shown``."""
+    step = event.step
+    if shown is None or step.shown.kind == "reference" or step.withheld:
+        return event
+    return replace(event, step=replace(step, withheld=withheld_lines(view, step, shown)))

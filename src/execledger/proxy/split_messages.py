@@ -137,7 +137,8 @@ class MessageSplitter(Generic[M]):
                 if not (body.startswith(message.raw, at) and body.startswith(known.gap, end)):
                     break
                 count, at = count + 1, end + len(known.gap)
-            best = max(best, (known, count, at), key=lambda found: found[1])
+            if count > best[1]:
+                best = known, count, at
             if count > REWRITTEN and count >= len(known.messages) - REWRITTEN:
                 break
         return best

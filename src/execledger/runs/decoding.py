@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from execledger.core.lines import split_lines
 from execledger.errors import UnreadableRun
 from execledger.shell.ranges import size
 from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.records import CommandRecord
 
 T = TypeVar("T")
 _TEXT_PARTS = (None, "text", "output_text", "input_text")
@@ -138,6 +140,12 @@ def instance_of(name: str, *told: object) -> str:
     return ""
 
 
+@lru_cache(maxsize=1)
+def classified(action: Action) -> CommandRecord:
+    """What a shell command does by its words alone; reading one result may ask more than once."""
+    return classify(action)
+
+
 def trimmed(action: Action, observation: Observation) -> Observation:
     """The result of a shell command whose output was trimmed, marked as cut where that leaves its lines in doubt.
 
@@ -148,7 +156,7 @@ def trimmed(action: Action, observation: Observation) -> Observation:
     """
     if action.call is not None or not observation.output:
         return observation
-    view = classify(action).view
+    view = classified(action).view
     if view is None or view.numbering:
         return observation
     asked = size(view.ranges[0]) if len(view.ranges) == 1 else sum(size(lines) or 0 for lines in view.ranges)

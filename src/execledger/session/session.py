@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from execledger.core import compare
 from execledger.core.faults import Faults
 from execledger.core.ledger import Ledger
+from execledger.core.lines import Returned
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
 from execledger.core.step import Proposal, complete, propose, suppresses
 from execledger.core.working_tree import is_looked_behind
-from execledger.journal.events import Sighted, StepRecorded, ViewRendered, recorded
+from execledger.journal.events import Sighted, StepRecorded, ViewRendered, just_recorded, with_withheld_lines
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
 from execledger.session.tree import TreeDigest
@@ -221,14 +222,19 @@ class Session:
             self._wrote = [*self._wrote[-1:], len(self.ledger)]
         self.ledger.record(step)
         if self.active:
-            event = recorded(self.ledger, step, turn=turn, sealed=sealed, since=since)
-            self.chronicle.note(event, partial(self._with_reread, event, step, record))
+            event = just_recorded(self.ledger, step, turn=turn, sealed=sealed, since=since)
+            shown = None if record.view is None else self.ledger.lines_of(record.view, step)
+            self.chronicle.note(event, partial(self._completed, event, step, record, shown))
 
-    def _with_reread(self, event: StepRecorded, step: Step, record: CommandRecord) -> StepRecorded:
-        """Return the event of a step with the kind of redundant re-read that it is; after a fault no more are judged.
+    def _completed(
+        self, event: StepRecorded, step: Step, record: CommandRecord, shown: Returned | None
+    ) -> StepRecorded:
+        """Return the event of a step with what takes longer: its lines with secrets, and the re-read that it is.
 
-        Events are completed in their order.
+        Events are completed in their order. After a fault in judging a re-read, no more are judged.
         """
+        if (view := record.view) is not None:
+            event = self.faults.guarded("journal", partial(with_withheld_lines, event, view, shown), event)
         rereads, self._rereads = self._rereads, None
         if rereads is None:
             return event

@@ -166,5 +166,5 @@ def _split(parts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _own_end(text: str) -> int:
     """Where the words of the tool end in a text; behind them are the report of a reset directory and reminders."""
     at = reminders_at(text)
-    reset = tools.RESET.search(text[:at])
+    reset = tools.reset_in(text[:at])
     return reset.start() if reset else at

@@ -41,7 +41,8 @@ _TIMED_OUT = re.compile(r"\bCommand timed out after\b|\bcommand timed out\b|\[Re
 _BACKGROUND = re.compile(
     r"Command (?:is )?running in (?:the )?background with ID|Command was manually backgrounded|Async agent launched"
 )
-_LEFT_OUT = re.compile(r"\A\s*<persisted-output>|\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.")
+_PERSISTED = re.compile(r"\s*<persisted-output>")
+_CUT = re.compile(r"\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.")
 
 
 TOOLS = Tools(
@@ -89,6 +90,16 @@ def mark_of(text: str) -> str:
     return "→" if _ARROW.match(text) else "\t"
 
 
+def reset_in(text: str) -> re.Match[str] | None:
+    """The report at the end of a text that the directory was reset."""
+    return RESET.search(text) if "Shell cwd was reset" in text else None
+
+
+def _left_out(text: str) -> bool:
+    """The client has left something out of a result, and says so."""
+    return bool(_PERSISTED.match(text) or ("truncated] ..." in text and _CUT.search(text)))
+
+
 def observed(action: Action, name: str, text: str, *, is_error: bool, told: object) -> Observation:
     """What came back from a call; ``told`` is what the client kept of the result for itself."""
     printed = told.get("stdout") if isinstance(told, dict) else None
@@ -105,7 +116,7 @@ def _of_result(action: Action, name: str, text: str, reminders: str, *, is_error
     if isinstance(action.call, Read) and not is_error:
         return _of_read(action.call, _untrimmed(text, action.call.numbering) if reminders else text, told)
     stopped = bool(_BACKGROUND.match(text) or (is_error and _TIMED_OUT.search(text)))
-    return Observation(text, failed=is_error and not stopped, timed_out=stopped, truncated=bool(_LEFT_OUT.search(text)))
+    return Observation(text, failed=is_error and not stopped, timed_out=stopped, truncated=_left_out(text))
 
 
 def _without_reminders(text: str) -> tuple[str, str]:
@@ -117,7 +128,7 @@ def _without_reminders(text: str) -> tuple[str, str]:
 def _of_shell(text: str, *, is_error: bool, told: object) -> Observation:
     """The result of a shell command: a failed one begins with its exit status."""
     notice = ""
-    if moved := RESET.search(text):
+    if moved := reset_in(text):
         text, notice = text[: moved.start()], moved[0].strip()
     status: int | None = 0
     if is_error:
@@ -142,7 +153,7 @@ def _of_shell(text: str, *, is_error: bool, told: object) -> Observation:
         exit_status=None if stopped else status,
         failed=is_error and status is None and not stopped,
         timed_out=stopped,
-        truncated=bool(_LEFT_OUT.search(text)) or known.get("isImage") is True,
+        truncated=_left_out(text) or known.get("isImage") is True,
     )
 
 
@@ -151,7 +162,7 @@ def _of_read(read: Read, text: str, told: object) -> Observation:
     kind = told.get("type") if isinstance(told, dict) else None
     if _UNCHANGED.match(text) or kind == "file_unchanged":
         return Observation(notice=text.rstrip(), truncated=True)
-    cut = any(len(line) >= MAX_LINE for line in split_lines(text)) or bool(_LEFT_OUT.search(text))
+    cut = any(len(line) >= MAX_LINE for line in split_lines(text)) or _left_out(text)
     # A picture, a notebook and the like are no lines of the file.
     shown = Observation(text, truncated=cut or kind not in (None, "text"))
     return without_phantom(read, shown, at_end=_at_end(told))

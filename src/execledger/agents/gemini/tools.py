@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from execledger.agents.table_adapter import AgentClient, TableAdapter, arguments_of
 from execledger.agents.tool_table import AgentTool, Frame, Tools
-from execledger.core.classify import classify
+from execledger.runs.decoding import classified
 from execledger.session.adapter import Asked, ToolCall
 from execledger.vocabulary.actions import Action, Observation
 
@@ -111,7 +111,7 @@ class GeminiAdapter(TableAdapter):
 
 def _may_print_code(command: str) -> bool:
     """Whether a command prints text of files, or the words that precede an exit code."""
-    return "exit code" in command.lower() or classify(Action(command)).comparable
+    return "exit code" in command.lower() or classified(Action(command)).comparable
 
 
 ADAPTER = GeminiAdapter(_CLIENT)
