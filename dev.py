@@ -14,12 +14,13 @@ if sys.version_info < (3, 11):  # noqa: UP036
 import argparse
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -174,6 +175,8 @@ class Row(NamedTuple):
     """How long it took; None if it was not run."""
     failed: bool = False
     """Whether its exit status says so."""
+    day: str = ""
+    """When it was run."""
 
 
 def measure(*module: str) -> Row:
@@ -187,44 +190,100 @@ def measure(*module: str) -> Row:
             last = line.strip() or last
     status = process.returncode
     result = f"exit {status}: {last}" if status else last
-    return Row(" ".join(word or "''" for word in module), result, time.monotonic() - start, bool(status))
+    return Row(words(module), result, time.monotonic() - start, bool(status), date.today().isoformat())
 
 
-def benchmarks(corpus: str | None) -> Iterator[Row]:
-    """Run each script in ``benchmarks/``; one that says ``NEEDS_CORPUS = True`` gets the corpus as its argument."""
+def words(module: tuple[str, ...]) -> str:
+    """A command as one would type it inside ``.venv``."""
+    return " ".join(word or "''" for word in module)
+
+
+def benchmarks(corpus: str | None) -> Iterator[tuple[str, ...]]:
+    """The scripts in ``benchmarks/``; one that says ``NEEDS_CORPUS = True`` gets the corpus as its argument."""
     for script in sorted((ROOT / "benchmarks").glob("[!_]*.py")):
-        module = f"benchmarks.{script.stem}"
         needs_corpus = re.search(r"^NEEDS_CORPUS = True$", script.read_text(encoding="utf-8"), re.MULTILINE)
-        if needs_corpus and not corpus:
-            yield Row(module, "not run: no corpus given")
+        yield (f"benchmarks.{script.stem}", *([corpus or ""] if needs_corpus else []))
+
+
+def measured(commands: Iterable[tuple[str, ...]], corpus: str | None, *, resume: bool = False) -> Iterator[list[Row]]:
+    """The rows of these commands so far, after each of them; ``resume`` takes over what went well in this very tree.
+
+    Where the corpus lies is nobody's business but the runner's.
+    """
+    kept = Kept()
+    rows: list[Row] = []
+    for command in commands:
+        what = words(command).replace(corpus or "CORPUS", "CORPUS")
+        if command[1:] == ("",):
+            rows.append(Row(command[0], "not run: no corpus given"))
+        elif resume and what in kept.rows:
+            rows.append(kept.rows[what])
         else:
-            yield measure(module, *([corpus] if needs_corpus and corpus else []))
+            row = measure(*command)
+            rows.append(row._replace(what=what, result=row.result.replace(corpus or "CORPUS", "CORPUS")))
+            kept.add(rows[-1])
+        yield rows
 
 
-def table(rows: list[Row], corpus: str | None) -> str:
-    """The result table in Markdown; where the corpus lies is nobody's business but the runner's."""
+class Kept:
+    """What a long check has measured, so that another one can go on where it was stopped."""
+
+    FILE = ROOT / ".venv" / "long-check.json"
+
+    def __init__(self) -> None:
+        """What was measured of this tree; nothing if the last long check was of another."""
+        self.tree, self.rows = tree(), dict[str, Row]()
+        try:
+            of, rows = json.loads(self.FILE.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return
+        if of == self.tree:
+            self.rows = {row[0]: Row(*row) for row in rows}
+
+    def add(self, row: Row) -> None:
+        """Keep a row, unless it failed."""
+        if not row.failed:
+            self.rows[row.what] = row
+            self.FILE.write_text(json.dumps([self.tree, list(self.rows.values())]), encoding="utf-8")
+
+
+def tree() -> str:
+    """The digest of everything that a measurement depends on: all but documents."""
+    digest = hashlib.sha256()
+    for folder in ("src", "tests", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    for name in ("dev.py", "pyproject.toml"):
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def table(rows: list[Row]) -> str:
+    """The result table in Markdown."""
     lines = ["| date | Python | what | result | seconds |", "|---|---|---|---|---|"]
     for row in rows:
         seconds = "" if row.seconds is None else f"{row.seconds:.1f}"
-        cells = (date.today().isoformat(), sys.version.split()[0], f"`{row.what}`", row.result, seconds)
+        cells = (row.day or date.today().isoformat(), sys.version.split()[0], f"`{row.what}`", row.result, seconds)
         line = " | ".join(cell.replace("|", "\\|") for cell in cells)
-        lines.append(f"| {line.replace(corpus, 'CORPUS') if corpus else line} |")
+        lines.append(f"| {line} |")
     return "\n".join(lines) + "\n"
 
 
-def long_check(corpus: str | None) -> int:
+def long_check(corpus: str | None, *, resume: bool) -> int:
     """Run everything there is and write the results to ``docs/long-check.md``."""
-    rows = [measure(*LONG_TESTS), *(measure(*command) for command in LINT), *benchmarks(corpus)]
-    text = f"# The last long check\n\nWritten by `python3 dev.py check --long`.\n\n{table(rows, corpus)}"
-    REPORT.write_text(text, encoding="utf-8")
+    text, rows = "", []
+    for rows in measured([LONG_TESTS, *LINT, *benchmarks(corpus)], corpus, resume=resume):
+        text = f"# The last long check\n\nWritten by `python3 dev.py check --long`.\n\n{table(rows)}"
+        REPORT.write_text(text, encoding="utf-8")
     print(f"\n{text}", end="")
     return int(any(row.failed for row in rows))
 
 
 def bench(corpus: str | None) -> int:
     """Run the benchmarks and print their results."""
-    rows = list(benchmarks(corpus))
-    print(f"\n{table(rows, corpus)}", end="")
+    *_, rows = measured(benchmarks(corpus), corpus)
+    print(f"\n{table(rows)}", end="")
     return int(any(row.failed for row in rows))
 
 
@@ -238,6 +297,7 @@ def arguments_parser() -> argparse.ArgumentParser:
     check = verbs.add_parser("check", help="test and lint")
     check.add_argument("--long", action="store_true", help="also long tests and benchmarks; writes docs/long-check.md")
     check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")
+    check.add_argument("--resume", action="store_true", help="go on with a long check of the same tree")
     bench = verbs.add_parser("bench", help="run the benchmarks")
     bench.add_argument("corpus", nargs="?", metavar="CORPUS", help="recorded runs for those that need them")
     verbs.add_parser("audit", help="known vulnerabilities of what is installed, secrets in the tree", add_help=False)
@@ -273,7 +333,7 @@ def main() -> int:
         return run("tests.support.release", *rest)
     if chosen.verb == "screenshots":
         return run("tests.support.chromium", "docs/images")
-    return long_check(corpus) if chosen.long else int(any([test([]), lint()]))
+    return long_check(corpus, resume=chosen.resume) if chosen.long else int(any([test([]), lint()]))
 
 
 if __name__ == "__main__":

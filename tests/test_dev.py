@@ -1,0 +1,78 @@
+"""A long check that was stopped goes on where it stopped, as long as what it measures is the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEV = Path(__file__).parent.parent / "dev.py"
+
+
+@pytest.fixture
+def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``dev.py`` in a folder with two benchmarks, of which the second is interrupted."""
+    for folder in ("src", "tests", "benchmarks", ".venv", "docs"):
+        (tmp_path / folder).mkdir()
+    for name in ("one", "two"):
+        (tmp_path / "benchmarks" / f"{name}.py").write_text("NEEDS_CORPUS = True\n")
+    (tmp_path / "pyproject.toml").touch()
+    shutil.copy(DEV, tmp_path)
+    spec = importlib.util.spec_from_file_location("dev_of_a_test", tmp_path / "dev.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "LONG_TESTS", ("pytest",))
+    monkeypatch.setattr(module, "LINT", ())
+    return module
+
+
+def check(dev: Any, *, resume: bool, stopped_at: str = "") -> list[str]:
+    """The modules that a long check runs, up to the one at which it is stopped."""
+    ran: list[str] = []
+
+    def measure(*module: str) -> object:
+        if module[0] == stopped_at:
+            raise KeyboardInterrupt
+        ran.append(module[0])
+        return dev.Row(" ".join(module), f"held: {module}", 1.0, False, "2026-01-01")
+
+    dev.measure = measure
+    try:
+        assert dev.long_check("/where/it/lies", resume=resume) == 0
+    except KeyboardInterrupt:
+        assert stopped_at
+    return ran
+
+
+def test_a_long_check_that_was_stopped_goes_on_where_it_stopped(dev: Any) -> None:
+    """What it had measured is in its report, which does not say where the corpus lies."""
+    assert check(dev, resume=False, stopped_at="benchmarks.two") == ["pytest", "benchmarks.one"]
+    report = dev.REPORT.read_text()
+    assert "| `benchmarks.one CORPUS` | held: ('benchmarks.one', 'CORPUS') |" in report and "/where" not in report
+    assert check(dev, resume=True) == ["benchmarks.two"]
+    assert all(f"`{what}" in dev.REPORT.read_text() for what in ("pytest", "benchmarks.one", "benchmarks.two"))
+
+
+@pytest.mark.parametrize("changed", ["src/a.py", "tests/a.py", "benchmarks/one.py", "pyproject.toml"])
+def test_nothing_is_taken_over_from_another_tree(dev: Any, changed: str) -> None:
+    """Not even what a changed file can't have changed."""
+    check(dev, resume=False)
+    (dev.ROOT / changed).write_text("# changed\n")
+    assert check(dev, resume=True)[0] == "pytest"
+
+
+def test_documents_are_not_measured(dev: Any) -> None:
+    """The report itself is one."""
+    check(dev, resume=False)
+    (dev.ROOT / "docs" / "measured.md").write_text("42\n")
+    assert check(dev, resume=True) == []
+
+
+def test_without_being_told_everything_is_measured_again(dev: Any) -> None:
+    """Also what was measured before."""
+    check(dev, resume=False)
+    assert check(dev, resume=False) == ["pytest", "benchmarks.one", "benchmarks.two"]
