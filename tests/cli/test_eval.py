@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import Study
@@ -180,6 +181,23 @@ def test_a_docker_that_does_not_answer_is_the_reason(
     assert told == f"execledger: {docker} does not answer: Cannot connect to the Docker daemon\n{hint}"
 
 
+def test_what_is_refused_leaves_no_tasks_and_comes_with_the_warnings(execledger: Execledger, folder: Path) -> None:
+    """A program that is not there, and a model that the price table does not have: both are told, nothing is stored."""
+    called = execledger("eval", "run", "plan.toml", "-o", "out", "--program", "/bin/true", "--model", "unheard-of")
+    assert (called.status, called.out, called.err.splitlines()) == snapshot(
+        (
+            2,
+            "",
+            [
+                "execledger: warning: the model `unheard-of` has no price in Ledger's table: its cost is unknown;"
+                " check its name; `eval report --prices FILE` takes prices of your own",
+                "execledger: `program` is /bin/true, expected a program called mini-extra",
+            ],
+        )
+    )
+    assert [path.name for path in (folder / "out").iterdir()] == [".lock"]
+
+
 def test_a_plan_that_comes_to_nothing_leaves_the_folder_to_others(execledger: Execledger, folder: Path) -> None:
     """Its tasks can't be had; another plan takes the same folder, with tasks of its own."""
     assert execledger("eval", "run", "plan.toml", "-o", "out", "--instance", "nobody").status == 2
@@ -237,7 +255,10 @@ def test_a_report_says_what_is_missing(execledger: Execledger, done: Study) -> N
     called = execledger("eval", "report", "out", "--json")
     assert called.status == 0
     assert "execledger: out: not finished yet: both-1 1 of 2 instances" in called.err
-    assert "found no journal of it, so that what Ledger did in it is not counted" in called.err
+    missing = "found no journal of 1 run in arms with Ledger: what Ledger did in it is unknown, and left out"
+    first = done.root / "both" / "1" / NAME / f"{NAME}.traj.json"
+    assert f"execledger: {missing}; its tokens, cost and grades count (first: {first})\n" in called.err
+    assert "not read" not in called.err
     text = json.dumps(json.loads(called.out))
     assert "unknown" in text and "not finished yet: both-1 1 of 2 instances" in text
 

@@ -133,7 +133,7 @@ def test_a_broken_plan_is_named_and_the_runs_know_their_arm(tmp_path: Path) -> N
     "change", [{"info": None}, {"info": {"ledger": 5}}, {"trajectory_format": "mini-swe-agent-1.1"}]
 )
 def test_a_broken_trajectory_stops_nothing(tmp_path: Path, change: dict[str, object]) -> None:
-    """That of a finished task in an arm with Ledger: it is named, and the others are reported."""
+    """That of a finished task in an arm with Ledger: its journal is missing, and the others are reported."""
     study = study_in(tmp_path / "out")
     file = study.root / "both" / "1" / "a" / "a.traj.json"
     (file.parent / ".result.json").write_text(
@@ -141,8 +141,9 @@ def test_a_broken_trajectory_stops_nothing(tmp_path: Path, change: dict[str, obj
     )
     file.write_text(json.dumps({"messages": [], **change}))
     unreadable: list[str] = []
-    assert ("base", 1, "a") in arms(rows(unreadable, study.root))
-    assert [sentence.startswith(str(file)) for sentence in unreadable] == [True]
+    found = rows(unreadable, study.root)
+    assert ("base", 1, "a") in arms(found)
+    assert [row.run for row in found if row.lacks_journal] == [str(file)]
 
 
 def test_broken_grades_are_unknown_and_a_lost_dataset_is_told(tmp_path: Path) -> None:
@@ -167,4 +168,4 @@ def test_without_its_journal_what_ledger_did_is_unknown(tmp_path: Path) -> None:
     _, both, mine = rows(unreadable, study.root, tmp_path / "mine")
     known = [(row.arm, row.proposed, row.counts) for row in (both, mine)]
     assert known == [("both", 1, None), ("inform", 1, None)]
-    assert ["found no journal of it" in sentence for sentence in unreadable] == [True, True]
+    assert ([row.lacks_journal for row in (both, mine)], unreadable) == ([True, True], []), "they were read"

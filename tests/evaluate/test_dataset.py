@@ -9,7 +9,7 @@ import pytest
 
 from execledger.agents.evaluation import Instance
 from execledger.errors import LedgerError
-from execledger.evaluate.dataset import freeze
+from execledger.evaluate.dataset import load_tasks
 from execledger.evaluate.plan import Plan
 from tests.support.agents.swebench import make_instances, write_dataset
 
@@ -30,17 +30,19 @@ def names(instances: tuple[Instance, ...]) -> list[str]:
 def test_a_plan_chooses_its_tasks(tmp_path: Path, asked: dict[str, Any], chosen: list[str]) -> None:
     """All, some by name, and of these a slice, in the order of the dataset."""
     source = write_dataset(tmp_path / "source", make_instances(4))
-    assert names(freeze(Plan.from_values({"subset": str(source), **asked}), tmp_path / "kept")) == chosen
+    assert names(load_tasks(Plan.from_values({"subset": str(source), **asked}), tmp_path / "kept").instances) == chosen
 
 
 def test_the_tasks_stay_as_they_were(tmp_path: Path) -> None:
     """What became of the source later makes no difference, and every field of a row is kept."""
     source = write_dataset(tmp_path / "source", make_instances(2))
     plan = Plan(subset=str(source))
-    before = freeze(plan, tmp_path / "kept")
+    before = load_tasks(plan, tmp_path / "kept")
+    assert not (tmp_path / "kept").exists(), "loading stores nothing"
+    before.freeze()
     rows = (source / "test.jsonl").read_text()
     (source / "test.jsonl").unlink()
-    assert freeze(plan, tmp_path / "kept") == before
+    assert load_tasks(plan, tmp_path / "kept") == before._replace(unsaved=b"")
     assert (tmp_path / "kept" / "test.jsonl").read_text() == rows
 
 
@@ -56,7 +58,7 @@ def test_tasks_that_are_not_there_are_told(tmp_path: Path, rows: str, asked: dic
     """And nothing is kept."""
     (tmp_path / "test.jsonl").write_text(rows)
     with pytest.raises(LedgerError, match=said):
-        freeze(Plan.from_values({"subset": str(tmp_path), **asked}), tmp_path / "kept")
+        load_tasks(Plan.from_values({"subset": str(tmp_path), **asked}), tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
 

@@ -84,7 +84,7 @@ def test_a_trial_that_ran_without_ledger_is_reported(tmp_path: Path) -> None:
     trial("b", {"installed": True, "version": "1.2.3", "options": paper})
     bypassed = with_bypass(trial("c", {"installed": True, "version": "1.2.3", "options": govern}))
     trial("d", {"installed": True, "version": "1.2.3", "options": []}, exception_info=failed)
-    kept = trial("e", {"installed": True, "version": "1.2.3", "options": ["--journal", "off"]})
+    trial("e", {"installed": True, "version": "1.2.3", "options": ["--journal", "off"]})
     unreadable: list[str] = []
     found = rows(unreadable, job)
     assert [(row.arm, row.preset, row.counts, row.proposed, row.model_calls) for row in found] == [
@@ -96,7 +96,7 @@ def test_a_trial_that_ran_without_ledger_is_reported(tmp_path: Path) -> None:
     ]
     own = "agent/mini-swe-agent.trajectory.json"
     assert found[2].run == str(bypassed / own), "not the journal without steps"
-    assert unreadable == [f"{kept / own}: found no journal of it, so that what Ledger did in it is not counted"]
+    assert unreadable == []
     reasons = (
         "it can't be installed: no network (1), it is installed, and left no journal (1),"
         " the agent sent nothing through it (1)"

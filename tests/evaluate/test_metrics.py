@@ -18,7 +18,7 @@ from execledger.evaluate.records import RunRow
 from execledger.journal import Ended, Event, FaultCaught, JournalRun, ViewRendered, read_journal
 from execledger.journal.events import Counts
 from execledger.runs.account import Account
-from execledger.runs.prices import Price, Prices
+from execledger.runs.prices import Price, Prices, load_prices
 from execledger.runs.recording import Recorded
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.chronicle import Chronicle
@@ -59,6 +59,7 @@ def test_a_run_without_ledger_is_base() -> None:
         counts=Counts(proposed=3, ran=3, measured=3, rereads=1, covered_rereads=1, exact_rereads=1),
         tokens=Tokens(uncached=200, cached=800, output=28),
         cost=280.0,
+        charged_cost=280.0,
         reported_cost=2.0,
         input_by_call=(100, 200, 300, 400),
     )
@@ -153,6 +154,20 @@ def test_saved_and_spent_are_those_of_the_journals_own_account(tmp_path: Path) -
     assert (row.saved_cost, row.view_cost) == pytest.approx((net.saved, net.spent))
     assert row.view_cost == pytest.approx((row.view_tokens or 0) + 0.9 * (row.displaced_tokens or 0))
     assert all((*saved, row.view_tokens, row.displaced_tokens))
+
+
+def test_a_model_without_a_price_is_given_the_assumed_one_as_in_stats(tmp_path: Path) -> None:
+    """Its cost is unknown; what Ledger saved and spent, and the whole that it is a share of, are at one price."""
+    journal = journal_of(tmp_path, Policy(preset=Preset.PAPER))
+    row = measure(replace(run(READ), model="unheard-of"), journal, load_prices())
+    price = load_prices().price("gpt-5")
+    assert price is not None and row.cost is None and row.tokens is not None
+    viewed, displaced = row.view_tokens or 0, row.displaced_tokens or 0
+    saved = Tokens(uncached=row.saved_new_tokens or 0, cached=row.saved_cached_tokens or 0)
+    spent = Tokens(uncached=viewed + displaced, cached=-displaced)
+    dollars = [price.cost(tokens) for tokens in (saved, spent, row.tokens)]
+    assert [row.saved_cost, row.view_cost, row.charged_cost] == pytest.approx(dollars)
+    assert all(dollars)
 
 
 def test_a_view_displaces_what_the_model_wrote_as_the_provider_counted_it(tmp_path: Path) -> None:

@@ -146,6 +146,37 @@ def test_as_many_trials_as_are_needed_find_the_difference_in_four_of_five_studie
     assert 0.65 <= found / 200 <= 0.95
 
 
+@pytest.mark.parametrize(("instances", "trials"), [(20, 2), (60, 1), (60, 2), (60, 4)])
+def test_the_smallest_difference_that_is_found_is_found_in_four_of_five_studies(instances: int, trials: int) -> None:
+    """What studies without a difference say that they would find, planted into 500 new ones of the same size."""
+    draw = np.random.default_rng(instances + trials)
+
+    def chances() -> Floats:
+        return draw.uniform(0.2, 0.6, instances)
+
+    def said() -> float:
+        alike = chances()
+        known = noise(outcomes(draw, alike, trials), outcomes(draw, alike, trials))
+        assert known is not None
+        return known.detectable(trials)
+
+    least = float(np.median([said() for _ in range(40)]))
+    found = 0
+    for _ in range(500):
+        before = chances()
+        base, ledger = (np.mean(outcomes(draw, one, trials), axis=1) for one in (before, before + least))
+        found += paired_test(list(ledger - base), resamples=300) < 0.05
+    assert 0.77 <= found / 500 <= 0.88
+
+
+def test_a_study_with_fewer_than_six_instances_finds_nothing() -> None:
+    """Five differences of one sign have a p-value of 2 / 32, six one of 2 / 64."""
+    assert [paired_test([0.5 + 0.01 * n for n in range(number)]) < 0.05 for number in (5, 6)] == [False, True]
+    known = [Noise(within=0.1, between=0.0, instances=number) for number in (5, 6)]
+    assert [one.testable for one in known] == [False, True]
+    assert known[0].instances_needed(0.9, 1_000_000) == 6
+
+
 def test_what_instances_differ_by_no_number_of_trials_averages_out() -> None:
     """Half of the instances always win and half always lose: only more instances find a small difference."""
     sure = [[[True] * 3, [False] * 3] * 10, [[False] * 3, [True] * 3] * 10]

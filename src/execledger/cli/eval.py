@@ -96,7 +96,7 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @_plan_options
 def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool, **options: Any) -> int:
     """Run PLAN.toml; options take precedence over its keys. The same command continues a stopped evaluation."""
-    from execledger.evaluate.dataset import freeze
+    from execledger.evaluate.dataset import load_tasks
     from execledger.evaluate.experiment import program_of, run_experiment, setup_of, versions
     from execledger.evaluate.preflight import Checks
     from execledger.evaluate.study import Study
@@ -110,15 +110,18 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
         found = checks.tried(lambda: versions(plan, cwd))
         if found is not None:
             study.admit(plan, found, mixed=mixed)
-        # The folder belongs to the plan only once its tasks are there, so a plan without tasks does not occupy it.
-        instances = checks.tried(lambda: freeze(plan, study.dataset, anew=study.recorded() is None)) or ()
-        if found is not None:
-            unfinished = study.unfinished(plan, instances, again)
-            if unfinished or not instances:
-                checks.look(plan, setup_of(plan, program_of(plan), cwd), unfinished, study.root)
-        for warning in checks.refuse():
+        # The folder belongs to the plan only once all checks have passed, so what can't be run does not occupy it.
+        tasks = checks.tried(lambda: load_tasks(plan, study.dataset, anew=study.recorded() is None))
+        instances = tasks.instances if tasks is not None else ()
+        unfinished = study.unfinished(plan, instances, again)
+        if unfinished or not instances:
+            setup = setup_of(plan, program_of(plan), cwd) if found is not None else None
+            checks.look(plan, setup, unfinished, study.root)
+        for warning in checks.warnings:
             tell(warning)
-        assert found is not None, "otherwise it was refused"
+        checks.refuse()
+        assert found is not None and tasks is not None, "otherwise it was refused"
+        tasks.freeze()
         study.claim(plan, found, mixed=mixed)
         names = [instance.instance_id for instance in instances]
         for ended in again:
@@ -250,7 +253,7 @@ def report(
     unreadable: list[str] = []
     rows = [row for _, row in collect(dict.fromkeys(paths), prices, unreadable, _reader())]
     missing = list(dict.fromkeys(sentence for path in paths for sentence in unfinished(Path(path))))
-    _tell_unreadable(unreadable)
+    _tell_unreadable(unreadable, [row.run for row in rows if row.lacks_journal])
     for sentence in missing:
         tell(sentence)
     about = (
@@ -288,7 +291,7 @@ def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
     _need_folder(output)
     prices = load_prices(Path(price_file) if price_file else None)
     done = write_parquet(dict.fromkeys(paths), Path(output), prices, read=_reader())
-    _tell_unreadable(done.unreadable)
+    _tell_unreadable(done.unreadable, done.without_journal)
     click.echo(f"{done.runs:,} runs and {done.calls:,} calls are in {output}")
 
 
@@ -309,8 +312,13 @@ def _reader() -> Read:
     return lambda name, data: read_run(name, data, resolve)
 
 
-def _tell_unreadable(unreadable: list[str]) -> None:
+def _tell_unreadable(unreadable: list[str], missing: list[str]) -> None:
+    """Print what was not read and why, and how many journals are missing."""
+    from execledger.evaluate.metrics import without_journal
+
     for reason in unreadable:
         tell(f"not read: {reason}")
     if unreadable:
         tell(f"{len(unreadable)} files were not read, or not wholly")
+    if missing:
+        tell(f"{without_journal(len(missing))} (first: {missing[0]})")

@@ -19,7 +19,7 @@ from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.experiment import arm_order
 from execledger.evaluate.grade import Grade, grade_of, read_grades, resolved
 from execledger.evaluate.harbor_jobs import job_trials, trial_rows
-from execledger.evaluate.metrics import Read, lost, measure, measured_runs, with_subagents
+from execledger.evaluate.metrics import Read, measure, measured_runs, with_subagents
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.run_journals import Journals
@@ -224,8 +224,6 @@ def _of_trial(
             except (OSError, UnreadableRun) as error:
                 unreadable.append(str(error))
                 continue
-            if journal is None and governed:
-                unreadable.append(lost(str(file)))
             row = measure(run, journal, prices, governed=Policy() if governed else None)
             beside = _subagents(trial.folder / name, prices, unreadable, read)
             row = with_subagents(row, beside, governed=governed)

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -34,24 +34,48 @@ def need_subset(plan: Plan) -> None:
     raise LedgerError(f"`{plan.subset}`: found no such subset", hint=hint)
 
 
-def freeze(plan: Plan, folder: Path, *, anew: bool = False) -> tuple[Instance, ...]:
-    """Return the tasks of a plan; the first call, or one with ``anew``, loads them and stores them in ``folder``."""
+class Tasks(NamedTuple):
+    """The tasks of an evaluation, as they are stored or will be."""
+
+    file: Path
+    """File that they are stored in."""
+    instances: tuple[Instance, ...]
+    """The tasks."""
+    unsaved: bytes = b""
+    """Content that the file is to have, with every field of the rows; empty if it has it."""
+
+    def freeze(self) -> None:
+        """Store the tasks, so that later calls of ``load_tasks`` return the same."""
+        if self.unsaved:
+            make_folder(self.file.parent)
+            beside = self.file.with_suffix(".new")
+            beside.write_bytes(self.unsaved)
+            os.replace(beside, self.file)
+
+
+def load_tasks(plan: Plan, folder: Path, *, anew: bool = False) -> Tasks:
+    """Return the tasks of a plan: as stored in ``folder``, or with ``anew`` from their source; writes nothing."""
     file = folder / f"{plan.split}.jsonl"
-    if anew or not file.exists():
-        need_subset(plan)
-        rows = [_with_image(row) for row in selected(plan, list(_rows(plan)))]
-        make_folder(folder)
-        beside = file.with_suffix(".new")
-        beside.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
-        os.replace(beside, file)
-    return read_instances(file)
+    if file.exists() and not anew:
+        return Tasks(file, read_instances(file))
+    need_subset(plan)
+    rows = [_with_image(row) for row in selected(plan, list(_rows(plan)))]
+    lines = "".join(json.dumps(row, default=str) + "\n" for row in rows).encode()
+    return Tasks(file, _instances(lines, file), lines)
 
 
 def read_instances(file: Path) -> tuple[Instance, ...]:
     """Read the tasks in a file of JSON lines."""
     try:
-        return tuple(msgspec.json.decode(line, type=Instance) for line in file.read_bytes().splitlines())
-    except (OSError, msgspec.MsgspecError) as error:
+        return _instances(file.read_bytes(), file)
+    except OSError as error:
+        raise LedgerError(f"{file}: expected the tasks of an evaluation, one to a line: {error}") from error
+
+
+def _instances(lines: bytes, file: Path) -> tuple[Instance, ...]:
+    try:
+        return tuple(msgspec.json.decode(line, type=Instance) for line in lines.splitlines())
+    except msgspec.MsgspecError as error:
         raise LedgerError(f"{file}: expected the tasks of an evaluation, one to a line: {error}") from error
 
 

@@ -24,7 +24,7 @@ from execledger.agents.formats import find_recorded
 from execledger.agents.registry import OURS
 from execledger.core.policy import Policy, Preset
 from execledger.errors import UnreadableRun
-from execledger.evaluate.metrics import lost, measure
+from execledger.evaluate.metrics import measure, priced
 from execledger.evaluate.records import RunRow
 from execledger.journal.reader import is_bypassed, read_journal
 from execledger.runs.find import Source
@@ -205,8 +205,8 @@ def _measured(
         if not trial.result.failure:
             unreadable.append(str(error))
         run, journal = _no_record(trial), None
-    if governed and journal is None and not (trial.result.failure or trial.without_ledger):
-        unreadable.append(lost(run.name))
+    told = trial.result.agent_info.model_info
+    run = replace(run, model=(told.name if told else "") or run.model)
     return run, measure(run, journal, prices, governed=governed)
 
 
@@ -242,23 +242,21 @@ def _placed(row: RunRow, trial: JobTrial, prices: Prices) -> RunRow:
     result, told = trial.result, trial.result.agent_result or _AgentResult()
     about = result.agent_info
     version = about.version if about.version not in (None, "unknown") else row.agent.rpartition(" ")[2]
-    model = (about.model_info.name if about.model_info else "") or row.model
     counted = told.n_input_tokens is not None
     tokens = Tokens.of(told.n_input_tokens, told.n_cache_tokens, output=told.n_output_tokens) if counted else row.tokens
     ended = result.exception_info.exception_type if result.exception_info else row.ended
-    return replace(
+    row = replace(
         row,
         instance=result.task_name,
         trial=trial.number,
         agent=f"{about.name.removeprefix(OURS)} {version}".strip(),
-        model=model,
         ended=ended,
         resolved=result.resolved,
         tokens=tokens,
         estimated=row.estimated and not counted,
-        cost=prices.cost(tokens, model),
         reported_cost=told.cost_usd if told.cost_usd is not None else row.reported_cost,
     )
+    return priced(row, prices)
 
 
 def trial_remarks(path: Path) -> list[str]:

@@ -59,7 +59,14 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: P
         row = _untold(row, policy)
     else:
         row = _counted(row, account_of(run, None))
-    return replace(row, cost=prices.cost(row.tokens, row.model))
+    return priced(row, prices)
+
+
+def priced(row: RunRow, prices: Prices) -> RunRow:
+    """The row with the cost of its tokens: at the price of its model, and at the one of Ledger's net."""
+    _, price = prices.charged(row.model)
+    charged = None if row.tokens is None else price.cost(row.tokens)
+    return replace(row, cost=prices.cost(row.tokens, row.model), charged_cost=charged)
 
 
 def with_subagents(row: RunRow, beside: Iterable[RunRow], *, governed: bool) -> RunRow:
@@ -74,6 +81,7 @@ def with_subagents(row: RunRow, beside: Iterable[RunRow], *, governed: bool) -> 
             tokens=None if row.tokens is None or one.tokens is None else row.tokens + one.tokens,
             estimated=row.estimated or one.estimated,
             cost=_sum(row.cost, one.cost),
+            charged_cost=_sum(row.charged_cost, one.charged_cost),
             reported_cost=_sum(row.reported_cost, one.reported_cost),
             input_by_call=(*row.input_by_call, *one.input_by_call),
         )
@@ -157,7 +165,6 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
     account.turns = max(account.turns, row.model_calls)
     account.took = ModelCall(UNKNOWN if row.estimated or row.tokens is None else row.tokens)
     net, (viewed, displaced) = account.net(prices), account.views_spent()
-    priced = prices.price(row.model) is not None
     # An agent's own record does not hold the views, so no estimate from it does.
     unseen = Tokens(uncached=viewed if row.estimated and run.format != JOURNAL else 0)
     return replace(
@@ -168,10 +175,10 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
         reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,
         saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),
         saved_cached_tokens=net.saved_tokens.cached,
-        saved_cost=net.saved if priced else None,
+        saved_cost=net.saved,
         view_tokens=viewed,
         displaced_tokens=displaced,
-        view_cost=net.spent if priced else None,
+        view_cost=net.spent,
     )
 
 
@@ -203,11 +210,13 @@ def measured_runs(
         except UnreadableRun as error:
             unreadable.append(str(error))
             continue
-        if journal is None and run.policy is not None:
-            unreadable.append(lost(source.name))
         yield run, measure(run, journal, prices)
 
 
-def lost(name: str) -> str:
-    """That a run's journal is not there, in words."""
-    return f"{name}: found no journal of it, so that what Ledger did in it is not counted"
+def without_journal(number: int) -> str:
+    """That the journals of so many runs (``RunRow.lacks_journal``) were not found, in words."""
+    runs, them, their = ("run", "it", "its") if number == 1 else ("runs", "them", "their")
+    return (
+        f"found no journal of {number:,} {runs} in arms with Ledger: what Ledger did in {them} is unknown, and left"
+        f" out; {their} tokens, cost and grades count"
+    )

@@ -103,6 +103,8 @@ class ExportSummary(Struct):
     """Number of calls written."""
     unreadable: list[str] = msgspec.field(default_factory=list)
     """Files that could not be read, with the reason."""
+    without_journal: list[str] = msgspec.field(default_factory=list)
+    """Runs with Ledger whose journal is missing."""
 
 
 def export(
@@ -126,6 +128,7 @@ def export(
             with (scratch / "runs.rows").open("wb") as runs, (scratch / "calls.rows").open("wb") as calls:
                 for run, row in found:
                     exported.runs += 1
+                    exported.without_journal += [row.run] if row.lacks_journal else []
                     _write(runs, _flat(row))
                     exported.calls += _write_calls(calls, run, policy)
             with duckdb.connect() as database:

@@ -53,22 +53,34 @@ class Checks:
             self.problems.append(Problem(error.message, error.hint))
             return None
 
-    def look(self, plan: Plan, setup: Setup, tasks: Sequence[Instance], folder: Path) -> None:
-        """Look for what would make the runs of these tasks fail; ``folder`` is the one for the output."""
-        self.problems += _room(folder)
-        if plan.engine is EngineName.LOCAL:
-            needs: Needs = getattr(runner_of(plan), "needs", container_needs)(setup, tasks)
-            self.problems += [*needs.problems, *_price(needs.model), *_containers(needs)]
+    def look(self, plan: Plan, setup: Setup | None, tasks: Sequence[Instance], folder: Path) -> None:
+        """Look for what would make the runs of these tasks fail; ``folder`` is the one for the output.
 
-    def refuse(self) -> list[str]:
-        """Raise ``LedgerError`` with all problems, if there are any; return the warnings otherwise."""
+        Without a ``setup``, as where the agent's program was not found, containers are not looked at.
+        """
+        self.problems += _room(folder)
+        if plan.engine is not EngineName.LOCAL:
+            return
+        if setup is None:
+            self.problems += _price(plan.model)
+            return
+        needs: Needs = getattr(runner_of(plan), "needs", container_needs)(setup, tasks)
+        self.problems += [*needs.problems, *_price(needs.model), *_containers(needs)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The problems that stop nothing, in words."""
+        told = (one for one in self.problems if one.warning)
+        return [f"warning: {one.message}" + (f"; {one.hint}" if one.hint else "") for one in told]
+
+    def refuse(self) -> None:
+        """Raise ``LedgerError`` with all problems that are not mere warnings, if there are any."""
         serious = [one for one in self.problems if not one.warning]
         if len(serious) == 1:
             raise LedgerError(serious[0].message, hint=serious[0].hint)
         if serious:
             lines = [f"- {one.message}" + (f"\n  hint: {one.hint}" if one.hint else "") for one in serious]
             raise LedgerError("\n".join([f"found {len(serious)} problems, and started nothing:", *lines]))
-        return [f"warning: {one.message}" + (f"; {one.hint}" if one.hint else "") for one in self.problems]
 
 
 def _room(folder: Path) -> Iterator[Problem]:

@@ -60,17 +60,24 @@ class RunRow(Struct, frozen=True, kw_only=True):
     saved_cached_tokens: int | None = 0
     """Tokens that references kept out of the input where they would have been read from the cache, estimated."""
     saved_cost: float | None = None
-    """Dollars for both; None where the model has no price."""
+    """Dollars for both; at the price of ``gpt-5`` where the model has none."""
     view_tokens: int | None = 0
     """Tokens of the state views, estimated."""
     displaced_tokens: int | None = 0
     """Tokens that state views kept out of the cached prefix: uncached once instead of cached."""
     view_cost: float | None = None
-    """Dollars for both; part of ``cost`` where views were sent."""
+    """Dollars for both; part of ``charged_cost`` where views were sent."""
+    charged_cost: float | None = None
+    """Dollars as ``cost``; at the assumed price, as ``saved_cost`` and ``view_cost``, where the model has no price."""
     position: int | None = None
     """Position at which its arm was started among the arms of its instance and trial, from 0; None if unknown."""
     input_by_call: tuple[int, ...] = ()
     """Tokens of input, call by call, for the figures."""
+
+    @property
+    def lacks_journal(self) -> bool:
+        """Whether Ledger took part and its journal is missing."""
+        return self.counts is None
 
     def count(self, name: str) -> int | None:
         """One of the counts; None where they are not known."""

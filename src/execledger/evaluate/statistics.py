@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.stats import DegenerateDataWarning, binomtest, bootstrap, chi2, norm, permutation_test
 
@@ -25,6 +27,10 @@ LEVEL = 0.95
 """Confidence level of intervals; a difference is found if its p-value is below ``1 - LEVEL``."""
 POWER = 0.8
 """Share of repeated evaluations that are to find a difference of the given size."""
+LEAST_INSTANCES = math.floor(math.log2(2 / (1 - LEVEL))) + 1
+"""Number of instances below which the sign-flip test finds nothing: with ``n``, no p-value is below ``2 / 2 ** n``."""
+MANY = 10**9
+"""Number of trials or instances above which no number is stated."""
 _BLOCK = 1_000_000
 """Number of drawn instances that are held in memory at once."""
 
@@ -80,21 +86,45 @@ class Noise(Struct, frozen=True, kw_only=True):
     instances: int
     """Number of instances."""
 
+    @property
+    def testable(self) -> bool:
+        """Whether there are so many instances that the test can find a difference at all, of whatever size."""
+        return self.instances >= LEAST_INSTANCES
+
     def detectable(self, trials: int) -> float:
-        """Return the smallest difference of Pass@1 that ``POWER`` of evaluations with so many trials would find."""
-        return _detection() * math.sqrt((self.between + self.within / trials) / self.instances)
+        """Return the smallest difference of Pass@1 that ``POWER`` of evaluations with so many trials would find.
+
+        It is ``(low / sqrt(1 - low ** 2 / n) + high) * sqrt(v / n) + 1 / (n * trials)`` with the variance ``v`` of an
+        instance's difference and the normal quantiles ``low`` of ``LEVEL`` and ``high`` of ``POWER``. Flipped signs
+        remove the mean of the differences and not its square, so that a sign-flip test finds a mean above
+        ``low * s / sqrt(n - low ** 2)``, with their standard deviation ``s``. Flipped signs change the mean of outcomes
+        in steps of ``2 / (n * trials)``, so that its critical value is half a step higher on average. There must be
+        enough instances (``testable``).
+        """
+        assert self.testable, "with fewer instances there is no such difference"
+        low, high = float(norm.ppf((1 + LEVEL) / 2)), float(norm.ppf(POWER))
+        error = math.sqrt((self.between + self.within / trials) / self.instances)
+        return (low / math.sqrt(1 - low**2 / self.instances) + high) * error + 1 / (self.instances * trials)
 
     def trials_needed(self, difference: float) -> int | None:
         """Return the number of trials per arm and instance that finds this difference with a power of ``POWER``.
 
-        None if no number does: what instances differ by, trials of the same instances can't average out.
+        None if no number up to ``MANY`` does: what instances differ by, trials of the same instances can't average out.
         """
-        allowed = self.instances * (difference / _detection()) ** 2 - self.between
-        return None if allowed <= 0 else max(1, math.ceil(self.within / allowed))
+        return _least(lambda trials: self.detectable(trials) <= difference, 1)
 
     def instances_needed(self, difference: float, trials: int) -> int:
-        """Return the number of instances that finds this difference with so many trials."""
-        return math.ceil((self.between + self.within / trials) * (_detection() / difference) ** 2)
+        """Return the number of instances that finds this difference, 0.001 or more, with so many trials."""
+        found = _least(lambda number: replace(self, instances=number).detectable(trials) <= difference, LEAST_INSTANCES)
+        assert found is not None, "the standard error of so many instances is far below such a difference"
+        return found
+
+
+def _least(enough: Callable[[int], bool], first: int) -> int | None:
+    """Return the smallest number from ``first`` to ``MANY`` that is enough, as every larger one is; None if none is."""
+    numbers = range(first, MANY + 1)
+    at = bisect_left(numbers, True, key=enough)
+    return numbers[at] if at < len(numbers) else None
 
 
 class OrderEffect(Struct, frozen=True):
@@ -106,11 +136,8 @@ class OrderEffect(Struct, frozen=True):
     """p-value of the permutation test."""
     runs: int
     """Number of runs that have a position."""
-
-
-def _detection() -> float:
-    """Return how many standard errors a difference has to be to be found with a power of ``POWER``."""
-    return float(norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER))
+    testable: bool
+    """Whether there are so many runs that the test can find an effect at all, of whatever size."""
 
 
 def pass_at_1(outcomes: Collection[bool]) -> float:
@@ -228,7 +255,10 @@ def order_effect(
         rows = np.array([np.flatnonzero(block_index == block) for block in np.flatnonzero(sizes == size)])
         drawn += [float((order[rows] * generator.permuted(residuals[rows], axis=1)).sum()) for _ in range(resamples)]
     extreme = int((np.abs(drawn / weight) >= abs(slope) - 1e-12).sum())
-    return OrderEffect(change=math.expm1(slope), p=(extreme + 1) / (resamples + 1), runs=len(values))
+    # The centred values of two arms are each other's negatives: the reverse of an order is as extreme as the order.
+    orders = math.prod(math.factorial(int(size)) for size in sizes) // (2 if sizes.max() == 2 else 1)
+    p = (extreme + 1) / (resamples + 1)
+    return OrderEffect(change=math.expm1(slope), p=p, runs=len(values), testable=1 / orders < 1 - LEVEL)
 
 
 def _indices(names: Sequence[Hashable]) -> NDArray[np.intp]:

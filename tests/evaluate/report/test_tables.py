@@ -76,11 +76,30 @@ def test_saved_spent_and_net_are_shown_by_class() -> None:
     spent: dict[str, Any] = {"view_tokens": 5_000, "displaced_tokens": 300, "view_cost": 0.05}
     saved: dict[str, Any] = {"saved_new_tokens": 20_000, "saved_cached_tokens": 90_000, "saved_cost": 0.03}
     rows = [row("a"), row("a", "inform", **spent), row("a", "both", **spent, **saved), row("a", "shadow", **spent)]
-    table = made(rows)["net"]
+    table = made([replace(one, charged_cost=one.cost) for one in rows])["net"]
+    assert len(table.notes) == 1
     assert texts(table) == [
         ("inform only", "~0", "~0", "unknown", "~5,000", "~300", "~$0.05", "unknown", "-"),
         ("inform + govern", "~20.0K", "~90.0K", "~$0.03", "~5,000", "~300", "~$0.05", "~-$0.02", "~-4.0%"),
     ]
+
+
+def test_the_net_of_a_model_without_a_price_is_at_the_assumed_one() -> None:
+    """Dollars and their share are there and marked; the cost of the arm stays unknown, and so does the views' in it."""
+    own: dict[str, Any] = {"model": "unheard-of", "cost": None, "charged_cost": 0.5}
+    net: dict[str, Any] = {"view_tokens": 5_000, "view_cost": 0.05, "saved_new_tokens": 20_000, "saved_cost": 0.03}
+    tables = made([row("a", **own), row("a", "both", **own, **net)])
+    table = tables["net"]
+    assert texts(table) == [
+        ("inform + govern", "~20.0K", "~0", "~$0.03", "~5,000", "~0", "~$0.05", "~-$0.02", "~-4.0%")
+    ]
+    assert table.notes[1:] == (
+        "Dollars at the price of gpt-5 (assumed), since the price table has none for: unheard-of."
+        " The share of the cost, at the same price, depends little on it",
+    )
+    shown = {text[0]: text[1:4] for text in texts(tables["efficiency"])}
+    assert shown["Total cost (USD)"] == ("unknown", "unknown", "-")
+    assert "  of this, state views" not in shown
 
 
 def test_the_ablation() -> None:

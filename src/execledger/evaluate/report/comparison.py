@@ -86,10 +86,15 @@ MODEL_CALLS = Measure(name="model_calls", title="Model calls", unit=Unit.COUNT, 
 REREADS = _counted("rereads", "Redundant snippet re-reads")
 
 
-def _estimated(name: str, title: str, unit: Unit = Unit.TOKENS) -> Measure:
-    """Return the measure of a field that is estimated from bytes; it is 0 where Ledger changed nothing."""
+def _estimated(name: str, title: str, unit: Unit = Unit.TOKENS, *, needs_cost: bool = False) -> Measure:
+    """Return the measure of a field that is estimated from bytes; it is 0 where Ledger changed nothing.
+
+    With ``needs_cost`` it is unknown where the cost of the run is.
+    """
 
     def of(row: RunRow) -> float | None:
+        if needs_cost and row.cost is None:
+            return None
         value: float | None = 0.0 if row.arm in ("base", "shadow") else getattr(row, name)
         return value
 
@@ -101,10 +106,11 @@ SAVED_CACHED = _estimated("saved_cached_tokens", "Saved by references, cached")
 SAVED_COST = _estimated("saved_cost", "Saved by references", Unit.MONEY)
 VIEWED = _estimated("view_tokens", "State views, uncached")
 DISPLACED = _estimated("displaced_tokens", "Displaced by state views")
-VIEW_COST = _estimated("view_cost", "  of this, state views", Unit.MONEY)
+VIEW_COST = _estimated("view_cost", "State views", Unit.MONEY)
+CHARGED = Measure(name="charged_cost", title="Cost", unit=Unit.MONEY, of=lambda row: row.charged_cost, from_tokens=True)
 EFFICIENCY = (
     COST,
-    VIEW_COST,
+    _estimated("view_cost", "  of this, state views", Unit.MONEY, needs_cost=True),
     COST_PER_RESOLVED,
     INPUT,
     Measure(name="cached", title="  cached", unit=Unit.TOKENS, of=_tokens(lambda t: t.cached), from_tokens=True),

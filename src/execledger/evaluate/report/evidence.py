@@ -11,10 +11,23 @@ from collections.abc import Iterator, Sequence
 from execledger.evaluate.report.arms import Arm, Setting
 from execledger.evaluate.report.comparison import COST, INPUT, Measure, column, compare, gain
 from execledger.evaluate.report.table import Cell, Row, Section, Table, Unit, change_cell, interval_cell, text_cell
-from execledger.evaluate.statistics import LEVEL, POWER, Noise, OrderEffect, noise, order_effect, paired_test
+from execledger.evaluate.statistics import (
+    LEAST_INSTANCES,
+    LEVEL,
+    POWER,
+    Noise,
+    OrderEffect,
+    noise,
+    order_effect,
+    paired_test,
+)
 
 POINTS = (0.01, 0.03, 0.05)
 """Differences of Pass@1 whose necessary number of trials is stated."""
+TESTED_MEASURES = ((COST, "cost"), (INPUT, "input tokens"))
+"""Measures whose differences and effects of the order are tested, with their names."""
+TESTED = ("found", "none found")
+"""First words of the answer to a question that a test was made for."""
 FOUND = (
     f"A difference is found if p is below {1 - LEVEL:.2f}: sign-flip permutation test over instances, with the mean of"
     " all trials of each"
@@ -24,6 +37,10 @@ POWERED = (
     " an instance vary over trials and arms"
 )
 SINGLE = "With a single trial, every disagreement between two arms counts as chance of the trials"
+FEW = (
+    "Not testable: with n instances no p-value of this test is below 2 / 2^n, so that with fewer than"
+    f" {LEAST_INSTANCES} it finds no difference of any size, with any number of trials"
+)
 ORDERED = (
     "Order: permutation test within the trials of an instance, of the change from one position among the arms to the"
     " next, after the differences between arms are removed"
@@ -34,10 +51,20 @@ def evidence(found: tuple[Setting, ...]) -> Table | None:
     """Return the table of what the comparisons of these settings show; None if nothing is compared."""
     compared = [(setting, arm) for setting in found if setting.base.runs for arm in setting.compared]
     sections = [Section(_title(setting, arm), tuple(_rows(setting, arm))) for setting, arm in compared]
-    ordered = [Section(f"{setting.title}: order of the arms", rows) for setting in found if (rows := _order(setting))]
     if not sections:
         return None
+    ordered = [
+        Section(f"{setting.title}: order of the arms", _order(setting))
+        for setting in found
+        if setting.base.runs and setting.compared
+    ]
     single = any(len(arm.trials) == 1 for setting, arm in compared)
+    conditions = {
+        POWERED: any(_said(sections, "Trials needed")),
+        FEW: any(_said(sections, "", "not testable")),
+        SINGLE: single and any(_said(sections, "Trials needed")),
+        ORDERED: any(_said(ordered, "", *TESTED)),
+    }
     return Table(
         name="evidence",
         title="What this evaluation shows, and what it can't",
@@ -45,7 +72,7 @@ def evidence(found: tuple[Setting, ...]) -> Table | None:
         left=1,
         wide=True,
         sections=(*sections, *ordered),
-        notes=(FOUND, POWERED, *([SINGLE] if single else []), *([ORDERED] if ordered else []), *_many(sections)),
+        notes=(FOUND, *(note for note, holds in conditions.items() if holds), *_many(sections)),
     )
 
 
@@ -55,9 +82,16 @@ def _title(setting: Setting, arm: Arm) -> str:
 
 def _many(sections: Sequence[Section]) -> Iterator[str]:
     """Yield how many tests were made, if there are several: each may find a difference by chance."""
-    tests = sum(len(row) > 1 and row[1].text.startswith(("found", "none found")) for s in sections for row in s.rows)
+    tests = sum(_said(sections, "", *TESTED))
     if tests > 1:
         yield f"{tests} differences were tested; without any, about one in {round(1 / (1 - LEVEL))} is found by chance"
+
+
+def _said(sections: Sequence[Section], question: str, *answers: str) -> Iterator[bool]:
+    """Yield for each row whether its question, and its answer if any are given, begins with these words."""
+    for section in sections:
+        for row in section.rows:
+            yield row[0].text.startswith(question) and (not answers or row[1].text.startswith(answers))
 
 
 def _rows(setting: Setting, arm: Arm) -> Iterator[Row]:
@@ -65,19 +99,35 @@ def _rows(setting: Setting, arm: Arm) -> Iterator[Row]:
     graded = sorted(base.graded & arm.graded)
     yield _answer("Compared", _size(base, arm, graded))
     yield _answer("Difference of Pass@1", _outcome_difference(base, arm, graded))
-    for measure, name in ((COST, "cost"), (INPUT, "input tokens")):
+    for measure, name in TESTED_MEASURES:
         yield _answer(f"Difference of {name}", _measure_difference(measure, base, arm))
     known = noise(*(_outcomes(side, graded) for side in (base, arm)))
     if known is not None:
-        trials = min(len(base.trials), len(arm.trials))
-        least = known.detectable(trials)
-        told = f"{least * 100:.1f} points" if least < 1 else "none: too few instances"
-        yield _answer("Smallest difference of Pass@1 that it would find", Cell(told, least))
-        for points in POINTS:
-            yield _answer(
-                f"Trials needed to find {points * 100:.0f} point{'s' if points > 0.01 else ''}",
-                _needed(known, points, trials),
-            )
+        yield from _power(known, min(len(base.trials), len(arm.trials)))
+
+
+def _power(known: Noise, trials: int) -> Iterator[Row]:
+    """Yield what an evaluation with such noise and so many trials would find, and what it takes to find less."""
+    smallest = "Smallest difference of Pass@1 that it would find"
+    if not known.testable:
+        yield _answer(
+            smallest, Cell(f"none of any size: {_untestable(known.instances)}, at least {LEAST_INSTANCES} are needed")
+        )
+        return
+    least = known.detectable(trials)
+    told = f"{least * 100:.1f} points" if least < 1 else "none: too few instances"
+    yield _answer(smallest, Cell(told, least))
+    for points in POINTS:
+        yield _answer(
+            f"Trials needed to find {points * 100:.0f} point{'s' if points > 0.01 else ''}",
+            _needed(known, points, trials),
+        )
+
+
+def _untestable(instances: int) -> str:
+    """Return that the test can find nothing with so few instances, in words."""
+    number = f"{instances} instance{'s' if instances > 1 else ''}"
+    return f"not testable with {number}"
 
 
 def _answer(question: str, cell: Cell) -> Row:
@@ -102,10 +152,10 @@ def _outcome_difference(base: Arm, arm: Arm, graded: Sequence[str]) -> Cell:
     if found.difference is None:
         return Cell("unknown: nothing was graded in both arms")
     sides = [[sum(one) / len(one) for one in _outcomes(side, graded)] for side in (base, arm)]
-    p = paired_test([after - before for before, after in zip(*sides, strict=True)])
+    differences = [after - before for before, after in zip(*sides, strict=True)]
     bounds = (found.interval.low, found.interval.high) if found.interval else None
     size = f"{change_cell(found.difference, Unit.SHARE).text} points"
-    return _verdict(size, interval_cell(bounds, Unit.SHARE).text, found.difference, p)
+    return _verdict(size, interval_cell(bounds, Unit.SHARE).text, found.difference, differences)
 
 
 def _measure_difference(measure: Measure, base: Arm, arm: Arm) -> Cell:
@@ -113,13 +163,17 @@ def _measure_difference(measure: Measure, base: Arm, arm: Arm) -> Cell:
     if found.change is None:
         return Cell("unknown")
     before, after = column(measure, base), column(measure, arm)
-    p = paired_test([after[name][0] - before[name][0] for name in sorted(before.keys() & after.keys())])
+    differences = [after[name][0] - before[name][0] for name in sorted(before.keys() & after.keys())]
     bounds = (found.interval.low, found.interval.high) if found.interval else None
-    return _verdict(change_cell(found.change).text, interval_cell(bounds).text, found.change, p)
+    return _verdict(change_cell(found.change).text, interval_cell(bounds).text, found.change, differences)
 
 
-def _verdict(size: str, interval: str, difference: float, p: float) -> Cell:
+def _verdict(size: str, interval: str, difference: float, differences: Sequence[float]) -> Cell:
+    """Return whether a difference is found, by the test of the instances' differences."""
+    p = paired_test(differences)
     word = "found" if p < 1 - LEVEL else "none found"
+    if len(differences) < LEAST_INSTANCES:
+        word = _untestable(len(differences))
     return Cell(f"{word}: {size} ({LEVEL:.0%} interval {interval}, p {_p(p)})", (difference, p))
 
 
@@ -136,30 +190,31 @@ def _needed(known: Noise, points: float, trials: int) -> Cell:
 
 
 def _order(setting: Setting) -> tuple[Row, ...]:
-    """Return the effect of the order of the arms on cost and on input tokens; none where positions are not known."""
-    effects = ((measure, _effect(measure, setting)) for measure in (COST, INPUT))
-    return tuple(_answer(f"Effect on {_words(measure)}", _ordered(effect)) for measure, effect in effects if effect)
+    """Return the effect of the order of the arms on cost and on input tokens, or why it is not tested."""
+    return tuple(_answer(f"Effect on {name}", _effect(measure, name, setting)) for measure, name in TESTED_MEASURES)
 
 
-def _words(measure: Measure) -> str:
-    return {"cost": "cost", "input_tokens": "input tokens"}[measure.name]
-
-
-def _effect(measure: Measure, setting: Setting) -> OrderEffect | None:
-    rows = [(row, measure.of(row)) for arm in setting.arms for row in arm.rows]
-    known = [(row, row.position, value) for row, value in rows if row.position is not None and value]
+def _effect(measure: Measure, name: str, setting: Setting) -> Cell:
+    rows = [row for arm in setting.arms for row in arm.rows]
+    placed = [(row, row.position) for row in rows if row.position is not None]
+    if not placed:
+        return Cell("not tested: the order in which the arms ran is not recorded")
+    known = [(row, position, value) for row, position in placed if (value := measure.of(row))]
     if not known:
-        return None
-    return order_effect(
+        return Cell(f"not tested: {name} unknown")
+    effect = order_effect(
         [value for _, _, value in known],
         [position for _, position, _ in known],
         [f"{row.arm} {row.preset}" for row, _, _ in known],
         [(row.instance, row.trial) for row, _, _ in known],
     )
+    if effect is None:
+        return Cell("not tested: no two runs of an instance and trial have different positions")
+    return _ordered(effect)
 
 
 def _ordered(effect: OrderEffect) -> Cell:
-    word = "found" if effect.p < 1 - LEVEL else "none found"
+    word = "found" if effect.p < 1 - LEVEL else "none found" if effect.testable else "not testable with so few runs"
     size = f"{change_cell(effect.change).text} from one position to the next"
     caution = "; differences between arms hold as far as each arm had each position equally often"
     return Cell(f"{word}: {size} (p {_p(effect.p)}){caution if word == 'found' else ''}", (effect.change, effect.p))

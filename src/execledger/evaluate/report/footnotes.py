@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from execledger.evaluate.metrics import without_journal
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import Arm, Setting
 from execledger.evaluate.report.comparison import COST, INPUT, column
@@ -103,9 +104,8 @@ def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
 
 
 def _troubles(arms: tuple[Arm, ...]) -> Iterator[str]:
-    untold = sum(row.counts is None for arm in arms for row in arm.rows)
-    if untold:
-        yield f"{untold} runs with Ledger lack their journal: what only that tells is unknown, and left out"
+    if untold := sum(row.lacks_journal for arm in arms for row in arm.rows):
+        yield without_journal(untold)
     for what, number in (
         ("false reuses", sum(row.false_reuses or 0 for arm in arms for row in arm.rows)),
         ("faults of Ledger's own", sum(row.count("faults") or 0 for arm in arms for row in arm.rows)),

@@ -17,6 +17,7 @@ from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import TITLES, Arm, Setting, settings
 from execledger.evaluate.report.comparison import (
     CACHE_HITS,
+    CHARGED,
     COST,
     COST_PER_RESOLVED,
     DISPLACED,
@@ -67,6 +68,7 @@ from execledger.evaluate.report.table import (
     text_cell,
 )
 from execledger.evaluate.statistics import Interval, Spread, rru, spread
+from execledger.runs.prices import ASSUMED
 
 
 class Published(Struct, frozen=True):
@@ -305,8 +307,19 @@ def worth(found: tuple[Setting, ...]) -> Table | None:
         columns=("Arm", "new", "cached", "USD", "uncached", "displaced", "USD", "USD", "of cost"),
         groups=(("", 1), ("Saved by references", 3), ("State views", 3), ("Net", 2)),
         sections=tuple(section for section in sections if section.rows),
-        notes=(HELD_FIXED,),
+        notes=(HELD_FIXED, *_assumed(found)),
     )
+
+
+def _assumed(found: tuple[Setting, ...]) -> Iterator[str]:
+    """Yield which models the price table does not have, and whose price their net is charged at."""
+    rows = (row for setting in found for arm in setting.ledger for row in arm.rows)
+    models = sorted({row.model or "unknown" for row in rows if row.cost is None and row.charged_cost is not None})
+    if models:
+        yield (
+            f"Dollars at the price of {ASSUMED} (assumed), since the price table has none for: {', '.join(models)}."
+            " The share of the cost, at the same price, depends little on it"
+        )
 
 
 def _worth_row(arm: Arm) -> Row | None:
@@ -317,7 +330,7 @@ def _worth_row(arm: Arm) -> Row | None:
         figure_cell(sole(measure, arm), Unit.TOKENS, estimated=True)
         for measure in (SAVED_NEW, SAVED_CACHED, VIEWED, DISPLACED)
     ]
-    saved, spent, cost = (sole(measure, arm) for measure in (SAVED_COST, VIEW_COST, COST))
+    saved, spent, cost = (sole(measure, arm) for measure in (SAVED_COST, VIEW_COST, CHARGED))
     left = None if saved is None or spent is None else saved - spent
     share = None if left is None or not cost else left / cost
     money = [figure_cell(value, Unit.MONEY, estimated=True) for value in (saved, spent, left)]
