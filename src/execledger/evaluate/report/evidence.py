@@ -63,7 +63,7 @@ def evidence(found: tuple[Setting, ...]) -> Table | None:
         POWERED: any(_said(sections, "Trials needed")),
         FEW: any(_said(sections, "", "not testable")),
         SINGLE: single and any(_said(sections, "Trials needed")),
-        ORDERED: any(_said(ordered, "", *TESTED)),
+        ORDERED: any(_said(ordered, "", "not testable", *TESTED)),
     }
     return Table(
         name="evidence",
