@@ -46,7 +46,7 @@ command:   cat a.py
 category:  inspect, effects none
 decision:  allow, by the rule `new`
 in words:  Run: no earlier result was certain to answer it.
-compared:  different
+compared:  different: its output was not found as a whole in visible results
 shown:     full
 no state view was shown before it
 """)
@@ -72,7 +72,7 @@ that it asks for, and no change of the file was recorded since.\
                 "proof:     sealed; commands that may write, then and now: 0",
                 "proof:     expected saving 101, cost 80 new tokens",
                 "refers to: call 0: cat a.py",
-                "compared:  covered",
+                "compared:  covered: its lines were visible already",
                 """\
 shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-16 of a.py are as shown by
 `cat a.py`, 1 command ago. Repeat it to see it again.]\
@@ -97,7 +97,7 @@ already, line by line and at the same line numbers, in step 0: a reference would
 its place.\
 """,
             "refers to: call 0: cat a.py",
-            "compared:  covered",
+            "compared:  covered: its lines were visible already",
             """\
 shown:     reference: [Ledger: output omitted. Lines 20-34 of a.py are as shown by `cat a.py`, 5
 commands ago.]\
@@ -299,7 +299,7 @@ def test_a_redacted_output_is_not_compared_again(execledger: Execledger, run: st
     assert said(execledger("why", name, 2).out, "decision", "compared", "today") == snapshot(
         [
             "decision:  allow, by the rule `new`",
-            "compared:  covered",
+            "compared:  covered: its lines were visible already",
             "today:     the same decision; its output is not known well enough to be compared again",
         ]
     )
@@ -470,3 +470,22 @@ def test_without_looks_nothing_is_said_of_them(execledger: Execledger, run: str)
     for name in (run, journal(Policy(), (READ,), (PART,))):
         assert said(execledger("why", name, 1).out, "looked at") == []
         assert json.loads(execledger("why", name, 1, "--json").out)["looks"] == []
+
+
+def test_a_read_after_an_edit_is_not_called_one_of_the_same_content(
+    execledger: Execledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference before the edit would have been shown, and what the file shows since is not called visible."""
+    monkeypatch.chdir(tmp_path)
+    old, edited = text(80), text(80).replace("compute", "derive")
+    read, edit = "cat a.py", "sed -i s/compute/derive/ a.py"
+    calls = ((read, old), ("touch b", ""), (read, old), (edit, ""), (read, edited))
+    name = recorded(Path("run.json"), *calls).name
+    told = said(execledger("why", name, 4).out, "decision", "in words", "proof", "compared")
+    assert [line.replace("\n", " ") for line in told] == [
+        "decision:  allow, by the rule `second-look`",
+        "in words:  Run: an earlier request for the same lines, file or command would have been answered with a "
+        "reference, at least in part, and the next one is answered in full, also where the content has changed since.",
+        "proof:     a reference would have been shown at step 2",
+        "compared:  different: its output was not found as a whole in visible results",
+    ]

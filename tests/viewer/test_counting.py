@@ -17,7 +17,7 @@ from execledger.runs.prices import shipped
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.totals import Tally
 from execledger.runs.usage import ModelCall, Tokens
-from execledger.viewer.counting import Origin, run_id, run_line, tallied
+from execledger.viewer.counting import Origin, run_id, run_line, tallied, task_in_short
 from execledger.viewer.runs import reading_of
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
@@ -171,3 +171,17 @@ def test_an_id_is_a_digest_of_the_name() -> None:
     """Of any name that a file can have."""
     assert run_id("runs/a.json") == "b8e502d001601a71"
     assert len(run_id("bad \udcff name")) == 16
+
+
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        ("Fix this GitHub issue.\n\n## Issue\n\nSums are off\n\nBy one.", "Sums are off"),
+        ("<issue>Sums are off\n\nBy one.</issue>", "Sums are off By one."),
+        ("Sums are off\nby one.\n\nRun the tests.", "Sums are off by one."),
+        ("", ""),
+    ],
+)
+def test_a_task_in_short_is_about_the_task(task: str, told: str) -> None:
+    """Two issues behind the same first paragraph can be told apart by what the list chooses tasks by."""
+    assert task_in_short(task, 200) == told

@@ -92,6 +92,7 @@ def test_a_step_in_full() -> None:
                 " line by line and at the same line numbers, in step 1: a reference would have been shown in its place."
             ),
             "compared": "covered",
+            "comparison": "its lines were visible already",
             "compared_to": (1,),
             "shown": {
                 "kind": "reference",
@@ -318,6 +319,17 @@ def test_every_rule_has_words() -> None:
             Shown("full", compared="same", compared_to=(5,), kept="small"),
             "Run: no earlier result was certain to answer it. Its output turned out to be visible already, byte for "
             "byte, in step 5, and yet it was shown in full: a reference would not have been half as short.",
+        ),
+        (
+            Allow("submission"),
+            Shown("full", compared="same", compared_to=(5,), kept="submission"),
+            "Run: it produces, shows or submits the repair. Its output turned out to be visible already, byte for "
+            "byte, in step 5, and yet it was shown in full, for that reason.",
+        ),
+        (
+            Allow("a {rule} of another version"),
+            Shown("full"),
+            "Run: the rule a {rule} of another version says so.",
         ),
         (
             Nudge("loop", (), (4,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -62,7 +63,8 @@ def test_a_run_is_opened_from_the_list(tab: Tab, demo: Page) -> None:
     tab.find(".run-name", DEMO.name).click()
     tab.at(0)
     assert tab.text(".step-panel .command") == "ls -R warehouse tests"
-    assert tab.text(".run-head h1") == DEMO.name
+    titled = ("Taking the last item of a kind fails.", DEMO.name)
+    assert (tab.text(".run-head h1"), tab.text(".run-head .run-name")) == titled
     assert "A replay: what Ledger would have done." in tab.text(".run-head")
     assert place(tab).startswith(run(DEMO))
 
@@ -326,9 +328,27 @@ def test_two_runs_are_compared(tab: Tab, tmp_path: Path) -> None:
         assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         tab.page.get_by_label("Only differences").check()
         assert [text.split()[0] for text in tab.texts(".pair-rows .sign")] == ["+", "≠"]
+        assert tab.find(".compare-head [role=note]").count() == 0, "these are journals of one task"
         tab.press("n", "Enter")
         tab.at(2)
-        assert tab.text(".run-head h1") == "a.jsonl"
+        assert (tab.text(".run-head h1"), tab.text(".run-head .run-name")) == ("Mend it.", "a.jsonl")
+
+
+def test_replayed_runs_are_compared_as_replays(chromium: Browser, tmp_path: Path) -> None:
+    """Nothing was saved in them, and the page says so; that they had different issues is said, too."""
+    for name in ("sums", "dates"):
+        found = json.loads(DEMO.read_text())
+        found["messages"][1]["content"] = f"Fix this GitHub issue.\n\n## Issue\n\nMend the {name}\n\nMore."
+        (tmp_path / f"{name}.traj.json").write_text(json.dumps(found))
+    one, other = (run_id(str(tmp_path / f"{name}.traj.json")) for name in ("sums", "dates"))
+    with served(tmp_path) as asked, opened_tab(chromium) as tab:
+        tab.open(base(asked), f"#/compare/{one}/{other}")
+        tab.find(".pair-row").first.wait_for()
+        assert tab.texts(".compare-head [role=note]") == [
+            "Both runs: a replay; reuse, remarks, savings and views are what would have been.",
+            "These two runs had different tasks.\nA: Mend the sums\nB: Mend the dates",
+        ]
+        assert all("replay" in who for who in tab.texts(".totals thead .hint, .totals tbody th .hint"))
 
 
 def test_runs_of_different_tasks_are_told_apart(chromium: Browser, tmp_path: Path) -> None:

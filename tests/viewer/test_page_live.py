@@ -89,7 +89,7 @@ def test_a_run_that_is_coming_is_gone_to(tab: Tab, tmp_path: Path) -> None:
         tab.find("h1", "A run is coming").wait_for()
         path = tmp_path / "new.jsonl"
         append(path, 0, 1)
-        tab.find(".run-head h1", "new.jsonl").wait_for()
+        tab.find(".run-head .run-name", "new.jsonl").wait_for()
         append(path, 1, 3)
         tab.at(1)
         append(path, 3, 5)

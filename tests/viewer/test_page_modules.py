@@ -285,3 +285,16 @@ def test_addresses_are_read_back(call: Call) -> None:
     assert [one["view"] for one in call("router.js", "parseAddress", [""], ["#/run/"], ["#/%E0%A4%A"], ["#x"])] == [
         "runs"
     ] * 4
+
+
+def test_nothing_has_no_sign(call: Call) -> None:
+    """A sum that is nothing in the digits that are shown is neither gained nor lost."""
+    cases = ([-0.00001], [0.00001], [-0.00006], [0], [-2.5], [None])
+    assert call("format.js", "dollars", *cases) == [
+        "$0.0000",
+        "$0.0000",
+        "\u2212$0.0001",
+        "$0.00",
+        "\u2212$2.50",
+        "\u2013",
+    ]

@@ -8,10 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from execledger.core.policy import Policy
 from execledger.journal.events import Counts, Ended
 from execledger.viewer.export import export
+from tests.agents.inspect_ai.test_recorded import sample, write_log
 from tests.journal.runs import start
 from tests.runs.samples import encoded
 from tests.viewer import answers
@@ -138,7 +141,7 @@ def test_a_run_has_the_title_of_its_task(tab: Tab, tmp_path: Path) -> None:
         assert [text.strip()[:4] for text in tab.texts(".run-when")] == ["2026"] * 4
         tab.find(".run-title", "Dates are off").click()
         tab.at(0)
-        assert tab.text(".run-head h1") == "b.traj.json"
+        assert (tab.text(".run-head h1"), tab.text(".run-head .run-name")) == ("Dates are off", "b.traj.json")
 
 
 def test_totals_can_be_read_where_there_is_little_room(chromium: Browser, tmp_path: Path) -> None:
@@ -149,3 +152,22 @@ def test_totals_can_be_read_where_there_is_little_room(chromium: Browser, tmp_pa
         counted(tab, 4)
         assert tab.page.evaluate(OVERFLOW) == 0
         assert "560 cached" in panels(tab)["3 replayed runs"]
+
+
+def test_a_log_of_a_run_with_ledger_is_no_run_without(chromium: Browser, tmp_path: Path) -> None:
+    """The tokens in Inspect's log are those after Ledger's edits: nothing is said to be included that was left out."""
+    noted = {"event": "info", "source": "execledger", "data": {"policy": msgspec.to_builtins(Policy())}}
+    with_ledger = sample(events=[noted, *sample()["events"]])
+    write_log(tmp_path / "with.eval", with_ledger)
+    write_log(tmp_path / "without.eval", sample())
+    with served(tmp_path) as asked, opened_tab(chromium) as tab:
+        tab.open(base(asked), "#/?sort=name")
+        counted(tab, 2)
+        tab.become(lambda: len(panels(tab)), 2)
+        one, other = panels(tab)["1 replayed run with Ledger"], panels(tab)["1 replayed run"]
+        assert "tokens taken are those after its edits" in one and "would" not in one
+        assert "Tokens taken include what would have been saved" in other
+        tab.find(".run-title").first.click()
+        tab.at(0)
+        head = tab.text(".run-head")
+        assert "its tokens are those after Ledger's edits" in head and "would" not in head

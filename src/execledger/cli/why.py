@@ -24,7 +24,7 @@ from execledger.errors import LedgerError
 from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, take_trees, tree_behind, verdict_words
 from execledger.runs.recording import Governed, Recorded, Run
 from execledger.runs.replay import new_ledger, replay
-from execledger.viewer.reasons import in_words
+from execledger.viewer.reasons import comparison_in_words, in_words, proof_in_words
 from execledger.vocabulary.decisions import Decision, Reuse, Shown, Worth
 from execledger.vocabulary.records import CommandRecord
 from execledger.vocabulary.sightings import SightedLines, Verdict
@@ -50,6 +50,8 @@ class Explained(Struct, frozen=True):
     """It is the decision of a replay, not a recorded one."""
     today: str = ""
     """Comparison with the decision of this version; "" if this version made the decision."""
+    shadow: bool = False
+    """The run was in shadow mode: no reference or remark was shown in it."""
     faults: tuple[Fault, ...] = ()
     """First internal faults of this version up to that call."""
 
@@ -113,7 +115,8 @@ def _replayed(run: Run, index: int, policy: Policy | None) -> Explained:
     view = ledger.inform(range(since, index), run.container, thread).text
     call = next(calls)
     faults = tuple(ledger.faults.first)
-    return Explained(call.record, call.decision, call.shown, view, replayed=True, faults=faults)
+    shadow = ledger.policy.shadow
+    return Explained(call.record, call.decision, call.shown, view, replayed=True, shadow=shadow, faults=faults)
 
 
 def _live(run: Run, index: int, governed: Governed) -> Explained:
@@ -139,7 +142,8 @@ def _live(run: Run, index: int, governed: Governed) -> Explained:
     view = "the state view before it was not kept" if view is None else view
     record = ledger.classify(asked.action)
     faults = tuple(ledger.faults.first)
-    return Explained(record, step.decision, step.shown, view, looks, today=today, faults=faults)
+    shadow = ledger.policy.shadow
+    return Explained(record, step.decision, step.shown, view, looks, today=today, shadow=shadow, faults=faults)
 
 
 def _looks(history: LookHistory, ledger: Ledger, call: Recorded, governed: Governed) -> Looks:
@@ -197,13 +201,16 @@ def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
     yield f"command:   {run.steps[index].action.command}"
     yield f"category:  {told.record.category.value}, effects {told.record.effects.value}"
     yield f"decision:  {_decided(decision)}"
-    yield f"in words:  {in_words(decision, shown, replayed=told.replayed)}"
-    for fact in decision.proof:
+    yield f"in words:  {in_words(decision, shown, replayed=told.replayed, shadow=told.shadow)}"
+    for fact in proof_in_words(decision, replayed=told.replayed, shadow=told.shadow):
         yield f"proof:     {fact}"
     for step in dict.fromkeys((*decision.refers_to, *shown.refers_to, *shown.compared_to)):
         yield f"refers to: call {step}: {run.steps[step].action.command[:100]}"
     suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
-    yield f"compared:  {shown.compared or ('no, it was reused before running' if suppressed else 'not eligible')}"
+    if shown.compared is None:
+        yield f"compared:  {'no, it was reused before running' if suppressed else 'not eligible'}"
+    else:
+        yield f"compared:  {shown.compared}: {comparison_in_words(decision, shown)}"
     yield f"shown:     {_showing(shown)}"
     if shown.worth is not None:
         yield f"price:     {_priced(shown.worth)}"
@@ -238,8 +245,8 @@ def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
         "effects": told.record.effects.value,
         "decision": type(decision).__name__.lower(),
         "rule": decision.rule,
-        "words": in_words(decision, shown, replayed=told.replayed),
-        "proof": decision.proof,
+        "words": in_words(decision, shown, replayed=told.replayed, shadow=told.shadow),
+        "proof": proof_in_words(decision, replayed=told.replayed, shadow=told.shadow),
         "refers_to": decision.refers_to,
         "compared": shown.compared,
         "compared_to": shown.compared_to,

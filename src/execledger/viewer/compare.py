@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from execledger.core.task import task_anchor
+from execledger.core.task import task_title
 from execledger.runs.account import METRICS
-from execledger.viewer.counting import RunLine
+from execledger.viewer.counting import RunLine, task_in_short
 from execledger.viewer.reading import Reading
 
 TASK_BYTES = 100_000
@@ -61,9 +61,15 @@ def compare(one: Reading, other: Reading) -> Comparison:
 
 
 def _same_task(one: Reading, other: Reading) -> bool | None:
-    """Whether two runs had the same task, by its anchor: the text around a task differs between agents."""
-    tasks = [task_anchor(reading.model.origin.task, TASK_BYTES) for reading in (one, other)]
-    return tasks[0] == tasks[1] if all(tasks) else None
+    """Whether two runs had the same task: by its title, and by its text where both tell that from the text around it.
+
+    The text around a task differs between agents.
+    """
+    texts = [reading.model.origin.task for reading in (one, other)]
+    titles, tasks = ([words(text, TASK_BYTES) for text in texts] for words in (task_title, task_in_short))
+    if not all(titles):
+        return None
+    return titles[0] == titles[1] and (tasks[0] == tasks[1] or titles[0] in tasks)
 
 
 def pairs(one: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> list[tuple[int | None, int | None, str]]:

@@ -16,6 +16,7 @@ from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.task import task_anchor, task_title
+from execledger.core.wording import clip
 from execledger.journal.events import Counts, Started
 from execledger.journal.reader import JournalReader, is_journal, valid_utf8
 from execledger.runs.account import Account
@@ -31,6 +32,8 @@ TASK_BYTES = 200
 """Bytes of the task that the list shows."""
 TITLE_BYTES = 120
 """Bytes of the title of a run."""
+ANCHOR_BYTES = 10_000
+"""Bytes of the task anchor in which its title is looked for."""
 
 
 class RunLine(Counts, kw_only=True):
@@ -77,7 +80,7 @@ class RunLine(Counts, kw_only=True):
     title: str = ""
     """The first line of the task, else the task's name; "" where neither is recorded."""
     task: str = ""
-    """The task anchor: what the task is about, on one line."""
+    """What the task is about, on one line: the task anchor, or the title where the anchor is the harness's words."""
     saved_bytes: int = 0
     """What references kept out of the model's input, counted once for every later call of the model."""
     saved_new_tokens: int = 0
@@ -101,7 +104,9 @@ class RunLine(Counts, kw_only=True):
     started: float | None = None
     """When it began, in seconds since 1970, as far as that is recorded; None where no time is."""
     replayed: bool = False
-    """Ledger took no part in it: what is counted is what it would have done."""
+    """It is not read from a journal: what is counted is what a replay decides."""
+    took_part: bool = False
+    """It is replayed though Ledger took part in it: its tokens are those after Ledger's edits."""
     live: bool = False
     """The agent may still be at work."""
     pending: bool = False
@@ -125,12 +130,15 @@ class Origin(Struct, frozen=True, kw_only=True):
     """The task's name, such as an instance of SWE-bench."""
     started: float | None = None
     """The first time that is recorded in it, in seconds since 1970."""
+    took_part: bool = False
+    """Ledger took part in it, though it is no journal, and not in shadow mode."""
 
     @classmethod
     def of_run(cls, run: Run) -> Origin:
         """The origin that a recorded run tells."""
-        same = {name: getattr(run, name) for name in cls.__struct_fields__}
-        return cls(**same)
+        same = {name: getattr(run, name) for name in cls.__struct_fields__ if name != "took_part"}
+        took_part = run.format != JOURNAL and run.policy is not None and not run.policy.shadow
+        return cls(**same, took_part=took_part)
 
     @classmethod
     def of_journal(cls, name: str, start: Started) -> Origin:
@@ -164,7 +172,7 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         agent=origin.agent,
         model=origin.model,
         title=task_title(origin.task, TITLE_BYTES) or origin.instance,
-        task=task_anchor(origin.task, TASK_BYTES),
+        task=task_in_short(origin.task, TASK_BYTES),
         saved_bytes=account.saved_bytes,
         saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),
         saved_cached_tokens=net.saved_tokens.cached or 0,
@@ -177,8 +185,18 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         prices=f"{net.date}, {', '.join(net.models)}",
         started=origin.started,
         replayed=origin.format != JOURNAL,
+        took_part=origin.took_part,
         live=live,
     )
+
+
+def task_in_short(task: str, budget: int) -> str:
+    """What a task is about in at most ``budget`` bytes: its anchor, or its title where the anchor does not have that.
+
+    Without a tagged body the anchor is the first paragraph, which may be the same words before every issue.
+    """
+    title, anchor = (words(task, max(budget, ANCHOR_BYTES)) for words in (task_title, task_anchor))
+    return clip(anchor if title in anchor else title, budget)
 
 
 def _run_cost(account: Account, model: str) -> float | None:
@@ -207,10 +225,12 @@ ADDED = (
 
 
 class ListTotals(Struct, frozen=True):
-    """Runs of a list, added up: those that Ledger took part in, or those that are replayed, never both together."""
+    """Runs of one kind in a list, added up: journals, replayed runs that Ledger took part in, other replayed runs."""
 
     replayed: bool
-    """Ledger took no part in them: what is added up is what it would have done."""
+    """They are no journals: what is added up is what a replay decides."""
+    took_part: bool
+    """They are replayed though Ledger took part in them: their tokens are those after its edits."""
     runs: int
     """How many they are, without those that are not counted yet."""
     sums: dict[str, float | None]
@@ -220,18 +240,18 @@ class ListTotals(Struct, frozen=True):
 
 
 def totals(lines: Iterable[RunLine]) -> list[ListTotals]:
-    """The totals of both kinds of runs, as far as there are any."""
-    kinds: dict[bool, list[RunLine]] = {False: [], True: []}
+    """The totals of each kind of runs, as far as there are any."""
+    kinds: dict[tuple[bool, bool], list[RunLine]] = {(False, False): [], (True, True): [], (True, False): []}
     for line in lines:
         if not line.pending:
-            kinds[line.replayed].append(line)
-    return [_total(replayed, of_kind) for replayed, of_kind in kinds.items() if of_kind]
+            kinds[line.replayed, line.took_part].append(line)
+    return [_total(*kind, of_kind) for kind, of_kind in kinds.items() if of_kind]
 
 
-def _total(replayed: bool, lines: list[RunLine]) -> ListTotals:
+def _total(replayed: bool, took_part: bool, lines: list[RunLine]) -> ListTotals:
     known = {name: [value for line in lines if (value := getattr(line, name)) is not None] for name in ADDED}
     sums = {name: sum(values) if values else None for name, values in known.items()}
-    return ListTotals(replayed, len(lines), sums, {name: len(values) for name, values in known.items()})
+    return ListTotals(replayed, took_part, len(lines), sums, {name: len(values) for name, values in known.items()})
 
 
 class Call(Struct, frozen=True):

@@ -13,7 +13,7 @@ from execledger.runs.looks import NO_LOOKS, LookNews, Looks
 from execledger.runs.recording import ModelReply
 from execledger.runs.usage import ModelCall
 from execledger.viewer.counting import Origin, RunLine, mark_of, run_line
-from execledger.viewer.reasons import in_words
+from execledger.viewer.reasons import comparison_in_words, in_words, proof_in_words
 from execledger.viewer.tracks import FileTrack, Tracks
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Decision, Shown, Step
@@ -185,8 +185,10 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     """The decision in plain words."""
     compared: str | None
     """How the result compares with what was visible; None if it was not eligible."""
+    comparison: str
+    """The same in words."""
     compared_to: tuple[int, ...]
-    """The steps that it was equal to or covered by."""
+    """The steps that it was equal to or covered by, or that show some of its lines."""
     shown: ShownAnswer
     """What the model was shown."""
     output: OutputAnswer
@@ -296,6 +298,7 @@ class RunModel:
     ) -> StepAnswer:
         """One step in full; ``before`` is the one before it in its conversation."""
         step, columns = told.step, self.columns
+        replayed, shadow = not self.governed, self.policy.shadow
         return StepAnswer(
             index=index,
             command=step.action.command,
@@ -304,11 +307,12 @@ class RunModel:
             effects=columns.effects[index],
             turn=told.turn,
             thread=step.action.thread,
-            decision=_decision(step.decision),
+            decision=_decision(step.decision, proof_in_words(step.decision, replayed=replayed, shadow=shadow)),
             mark=columns.mark[index],
-            words=in_words(step.decision, step.shown, replayed=not self.governed),
+            words=in_words(step.decision, step.shown, replayed=replayed, shadow=shadow),
             compared=step.shown.compared,
-            compared_to=step.shown.compared_to,
+            comparison=comparison_in_words(step.decision, step.shown),
+            compared_to=step.shown.compared_to or (step.shown.refers_to if step.shown.kind == "partial" else ()),
             shown=ShownAnswer(step.shown.kind, step.shown.text, step.shown.instead or "", step.shown.omitted),
             output=_output(told.truth, step.shown, limit),
             view=told.view,
@@ -329,8 +333,8 @@ def _label(action: Action) -> str:
     return printable(action.command[: 4 * LABEL_LENGTH])[:LABEL_LENGTH]
 
 
-def _decision(decision: Decision) -> DecisionAnswer:
-    return DecisionAnswer(type(decision).__name__.lower(), decision.rule, decision.proof, decision.refers_to)
+def _decision(decision: Decision, proof: tuple[str, ...]) -> DecisionAnswer:
+    return DecisionAnswer(type(decision).__name__.lower(), decision.rule, proof, decision.refers_to)
 
 
 def _output(truth: Observation, shown: Shown, limit: int) -> OutputAnswer:

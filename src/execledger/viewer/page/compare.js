@@ -96,6 +96,7 @@ export class CompareView {
         "section",
         { class: "panel compare-head", "aria-label": "Runs" },
         h("h1", {}, "Compare"),
+        this.counted(),
         this.tasks(),
         this.totals.element,
       ),
@@ -120,6 +121,14 @@ export class CompareView {
     );
     this.draw();
     this.move(0);
+  }
+
+  /** How the numbers came about, where they are not what happened. */
+  counted() {
+    const [a, b] = [this.comparison.a, this.comparison.b].map(howCounted);
+    const words = a === b ? [a && `Both runs: ${a}`] : [a && `Run A: ${a}`, b && `Run B: ${b}`];
+    const known = words.filter(Boolean).join(" ");
+    return known ? h("p", { class: "hint", role: "note" }, known) : null;
   }
 
   /** A remark where the two can hardly be compared. */
@@ -222,4 +231,12 @@ export class CompareView {
     const side = i === null ? 1 : 0;
     location.hash = runAddress(this.runs[side].line.id, side ? j : i);
   }
+}
+
+/** How the numbers of a run came about, in a sentence; "" where they are what happened. */
+function howCounted(line) {
+  if (line.shadow) return "shadow mode; reuse, remarks, savings and views are what would have been.";
+  if (!line.replayed) return "";
+  if (line.took_part) return "a replay of a run with Ledger; what it did, saved and spent is counted anew.";
+  return "a replay; reuse, remarks, savings and views are what would have been.";
 }

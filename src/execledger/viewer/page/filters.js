@@ -12,17 +12,24 @@ export function chosenRuns(runs, query, added) {
   return { runs: part, total: found.length, totals: totals(found, added) };
 }
 
-/** Runs added up, those that are replayed apart from those that Ledger took part in. */
+const KINDS = [
+  { replayed: false, took_part: false },
+  { replayed: true, took_part: true },
+  { replayed: true, took_part: false },
+];
+
+/** Runs of each kind added up: journals, replayed runs that Ledger took part in, and other replayed runs. */
 function totals(runs, added) {
-  const kinds = [false, true].map((replayed) => [replayed, runs.filter((run) => run.replayed === replayed)]);
-  return kinds.filter(([, ofKind]) => ofKind.length).map(([replayed, ofKind]) => total(replayed, ofKind, added));
+  const isOf = (kind) => (run) => run.replayed === kind.replayed && run.took_part === kind.took_part;
+  const kinds = KINDS.map((kind) => [kind, runs.filter(isOf(kind))]);
+  return kinds.filter(([, ofKind]) => ofKind.length).map(([kind, ofKind]) => total(kind, ofKind, added));
 }
 
-function total(replayed, runs, added) {
+function total(kind, runs, added) {
   const values = added.map((name) => [name, runs.map((run) => run[name]).filter((value) => value !== null)]);
   const sum = (known) => (known.length ? known.reduce((one, other) => one + other, 0) : null);
   return {
-    replayed,
+    ...kind,
     runs: runs.length,
     sums: Object.fromEntries(values.map(([name, known]) => [name, sum(known)])),
     known: Object.fromEntries(values.map(([name, known]) => [name, known.length])),

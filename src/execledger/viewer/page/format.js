@@ -21,7 +21,8 @@ export function bytes(value) {
 export function dollars(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  return `${value < 0 ? "−" : ""}$${size.toFixed(size >= 1 || size === 0 ? 2 : 4)}`;
+  const digits = size.toFixed(size >= 1 || size === 0 ? 2 : 4);
+  return `${value < 0 && Number(digits) > 0 ? "−" : ""}$${digits}`;
 }
 
 /** A moment in seconds since 1970, as a date and a time of day here; a dash where it is not known. */

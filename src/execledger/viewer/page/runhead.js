@@ -5,11 +5,15 @@ import { savedTokens, viewTokens } from "./columns.js";
 import { h } from "./dom.js";
 import { count, dollars, moment, nameParts, plural } from "./format.js";
 
+const TOOK_PART =
+  "Ledger took part in this run, and its tokens are those after Ledger's edits. Decisions are those of a replay; what was decided is in its journal.";
+
 /** The elements of the head. */
 export function runHead({ line, governed, task, trouble }) {
   const [, name] = nameParts(line.name);
   return [
-    h("h1", { title: visible(line.name) }, visible(name)),
+    h("h1", { title: visible(line.name) }, visible(line.title || name)),
+    line.title ? h("span", { class: "hint run-name", title: visible(line.name) }, visible(name)) : null,
     line.live && governed ? h("span", { class: "live-badge" }, "live") : null,
     line.shadow ? h("span", { class: "shadow-badge" }, "shadow") : null,
     h("span", { class: "hint" }, aboutRun(line, governed)),
@@ -33,12 +37,13 @@ function aboutRun(line, governed) {
   const kept = governed ? " Its journal does not hold what the model wrote." : "";
   if (line.shadow)
     return `In shadow mode: everything ran and was shown; what Ledger would have done is marked.${kept}`;
-  return governed ? `What Ledger did in this run.${kept}` : "A replay: what Ledger would have done.";
+  if (governed) return `What Ledger did in this run.${kept}`;
+  return line.took_part ? TOOK_PART : "A replay: what Ledger would have done.";
 }
 
-/** What references saved, what views took, and what is left; of a replay, as what would have been. */
+/** What references saved, what views took, and what is left; of a run without Ledger, as what would have been. */
 export function moneyFacts(line, aside = (words) => ` (${words})`) {
-  const verb = line.replayed ? "would have been " : "";
+  const verb = line.replayed && !line.took_part ? "would have been " : "";
   return [
     [dollars(line.saved_cost), ` ${verb}saved by references${aside(savedTokens(line))}`],
     [dollars(line.view_cost), ` ${verb}spent on state views${aside(viewTokens(line))}`],
@@ -48,7 +53,7 @@ export function moneyFacts(line, aside = (words) => ` (${words})`) {
 
 /** What is known in numbers: each with the word behind it. */
 function facts(line) {
-  const would = line.shadow || line.replayed ? " would be" : "";
+  const would = line.shadow || (line.replayed && !line.took_part) ? " would be" : "";
   return [
     [line.agent || "unknown agent", ""],
     line.model && [line.model, ""],

@@ -11,11 +11,6 @@ import { runAddress } from "./router.js";
 import { wroteSection } from "./wrote.js";
 
 const EFFECTS = { none: "changes nothing", listed: "changes files that it names", unknown: "may change anything" };
-const COMPARED = {
-  same: "its output was visible already",
-  covered: "its lines were visible already",
-  different: "its output is new",
-};
 
 /** The panel of a step. */
 export class StepPanel {
@@ -83,7 +78,7 @@ export class StepPanel {
           : null,
       ],
       ["Refers to", refersTo.length ? this.links(refersTo) : null],
-      ["Compared", step.compared ? [COMPARED[step.compared], ...this.comparedTo(step)] : null],
+      ["Compared", step.comparison ? [step.comparison, ...this.comparedTo(step)] : null],
     ];
     return h(
       "section",

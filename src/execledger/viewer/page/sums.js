@@ -15,6 +15,11 @@ const REPLAYED = {
   views: "Views would take",
   note: "Tokens taken include what would have been saved, and not what views would have taken.",
 };
+const TOOK_PART = {
+  saved: "Saved",
+  views: "Views took",
+  note: "Ledger took part in these runs: tokens taken are those after its edits. What it saved and spent is counted by a replay.",
+};
 const CLASSES = {
   uncached: "uncached",
   written: "written to the cache",
@@ -38,9 +43,9 @@ export class Sums {
   }
 }
 
-/** One kind of runs: replayed ones are apart from others, since nothing was really done in them. */
+/** One kind of runs: those without Ledger are apart from others, since nothing was really done in them. */
 function sumPanel(one) {
-  const line = { ...one.sums, replayed: one.replayed };
+  const line = { ...one.sums, replayed: one.replayed, took_part: one.took_part };
   const runs = plural(one.runs, one.replayed ? "replayed run" : "run");
   const facts = [
     [plural(line.steps, "step"), ""],
@@ -54,7 +59,7 @@ function sumPanel(one) {
     h(
       "header",
       {},
-      h("h2", {}, one.replayed ? runs : `${runs} with Ledger`),
+      h("h2", {}, one.replayed && !one.took_part ? runs : `${runs} with Ledger`),
       h(
         "ul",
         { class: "facts" },
@@ -72,7 +77,7 @@ function ofThem({ runs, known }, field) {
 
 /** Where the tokens went: a bar for the runs, one for what references kept out, and one for state views. */
 function tokenBars(one, line) {
-  const words = line.replayed ? REPLAYED : REAL;
+  const words = line.took_part ? TOOK_PART : line.replayed ? REPLAYED : REAL;
   const took = {
     uncached: line.uncached_tokens,
     written: line.written_tokens,

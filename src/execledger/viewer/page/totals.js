@@ -71,7 +71,8 @@ export class Totals {
   heading(side, scope) {
     const line = this.comparison["ab"[side]];
     const name = h("a", { href: runAddress(line.id), title: visible(line.name) }, visible(nameParts(line.name)[1]));
-    const who = visible([line.agent, line.model].filter(Boolean).join(", "));
+    const how = line.shadow ? "shadow mode" : line.replayed && "replay";
+    const who = visible([line.agent, line.model, how].filter(Boolean).join(", "));
     return h("th", { scope }, `${"AB"[side]} `, name, h("span", { class: "hint" }, ` ${who}`));
   }
 }
