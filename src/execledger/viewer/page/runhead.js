@@ -6,7 +6,8 @@ import { h } from "./dom.js";
 import { count, dollars, moment, nameParts, plural } from "./format.js";
 
 const TOOK_PART =
-  "Ledger took part in this run, and its tokens are those after Ledger's edits. Decisions are those of a replay; what was decided is in its journal.";
+  "Ledger took part in this run, and its tokens are those after Ledger's edits. " +
+  "Decisions are those of a replay; what was decided is in its journal.";
 
 /** The elements of the head. */
 export function runHead({ line, governed, task, trouble }) {

@@ -18,7 +18,9 @@ const REPLAYED = {
 const TOOK_PART = {
   saved: "Saved",
   views: "Views took",
-  note: "Ledger took part in these runs: tokens taken are those after its edits. What it saved and spent is counted by a replay.",
+  note:
+    "Ledger took part in these runs: tokens taken are those after its edits. " +
+    "What it saved and spent is counted by a replay.",
 };
 const CLASSES = {
   uncached: "uncached",
