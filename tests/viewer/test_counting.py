@@ -36,6 +36,18 @@ def test_a_journal_is_counted_as_it_is_told(tmp_path: Path, policy: Policy | Non
     assert min(line.reuses + line.elided, line.saved_bytes, line.steps) > 0
 
 
+@pytest.mark.parametrize("model", ["gpt-5", "claude-sonnet-4-5", "claude-fable-5-1", "gemini-3-pro", "deepseek-chat"])
+def test_a_run_is_replayed_on_its_page_as_by_the_command(model: str) -> None:
+    """Which views there would have been depends on the model's provider."""
+    data = DEMO.read_bytes().replace(b'"scripted"', f'"{model}"'.encode())
+    reading = reading_of("demo", data, None, None)
+    reading.read()
+    run = read_run("demo", data)
+    views = [call.view.text if call.view is not None else "" for call in replay(run)]
+    assert (run.model, [reading.step(at).view for at in range(len(views))]) == (model, views)
+    assert tallied("demo", data, None, None)[0] == reading.line()
+
+
 def test_damage_is_counted_as_it_is_told() -> None:
     """Lines that are no events, a step that refers to nowhere, a gap, and a last line without its end."""
     start, *steps, last = [journal_bytes([event]) for event in told([shown("ls"), shown("pwd"), shown("id")])]

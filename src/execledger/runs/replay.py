@@ -139,8 +139,13 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
 
 def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
     """Return an empty ledger for ``run``, under ``policy``, else the run's own policy, else the default."""
+    return Ledger(run.task, policy_of(run, policy), edited_symbols)
+
+
+def policy_of(run: Run, policy: Policy | None = None) -> Policy:
+    """Return the policy that ``run`` is replayed under: its own, or the chosen or default one for its model."""
     chosen = policy or run.policy or Policy()
-    return Ledger(run.task, chosen if chosen is run.policy else for_model(chosen, run.model), edited_symbols)
+    return chosen if chosen is run.policy else for_model(chosen, run.model)
 
 
 def as_recorded(recorded: Recorded) -> Step:

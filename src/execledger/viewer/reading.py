@@ -22,6 +22,7 @@ from execledger.journal.events import Event, Sighted, StepRecorded, ViewRendered
 from execledger.journal.reader import NO_EVENT, JournalReader, Place, has_end
 from execledger.runs.looks import LookHistory, Looks
 from execledger.runs.recording import ModelReply, Run
+from execledger.runs.replay import policy_of
 from execledger.viewer.counting import Call, Origin, RunLine, run_line, told_calls
 from execledger.viewer.model import OUTPUT_LENGTH, NewSteps, RunAnswer, RunModel, StepAnswer, StepDetail
 from execledger.viewer.tracks import Span
@@ -137,7 +138,7 @@ class ReplayReading(Reading):
 
     def __init__(self, run: Run, policy: Policy | None) -> None:
         """Replay ``run`` under ``policy``, or under the run's own if that is None."""
-        super().__init__(RunModel(Origin.of_run(run), policy or run.policy, governed=False))
+        super().__init__(RunModel(Origin.of_run(run), policy_of(run, policy), governed=False))
         # If Ledger took part in a run, each step has what was out of view; otherwise the run lists its compactions.
         self._tells_since = bool(run.steps) and all(one.governed is not None for one in run.steps)
         if not self._tells_since:
