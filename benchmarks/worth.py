@@ -52,6 +52,10 @@ MARKS = {"gemini": 0.6, "gpt5": 0.6, "vorflux": 0.4, "deepseek": 0.4}
 """The reach that ``focused`` is to have on a set, by a word of its name."""
 
 
+DEFAULT = PASSES[1][1][0].name
+"""The product's own rule."""
+
+
 class Worth(Struct):
     """What one rule makes of a set of runs; amounts are dollars."""
 
@@ -261,6 +265,18 @@ def table(found: dict[str, dict[str, Worth]]) -> Iterator[str]:
         )
 
 
+def run_by_run(runs: list[Worth]) -> str:
+    """In how many runs of a set the default is worth its price, and what it costs where nothing is saved."""
+    gained, lost = sum(one.net > 0 for one in runs), sum(one.net < 0 for one in runs)
+    idle = [one for one in runs if not one.references and not one.partial]
+    size = max((tokens_in(one.bytes) for one in idle), default=0)
+    share = max(((one.cost + one.kept_out) / one.own for one in idle if one.own), default=0.0)
+    return (
+        f"{DEFAULT}, run by run: net above 0 in {gained} of {len(runs)}, below 0 in {lost}; {len(idle)} without a "
+        f"reference, whose views have at most {size:,} tokens and cost at most {share:.1%} of the run"
+    )
+
+
 def _share(of: Worth, amount: float) -> str:
     return f"{amount / of.own:+.2%}" if of.own else "-"
 
@@ -273,9 +289,11 @@ def main() -> int:
     parser.add_argument("--default-only", action="store_true", help="the product's two cadences, no other rules")
     options = parser.parse_args()
     sets: dict[str, dict[str, dict[str, Worth]]] = {}
+    runs: dict[str, list[Worth]] = {}
     with ProcessPoolExecutor(2) as pool:
         sources = _sampled(find_runs(options.paths), options.runs)
         for one in filter(None, pool.map(partial(taken, default_only=options.default_only), sources, chunksize=8)):
+            runs.setdefault(one.set, []).append(one.rules[DEFAULT])
             for name, worth in one.rules.items():
                 halves = sets.setdefault(one.set, {}).setdefault(name, {half: Worth() for half in ("a", "b", "all")})
                 halves[one.half].add(worth)
@@ -284,7 +302,8 @@ def main() -> int:
     for name, found in sets.items():
         print(f"**{name}**\n")
         print("\n".join(table(found)), end="\n\n")
-        default = found[PASSES[1][1][0].name]["all"]
+        print(run_by_run(runs[name]), end="\n\n")
+        default = found[DEFAULT]["all"]
         mark = next((reach for word, reach in MARKS.items() if word in name), 0.0)
         if default.net <= 0 or default.reach < mark:
             missed.append(f"{name}: net {_share(default, default.net)}, reach {default.reach:.0%} (mark {mark:.0%})")
