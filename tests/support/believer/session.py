@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
@@ -411,11 +411,22 @@ def _displayed(ask: Ask) -> tuple[Piece, ...]:
         return ()
 
 
+def _completed(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The last line with a line ending that the file lacks: `sed '9q'` adds it to a ninth line, and to no other."""
+    *before, piece = pieces
+    *lines, last = piece.lines
+    last = last._replace(text=f"{last.text}\n", printed=f"{last.printed}\n")
+    return (*before, replace(piece, lines=(*lines, last), completes=True))
+
+
 def _judged(ask: Ask, pieces: tuple[Piece, ...], output: str, report: Report) -> tuple[Piece, ...] | None:
     """What an output shows of files, if it is what the command asks for; otherwise only its text can be judged."""
     if not pieces:
         return None if ask.harmless else ()
-    if "".join(line.printed for piece in pieces for line in piece.lines) == output:
+    printed = "".join(line.printed for piece in pieces for line in piece.lines)
+    if printed == output:
         return pieces
+    if "q' " in ask.command and f"{printed}\n" == output:
+        return _completed(pieces)
     report.unsure.append(ask.command)
     return None
