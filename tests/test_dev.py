@@ -14,7 +14,7 @@ DEV = Path(__file__).parent.parent / "dev.py"
 
 @pytest.fixture
 def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """``dev.py`` in a folder with two benchmarks, of which the second is interrupted."""
+    """``dev.py`` in a folder of its own, with two benchmarks that need the corpus."""
     for folder in ("src", "tests", "benchmarks", ".venv", "docs"):
         (tmp_path / folder).mkdir()
     for name in ("one", "two"):
