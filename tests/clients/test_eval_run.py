@@ -25,7 +25,7 @@ from execledger.evaluate.plan import ArmName
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study, Trial
 from execledger.runs.prices import load_prices
-from tests.support.agents.codex import CodexHome
+from tests.support.agents.codex import CodexHome, run_codex
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.mini import installed, quick_start
 from tests.support.agents.swebench import make_instances, write_dataset
@@ -348,6 +348,10 @@ def run_codex_plan(folder: Path, program: Path, tasks: int, where: str) -> tuple
     """Carry a plan out; what came of it, and what the model was asked."""
     home = CodexHome(folder)
     write_dataset(folder / "dataset", make_instances(tasks))
+    # As a user's home, it has been used before: of two sessions that make its databases at the same time, one lacks
+    # the tools that need them.
+    with ResponsesServer(turns(say("Hello."))) as server:
+        assert run_codex(program, "Say hello.", url=server.url, home=home).answer == "Hello."
     with ResponsesServer(turns(*CODEX_SCRIPT)) as server:
         (folder / "plan.toml").write_text(CODEX_PLAN.format(program=program, url=server.url, where=where))
         words = [*EVAL, "run", "plan.toml", "-o", "out"]
