@@ -14,7 +14,6 @@ if sys.version_info < (3, 11):  # noqa: UP036
 import argparse
 import hashlib
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -39,7 +38,11 @@ SCRIPTS = frozenset({"lint-imports"})
 """Tools that are installed as a script and have no module to run."""
 # The tests of a module share servers, browsers and runs of agents, so one process runs them; the order is conftest's.
 TESTS = ("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-LONG_TESTS = (*TESTS, "-q", "-m", "", "--hypothesis-profile=long", "--color=no")
+LONG_TESTS = tuple(
+    (*TESTS, "-q", "-m", "not guarantee", "--hypothesis-profile=long", "--color=no", *where)
+    for where in (("tests/clients",), ("tests", "--ignore=tests/clients"))
+)
+"""Those of real agents, and all others; the attacks on the guarantees are a row of their own."""
 
 
 class Environment(NamedTuple):
@@ -208,43 +211,34 @@ def benchmarks(corpus: str | None) -> Iterator[tuple[str, ...]]:
 def measured(commands: Iterable[tuple[str, ...]], corpus: str | None, *, resume: bool = False) -> Iterator[list[Row]]:
     """The rows of these commands so far, after each of them; ``resume`` takes over what went well in this very tree.
 
+    What is still to be taken over follows them, so that a check that is stopped again has lost nothing.
     Where the corpus lies is nobody's business but the runner's.
     """
-    kept = Kept()
+    kept = reported(tree()) if resume else {}
     rows: list[Row] = []
     for command in commands:
         what = words(command).replace(corpus or "CORPUS", "CORPUS")
         if command[1:] == ("",):
             rows.append(Row(command[0], "not run: no corpus given"))
-        elif resume and what in kept.rows:
-            rows.append(kept.rows[what])
+        elif what in kept:
+            rows.append(kept.pop(what))
         else:
             row = measure(*command)
             rows.append(row._replace(what=what, result=row.result.replace(corpus or "CORPUS", "CORPUS")))
-            kept.add(rows[-1])
-        yield rows
+        yield [*rows, *kept.values()]
 
 
-class Kept:
-    """What a long check has measured, so that another one can go on where it was stopped."""
-
-    FILE = ROOT / ".venv" / "long-check.json"
-
-    def __init__(self) -> None:
-        """What was measured of this tree; nothing if the last long check was of another."""
-        self.tree, self.rows = tree(), dict[str, Row]()
-        try:
-            of, rows = json.loads(self.FILE.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return
-        if of == self.tree:
-            self.rows = {row[0]: Row(*row) for row in rows}
-
-    def add(self, row: Row) -> None:
-        """Keep a row, unless it failed."""
-        if not row.failed:
-            self.rows[row.what] = row
-            self.FILE.write_text(json.dumps([self.tree, list(self.rows.values())]), encoding="utf-8")
+def reported(of: str) -> dict[str, Row]:
+    """What the last report measured of this tree and what went well; nothing if it is of another."""
+    text = REPORT.read_text(encoding="utf-8") if REPORT.is_file() else ""
+    if f"`{of}`" not in text:
+        return {}
+    rows: dict[str, Row] = {}
+    for line in re.findall(r"^\| (\d{4}-.*) \|$", text, re.MULTILINE):
+        day, python, what, result, seconds = (cell.replace("\\|", "|") for cell in re.split(r" \| ", line))
+        if python == sys.version.split()[0] and seconds and not result.startswith("exit "):
+            rows[what.strip("`")] = Row(what.strip("`"), result, float(seconds), day=day)
+    return rows
 
 
 def tree() -> str:
@@ -256,7 +250,7 @@ def tree() -> str:
                 digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     for name in ("dev.py", "pyproject.toml"):
         digest.update((ROOT / name).read_bytes())
-    return digest.hexdigest()
+    return digest.hexdigest()[:16]
 
 
 def table(rows: list[Row]) -> str:
@@ -272,9 +266,10 @@ def table(rows: list[Row]) -> str:
 
 def long_check(corpus: str | None, *, resume: bool) -> int:
     """Run everything there is and write the results to ``docs/long-check.md``."""
-    text, rows = "", []
-    for rows in measured([LONG_TESTS, *LINT, *benchmarks(corpus)], corpus, resume=resume):
-        text = f"# The last long check\n\nWritten by `python3 dev.py check --long`.\n\n{table(rows)}"
+    text, rows, of = "", [], tree()
+    attacks = ("tests.support.guarantees.report", *(["--corpus", corpus] if corpus else []))
+    for rows in measured([*LINT, *LONG_TESTS, attacks, *benchmarks(corpus)], corpus, resume=resume):
+        text = f"# The last long check\n\nWritten by `python3 dev.py check --long`; of the code `{of}`.\n\n{table(rows)}"
         REPORT.write_text(text, encoding="utf-8")
     print(f"\n{text}", end="")
     return int(any(row.failed for row in rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 DEV = Path(__file__).parent.parent / "dev.py"
+ATTACKS = "tests.support.guarantees.report"
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "LONG_TESTS", ("pytest",))
+    monkeypatch.setattr(module, "LONG_TESTS", (("pytest",),))
     monkeypatch.setattr(module, "LINT", ())
     return module
 
@@ -50,11 +52,28 @@ def check(dev: Any, *, resume: bool, stopped_at: str = "") -> list[str]:
 
 def test_a_long_check_that_was_stopped_goes_on_where_it_stopped(dev: Any) -> None:
     """What it had measured is in its report, which does not say where the corpus lies."""
-    assert check(dev, resume=False, stopped_at="benchmarks.two") == ["pytest", "benchmarks.one"]
+    assert check(dev, resume=False, stopped_at="benchmarks.two") == ["pytest", ATTACKS, "benchmarks.one"]
     report = dev.REPORT.read_text()
     assert "| `benchmarks.one CORPUS` | held: ('benchmarks.one', 'CORPUS') |" in report and "/where" not in report
     assert check(dev, resume=True) == ["benchmarks.two"]
-    assert all(f"`{what}" in dev.REPORT.read_text() for what in ("pytest", "benchmarks.one", "benchmarks.two"))
+    assert all(f"`{what}" in dev.REPORT.read_text() for what in ("pytest", ATTACKS, "benchmarks.one", "benchmarks.two"))
+
+
+def test_a_check_that_goes_on_and_is_stopped_again_loses_nothing(dev: Any) -> None:
+    """Neither what comes behind the place where it was stopped, nor a result with a bar."""
+    check(dev, resume=False)
+    report = dev.REPORT.read_text()
+    dev.REPORT.write_text(re.sub(r"\n.*`pytest`.*", "", report).replace("held: ('benchmarks.two'", "a \\| b"))
+    assert check(dev, resume=True, stopped_at="pytest") == []
+    assert check(dev, resume=True) == ["pytest"]
+    assert "a \\| b" in dev.REPORT.read_text()
+
+
+def test_what_failed_is_measured_again(dev: Any) -> None:
+    """Its row says how it ended."""
+    check(dev, resume=False)
+    dev.REPORT.write_text(dev.REPORT.read_text().replace("held: ('benchmarks.one'", "exit 1: ('benchmarks.one'"))
+    assert check(dev, resume=True) == ["benchmarks.one"]
 
 
 @pytest.mark.parametrize("changed", ["src/a.py", "tests/a.py", "benchmarks/one.py", "pyproject.toml"])
@@ -75,4 +94,4 @@ def test_documents_are_not_measured(dev: Any) -> None:
 def test_without_being_told_everything_is_measured_again(dev: Any) -> None:
     """Also what was measured before."""
     check(dev, resume=False)
-    assert check(dev, resume=False) == ["pytest", "benchmarks.one", "benchmarks.two"]
+    assert check(dev, resume=False) == ["pytest", ATTACKS, "benchmarks.one", "benchmarks.two"]

@@ -112,6 +112,14 @@ def test_options_for_an_agent_need_one(execledger: Execledger, home: Path, optio
     assert pause_file().exists()
 
 
+@pytest.mark.parametrize("options", [["--port", "9000"], ["--proxy", "--shell", "zsh"]])
+def test_options_that_would_do_nothing_are_refused(execledger: Execledger, home: Path, options: list[str]) -> None:
+    """A port belongs to a proxy, and a shell reads no settings."""
+    refused = execledger("on", "claude", *options)
+    assert (refused.status, refused.out) == (2, "")
+    assert "on: found --" in refused.err and "expected" in refused.err
+
+
 def test_a_folder_in_place_of_a_file_is_refused(execledger: Execledger, home: Path) -> None:
     """As anything else that is no regular file."""
     (home / ".bashrc").mkdir()

@@ -55,6 +55,10 @@ def command(agent: str | None, shell: str | None, proxy: bool, port: int | None,
         click.echo("Ledger is on again in running sessions." if was else "Ledger was not switched off.", err=True)
         return
     chosen = known(agent)
+    if proxy and shell:
+        raise LedgerError("on: found --shell and --proxy, expected one: settings are read by no shell")
+    if port and not proxy:
+        raise LedgerError("on: found --port without --proxy, expected both", hint=f"on {agent} --proxy --port {port}")
     if proxy:
         _standing(chosen, port or PORT, install=install)
     else:

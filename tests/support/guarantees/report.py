@@ -139,6 +139,8 @@ def main() -> int:
         # A function, since the text may hold backslashes.
         PAGE.write_text(MEASURED.sub(lambda _: text, page), encoding="utf-8")
     print(text)
+    lost_now = sum(attack.lost for attack in attacks.values())
+    print(f"guarantees: {'LOST' if lost_now else 'held'}: {lost_now} of {len(attacks):,} attacks lost")
     return int(not attacks or any(attack.lost for attack in attacks.values()))
 
 
