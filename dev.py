@@ -212,9 +212,9 @@ def measured(commands: Iterable[tuple[str, ...]], corpus: str | None, *, resume:
     """The rows of these commands so far, after each of them; ``resume`` takes over what went well in this very tree.
 
     What is still to be taken over follows them, so that a check that is stopped again has lost nothing.
-    Where the corpus lies is nobody's business but the runner's.
+    The path of the corpus is private, and written as ``CORPUS``.
     """
-    kept = reported(tree()) if resume else {}
+    kept = reported(tree(corpus)) if resume else {}
     rows: list[Row] = []
     for command in commands:
         what = words(command).replace(corpus or "CORPUS", "CORPUS")
@@ -241,9 +241,11 @@ def reported(of: str) -> dict[str, Row]:
     return rows
 
 
-def tree() -> str:
-    """The digest of everything that a measurement depends on: all but documents."""
+def tree(corpus: str | None) -> str:
+    """The digest of what a measurement depends on: all but documents, and which recorded runs there are."""
     digest = hashlib.sha256()
+    for path in sorted(Path(corpus).rglob("*")) if corpus else ():
+        digest.update(f"{path.relative_to(corpus)} {path.stat().st_size}\0".encode())
     for folder in ("src", "tests", "benchmarks"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -266,10 +268,12 @@ def table(rows: list[Row]) -> str:
 
 def long_check(corpus: str | None, *, resume: bool) -> int:
     """Run everything there is and write the results to ``docs/long-check.md``."""
-    text, rows, of = "", [], tree()
+    text, rows, of = "", [], tree(corpus)
     attacks = ("tests.support.guarantees.report", *(["--corpus", corpus] if corpus else []))
     for rows in measured([*LINT, *LONG_TESTS, attacks, *benchmarks(corpus)], corpus, resume=resume):
-        text = f"# The last long check\n\nWritten by `python3 dev.py check --long`; of the code `{of}`.\n\n{table(rows)}"
+        text = (
+            f"# The last long check\n\nWritten by `python3 dev.py check --long`; of the code `{of}`.\n\n{table(rows)}"
+        )
         REPORT.write_text(text, encoding="utf-8")
     print(f"\n{text}", end="")
     return int(any(row.failed for row in rows))

@@ -32,7 +32,7 @@ def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def check(dev: Any, *, resume: bool, stopped_at: str = "") -> list[str]:
+def check(dev: Any, *, resume: bool, stopped_at: str = "", corpus: str = "/where/it/lies") -> list[str]:
     """The modules that a long check runs, up to the one at which it is stopped."""
     ran: list[str] = []
 
@@ -44,7 +44,7 @@ def check(dev: Any, *, resume: bool, stopped_at: str = "") -> list[str]:
 
     dev.measure = measure
     try:
-        assert dev.long_check("/where/it/lies", resume=resume) == 0
+        assert dev.long_check(corpus, resume=resume) == 0
     except KeyboardInterrupt:
         assert stopped_at
     return ran
@@ -82,6 +82,16 @@ def test_nothing_is_taken_over_from_another_tree(dev: Any, changed: str) -> None
     check(dev, resume=False)
     (dev.ROOT / changed).write_text("# changed\n")
     assert check(dev, resume=True)[0] == "pytest"
+
+
+def test_nothing_is_taken_over_from_other_recorded_runs(dev: Any, tmp_path: Path) -> None:
+    """They are told apart by their names and sizes, wherever they lie."""
+    for name, size in (("one", 1), ("two", 2), ("same", 1)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "runs.tar.xz").write_bytes(b"0" * size)
+    check(dev, resume=False, corpus=str(tmp_path / "one"))
+    assert check(dev, resume=True, corpus=str(tmp_path / "same")) == []
+    assert check(dev, resume=True, corpus=str(tmp_path / "two"))[0] == "pytest"
 
 
 def test_documents_are_not_measured(dev: Any) -> None:

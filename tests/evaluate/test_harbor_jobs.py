@@ -73,7 +73,7 @@ def test_a_failed_trial_is_no_failed_repair(tmp_path: Path) -> None:
 def test_a_trial_that_ran_without_ledger_is_reported(tmp_path: Path) -> None:
     """It stays in the arm that it was started in, and what Ledger did is unknown."""
     job = write_job(tmp_path / "job")
-    govern, paper = ["--sealed", "--no-inform"], ["--preset=paper"]
+    govern, paper = ["--sealed", "--no-inform"], ["--preset=paper", "--cadence=focused"]
     failed = {"exception_type": "NonZeroAgentExitCodeError", "exception_message": "exit 1"}
 
     def trial(name: str, told: dict[str, object], **result: Any) -> Path:
@@ -89,7 +89,7 @@ def test_a_trial_that_ran_without_ledger_is_reported(tmp_path: Path) -> None:
     found = rows(unreadable, job)
     assert [(row.arm, row.preset, row.counts, row.proposed, row.model_calls) for row in found] == [
         ("govern", "verified", None, 1, 1),
-        ("both", "paper", None, 1, 1),
+        ("focused", "paper", None, 1, 1),
         ("govern", "verified", None, 1, 1),
         ("both", "verified", None, 1, 1),
         ("both", "verified", None, 1, 1),

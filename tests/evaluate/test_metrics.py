@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.rereads import COUNTS, counted, judged
 from execledger.core.step import take
 from execledger.evaluate.metrics import arm, measure, measured
@@ -194,13 +194,14 @@ def test_a_shadow_run_tells_its_false_reuses(tmp_path: Path) -> None:
         session.took(take(session.ledger, Action(command, "/repo"), returning(truth)), truth)
     path = written(tmp_path, events_of(retold(session, Policy(shadow=True, preset=Preset.PAPER))))
     row = measure(run(READ), read_journal(str(path), path.read_bytes()), PRICES)
-    assert (row.arm, row.preset, row.count("suppressed"), row.false_reuses) == ("base", "", 0, 1)
+    assert (row.arm, row.preset, row.count("suppressed"), row.false_reuses) == ("shadow", "paper", 0, 1)
 
 
 def test_arms_are_named_by_their_switches() -> None:
-    """Shadow changes nothing."""
+    """As in a plan: a cadence that was asked for is not the default's arm, and the control is not the base."""
     policies = [Policy(), Policy(govern=False), Policy(inform=False), Policy(inform=False, govern=False)]
-    assert [arm(policy) for policy in (*policies, Policy(shadow=True))] == ["both", "inform", "govern", "base", "base"]
+    policies += [Policy(shadow=True), Policy(cadence=Cadence.EVERY), Policy(cadence=Cadence.FOCUSED)]
+    assert [arm(policy) for policy in policies] == ["both", "inform", "govern", "base", "shadow", "every", "focused"]
 
 
 def test_a_journal_is_a_run_of_its_own(tmp_path: Path) -> None:

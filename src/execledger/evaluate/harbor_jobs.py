@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import find_recorded
 from execledger.agents.registry import OURS
-from execledger.core.policy import Policy, Preset
+from execledger.core.policy import Cadence, Policy, Preset
 from execledger.errors import UnreadableRun
 from execledger.evaluate.metrics import measure, priced
 from execledger.evaluate.records import RunRow
@@ -224,9 +224,11 @@ def _record(trial: JobTrial, unreadable: list[str], read: Callable[[str, bytes],
 def _policy(options: Sequence[str]) -> Policy:
     """The policy that options of ``execledger run`` ask for, as far as the arm and the preset depend on it."""
     words = [word for option in options for word in option.split("=", 1)]
-    presets = [value for name, value in pairwise(words) if name == "--preset" and value in {*Preset}]
+    given = dict(pairwise(words))
+    preset, cadence = given.get("--preset", ""), given.get("--cadence", "")
     return Policy(
-        preset=Preset(presets[-1]) if presets else Preset.VERIFIED,
+        preset=Preset(preset) if preset in {*Preset} else Preset.VERIFIED,
+        cadence=Cadence(cadence) if cadence in {*Cadence} else Cadence.AUTO,
         inform="--no-inform" not in words,
         govern="--no-govern" not in words,
         shadow="--shadow" in words,

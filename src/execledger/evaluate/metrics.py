@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from execledger.agents.formats import find_recorded, read_run
 from execledger.core.ledger import Ledger
-from execledger.core.policy import Policy
+from execledger.core.policy import Cadence, Policy
 from execledger.core.rereads import Rereads
 from execledger.errors import UnreadableRun
 from execledger.evaluate.records import RunRow
@@ -183,10 +183,14 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
 
 
 def arm(policy: Policy) -> str:
-    """The arm that a policy makes: shadow changes nothing, and so is base."""
-    if policy.shadow or not (policy.inform or policy.govern):
+    """The arm that a policy makes; the full system with a cadence of its own is an arm of its own, as in a plan."""
+    if not (policy.inform or policy.govern):
         return "base"
-    return "both" if policy.inform and policy.govern else "inform" if policy.inform else "govern"
+    if policy.shadow:
+        return "shadow"
+    if policy.inform and policy.govern:
+        return "both" if policy.cadence is Cadence.AUTO else policy.cadence.value
+    return "inform" if policy.inform else "govern"
 
 
 def measured(paths: Iterable[str], prices: Prices, unreadable: list[str], read: Read = read_run) -> Iterator[RunRow]:
@@ -215,8 +219,8 @@ def measured_runs(
 
 def without_journal(number: int) -> str:
     """That the journals of so many runs (``RunRow.lacks_journal``) were not found, in words."""
-    runs, them, their = ("run", "it", "its") if number == 1 else ("runs", "them", "their")
+    runs, them = ("run", "it") if number == 1 else ("runs", "them")
     return (
-        f"found no journal of {number:,} {runs} in arms with Ledger: what Ledger did in {them} is unknown, and left"
-        f" out; {their} tokens, cost and grades count"
+        f"found no journal of {number:,} {runs} in arms with Ledger: what Ledger did in {them} is unknown;"
+        f" whatever else is known of {them} counts"
     )

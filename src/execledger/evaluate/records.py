@@ -20,7 +20,8 @@ class RunRow(Struct, frozen=True, kw_only=True):
     instance: str = ""
     """The task, such as an instance of SWE-bench."""
     arm: str = "base"
-    """Which switches of Ledger were on: base, inform, govern, both or shadow; without Ledger's part in it, base."""
+    """Which switches of Ledger were on: base, inform, govern, both or shadow, or the cadence that was asked for (every,
+    focused) where both were; without Ledger's part in it, base."""
     trial: int = 1
     """Which of several runs of the arm it is, from 1."""
     agent: str = ""
