@@ -244,8 +244,9 @@ def reported(of: str) -> dict[str, Row]:
 def tree(corpus: str | None) -> str:
     """The digest of what a measurement depends on: all but documents, and which recorded runs there are."""
     digest = hashlib.sha256()
-    for path in sorted(Path(corpus).rglob("*")) if corpus else ():
-        digest.update(f"{path.relative_to(corpus)} {path.stat().st_size}\0".encode())
+    if corpus:
+        for path in sorted(Path(corpus).rglob("*")):
+            digest.update(f"{path.relative_to(corpus)} {path.stat().st_size}\0".encode())
     for folder in ("src", "tests", "benchmarks"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
