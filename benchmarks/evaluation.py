@@ -2,16 +2,18 @@
 
 ``eval run`` with the four arms and two trials: mini-swe-agent's batch runner in real containers; ``eval grade`` by the
 official harness of SWE-bench; ``eval report`` and ``eval export``. The model is a script that solves some tasks in some
-arms, by a table; so nothing here tells whether Ledger helps a model. ``--write`` writes the table into
-docs/example-evaluation.md.
+arms, by a table; so nothing here tells whether Ledger helps a model. If all is as scripted, docs/example-evaluation.md
+is written anew, with the report as a user gets it.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import shutil
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 
 from tests.support.agents.npm import NotInstalled
@@ -31,11 +33,12 @@ from tests.support.tasks.evaluation import (
 
 NEEDED = {"wrap": "perl", "duration": "node"}
 """The programs without which an image can't hold a task's language."""
+EXPORT = ("export", "out", "-o", "tables")
 PAGE = Path(__file__).parents[1] / "docs" / "example-evaluation.md"
 HEAD = """\
 # A whole evaluation of the example tasks
 
-Written by `python -m benchmarks.evaluation --write`: the commands of [own-tasks.md](own-tasks.md), \
+Written by `python -m benchmarks.evaluation` on {date}: the commands of [own-tasks.md](own-tasks.md), \
 with mini-swe-agent {mini} in real containers and the harness of SWE-bench {swebench}, on {tasks} tasks.
 The model is a script that solves some tasks in some arms and not in others, \
 by a table in `tests/support/tasks/evaluation.py`.
@@ -59,11 +62,17 @@ def table(runs: list[ExpectedRun]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def report_of(home: Path) -> str:
+    """The report in Markdown, its headings below those of the page."""
+    text = (home / "report" / "report.md").read_text(encoding="utf-8").partition("\n")[2]
+    return "\n## What `execledger eval report` says of it\n" + re.sub(r"^#", "##", text, flags=re.MULTILINE)
+
+
 def evaluate(containers: Engine, home: Path, tasks: list[str]) -> tuple[list[ExpectedRun], list[str]]:
     """Run, grade and report; the runs as they were exported, and what is not as expected."""
     bench = Bench(containers, home, tasks, {})
     calls = (("run", "plan.toml", "-o", "out", "--batch", "4", "--threads", "2"), ("grade", "out", "--workers", "2"))
-    further = (("report", "out", "-o", "report", "--format", "json"), ("export", "out", "-o", "tables"))
+    further = (*(("report", "out", "-o", "report", "--format", kind) for kind in ("json", "md")), EXPORT)
     with bench.model() as model:
         for words in (*calls, *further):
             done = bench.call(*words)
@@ -87,16 +96,18 @@ def main() -> int:
     try:
         with engine() as containers, tempfile.TemporaryDirectory() as home:
             runs, wrong = evaluate(containers, Path(home).resolve(), tasks)
+            report = "" if wrong else report_of(Path(home))
     except NotInstalled as error:
         print(f"evaluation: not run: {error}")
-        return 0
+        return 1
     made = table(runs) if runs else ""
     print(made)
     for one in wrong:
         print(f"wrong: {one}")
-    if made and "--write" in sys.argv:
+    if made and not wrong:
         mini, swebench = map(importlib.metadata.version, ("mini-swe-agent", "swebench"))
-        PAGE.write_text(HEAD.format(tasks=len(tasks), mini=mini, swebench=swebench) + made, encoding="utf-8")
+        head = HEAD.format(date=date.today().isoformat(), tasks=len(tasks), mini=mini, swebench=swebench)
+        PAGE.write_text(head + made + report, encoding="utf-8")
     resolved = sum(run.resolved for run in runs)
     said = f"{len(wrong)} figures differ" if wrong else "every run and every total of the report is as scripted"
     print(f"evaluation: {'failed' if wrong else 'held'}: {len(runs)} runs, {resolved} resolved; {said}")
