@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
@@ -14,6 +15,7 @@ from execledger.evaluate.statistics import (
     Floats,
     Interval,
     Noise,
+    OrderEffect,
     Paired,
     Spread,
     mcnemar,
@@ -181,13 +183,25 @@ def test_what_instances_differ_by_no_number_of_trials_averages_out() -> None:
     """Half of the instances always win and half always lose: only more instances find a small difference."""
     sure = [[[True] * 3, [False] * 3] * 10, [[False] * 3, [True] * 3] * 10]
     found = noise(*sure)
-    assert found is not None and found.between > 0.9
+    assert found is not None and found.between is not None and found.between > 0.9
     assert (found.trials_needed(0.05), found.instances_needed(0.05, 3) > 1_000) == (None, True)
+
+
+def test_single_trials_bound_the_number_of_trials_from_below() -> None:
+    """Half of the instances always win and half always lose: single trials can't know that no number is enough."""
+    single, several = (
+        noise([[True] * trials, [False] * trials] * 10, [[False] * trials, [True] * trials] * 10) for trials in (1, 3)
+    )
+    assert single is not None and several is not None
+    assert single.between is None
+    assert several.between == pytest.approx(20 / 19)
+    assert single.detectable(1) == pytest.approx(several.detectable(1), rel=0.1)
+    assert (single.trials_needed(0.05), several.trials_needed(0.05)) == (177, None)
 
 
 def test_a_study_in_which_all_outcomes_agree_is_not_taken_for_one_without_noise() -> None:
     """Of 8 single trials without a disagreement, one in ten is taken to disagree."""
-    assert noise([[True]] * 8, [[True]] * 8) == Noise(within=0.1, between=0.0, instances=8)
+    assert noise([[True]] * 8, [[True]] * 8) == Noise(within=0.1, between=None, instances=8)
     assert noise([], []) is None
 
 
@@ -202,8 +216,98 @@ def test_an_effect_of_the_order_is_found_where_there_is_one(per_position: float,
     ]
     blocks, positions, arms = zip(*rows, strict=True)
     effect = order_effect(values, positions, arms, blocks)
-    assert effect is not None and (effect.p < 0.05) is found
+    assert effect is not None and effect.p is not None and (effect.p < 0.05) is found
     assert effect.change == pytest.approx(per_position, abs=0.02)
+
+
+Runs = list[tuple[int, int, str]]
+"""Block, position and arm of each run."""
+
+
+def effect_of(runs: Runs, values: Sequence[float], **given: int) -> OrderEffect:
+    """The effect of the order of these runs."""
+    blocks, positions, arms = zip(*runs, strict=True)
+    effect = order_effect(values, positions, arms, blocks, **given)
+    assert effect is not None
+    return effect
+
+
+def orders(*rows: str) -> Runs:
+    """Blocks in which the arms ran in these orders, one letter per arm; a dot is a run that is missing."""
+    return [(block, at, arm) for block, row in enumerate(rows) for at, arm in enumerate(row) if arm != "."]
+
+
+@pytest.mark.parametrize("blocks", [1, 20])
+def test_where_each_arm_has_its_position_the_effect_of_the_order_is_unknown(blocks: int) -> None:
+    """Twice as much at each position may as well be twice as much in each arm."""
+    found = effect_of(orders(*["abcd"] * blocks), [1, 2, 4, 8] * blocks)
+    assert found == OrderEffect(change=None, p=None, runs=4 * blocks, testable=False)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        orders("abcd", "bcda"),
+        orders("ab", "ab", "ab", "ab", "ab", "ab", "ba"),
+        orders("abc", "abc", "cab", ".ba"),
+        orders("abcd", "abcd", "ab.d", "bcda"),
+    ],
+)
+def test_an_effect_of_the_order_is_not_taken_for_one_of_unbalanced_arms(runs: Runs) -> None:
+    """Arms cost a third more each and positions twice as much each, without noise: the change is +100 %."""
+    costs = [(5.0 + block) * 2**at * 1.33 ** "abcd".index(arm) for block, at, arm in runs]
+    found = effect_of(runs, costs)
+    assert found.change == pytest.approx(1.0)
+    assert found.testable is (found.p is not None and found.p < 0.05)
+
+
+def test_an_effect_is_testable_if_few_orders_tell_as_much() -> None:
+    """Two blocks of four arms have 576 orders; two of two arms have 4, of which 2 tell arms and positions apart."""
+    found = [effect_of(runs, [2.0**at for _, at, _ in runs]) for runs in (orders("abcd", "bcda"), orders("ab", "ba"))]
+    assert [one.testable for one in found] == [True, False]
+    assert found[0].p == pytest.approx(12 / 552)
+    assert found[1].p == 1.0
+
+
+UNBALANCED = (
+    orders(*["abcd", "abcd", "bcda"] * 3),
+    orders(*["ab"] * 9, *["ba"] * 4),
+    orders(*["abc", "ab.", "b.a", "cab"] * 3),
+)
+"""Small designs in which arms differ in their positions on average."""
+
+
+def noisy(runs: Runs, seed: int, per_position: float) -> list[float]:
+    """Costs of runs that vary by instance, by arm, by position and by chance."""
+    draw = np.random.default_rng(seed)
+    instance, arm = draw.normal(0, 2, 20), dict(zip("abcd", draw.normal(0, 1, 4), strict=True))
+    return [
+        float(np.exp(instance[block] + arm[name] + draw.normal(0, 0.2)) * (1 + per_position) ** at)
+        for block, at, name in runs
+    ]
+
+
+@pytest.mark.parametrize("runs", UNBALANCED)
+def test_a_planted_effect_is_found_in_small_unbalanced_designs(runs: Runs) -> None:
+    """Half as much again at each position, in 40 studies: 19 of 20 find it, and are right on average."""
+    found = [effect_of(runs, noisy(runs, seed, 0.5), resamples=300) for seed in range(40)]
+    assert sum(one.p is not None and one.p < 0.05 for one in found) >= 38
+    assert np.mean([np.log1p(one.change or 0.0) for one in found]) == pytest.approx(np.log(1.5), abs=0.05)
+
+
+@pytest.mark.parametrize("runs", UNBALANCED)
+def test_without_an_effect_of_the_order_one_in_twenty_is_found(runs: Runs) -> None:
+    """Of 200 studies in which arms differ and positions do not, 1 to 9 % find an effect."""
+    found = [effect_of(runs, noisy(runs, seed, 0.0), resamples=300).p for seed in range(200)]
+    assert 2 <= sum(p is not None and p < 0.05 for p in found) <= 18
+
+
+def test_the_test_of_the_order_is_the_same_every_time() -> None:
+    """The orders that are drawn follow from the seed alone."""
+    runs = orders(*["abcd", "bcda", "dabc"] * 4)
+    first, again, other = (effect_of(runs, noisy(runs, 1, 0.0), seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
 
 
 def test_without_two_positions_there_is_no_order() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from itertools import permutations, product
 
 import numpy as np
 from msgspec import Struct
@@ -33,6 +34,8 @@ MANY = 10**9
 """Number of trials or instances above which no number is stated."""
 _BLOCK = 1_000_000
 """Number of drawn instances that are held in memory at once."""
+_ROUNDING = 1e-9
+"""Size below which a number is the rounding error of a zero."""
 
 
 class Paired(Struct, frozen=True, kw_only=True):
@@ -81,8 +84,8 @@ class Noise(Struct, frozen=True, kw_only=True):
 
     within: float
     """Variance of ``d`` over repeated trials of one instance, averaged over instances."""
-    between: float
-    """Variance over instances of the expected value of ``d``; 0 where a single trial can't tell it from ``within``."""
+    between: float | None
+    """Variance over instances of the expected value of ``d``; None if single trials can't tell it from ``within``."""
     instances: int
     """Number of instances."""
 
@@ -99,17 +102,19 @@ class Noise(Struct, frozen=True, kw_only=True):
         remove the mean of the differences and not its square, so that a sign-flip test finds a mean above
         ``low * s / sqrt(n - low ** 2)``, with their standard deviation ``s``. Flipped signs change the mean of outcomes
         in steps of ``2 / (n * trials)``, so that its critical value is half a step higher on average. There must be
-        enough instances (``testable``).
+        enough instances (``testable``). If ``between`` is unknown, it is a lower bound for more than one trial: what
+        instances differ by would then remain, however many trials there are.
         """
         assert self.testable, "with fewer instances there is no such difference"
         low, high = float(norm.ppf((1 + LEVEL) / 2)), float(norm.ppf(POWER))
-        error = math.sqrt((self.between + self.within / trials) / self.instances)
+        error = math.sqrt(((self.between or 0.0) + self.within / trials) / self.instances)
         return (low / math.sqrt(1 - low**2 / self.instances) + high) * error + 1 / (self.instances * trials)
 
     def trials_needed(self, difference: float) -> int | None:
         """Return the number of trials per arm and instance that finds this difference with a power of ``POWER``.
 
         None if no number up to ``MANY`` does: what instances differ by, trials of the same instances can't average out.
+        A lower bound if ``between`` is unknown.
         """
         return _least(lambda trials: self.detectable(trials) <= difference, 1)
 
@@ -130,14 +135,14 @@ def _least(enough: Callable[[int], bool], first: int) -> int | None:
 class OrderEffect(Struct, frozen=True):
     """Effect of the position at which an arm ran among the arms of an instance."""
 
-    change: float
-    """Relative change of the measure per position."""
-    p: float
-    """p-value of the permutation test."""
+    change: float | None
+    """Relative change of the measure per position; None if arms and positions can't be told apart."""
+    p: float | None
+    """p-value of the permutation test; None if arms and positions can't be told apart."""
     runs: int
     """Number of runs that have a position."""
     testable: bool
-    """Whether there are so many runs that the test can find an effect at all, of whatever size."""
+    """Whether the test can find an effect at all, of whatever size."""
 
 
 def pass_at_1(outcomes: Collection[bool]) -> float:
@@ -205,9 +210,10 @@ def noise(base: Sequence[Sequence[bool]], ledger: Sequence[Sequence[bool]]) -> N
     """Return the noise of paired outcomes; for each arm the outcomes of each instance, trial by trial.
 
     With several trials both variances are estimated from the sample; that over instances counts only if it is larger
-    than trials explain (a chi-square test at ``LEVEL``). With one trial, every disagreement between the arms counts as
-    chance of the trials, and there is taken to be one more of them in two more instances, so that an evaluation without
-    any is not taken for one without noise. None without an instance.
+    than trials explain (a chi-square test at ``LEVEL``). With one trial, the variance over instances is unknown and
+    part of the other: every disagreement between the arms counts as chance of the trials, and there is taken to be one
+    more of them in two more instances, so that an evaluation without any is not taken for one without noise. None
+    without an instance.
     """
     if not base:
         return None
@@ -215,7 +221,7 @@ def noise(base: Sequence[Sequence[bool]], ledger: Sequence[Sequence[bool]]) -> N
     several = [pair for pair in pairs if min(map(len, pair)) > 1]
     if len(several) < 2:
         apart = sum(one[0] != other[0] for one, other in pairs)
-        return Noise(within=(apart + 1) / (len(pairs) + 2), between=0.0, instances=len(pairs))
+        return Noise(within=(apart + 1) / (len(pairs) + 2), between=None, instances=len(pairs))
     within = float(np.mean([sum(np.var(side, ddof=1) for side in pair) for pair in several]))
     averaged = float(np.mean([sum(np.var(side, ddof=1) / len(side) for side in pair) for pair in several]))
     total = float(np.var([np.mean(other) - np.mean(one) for one, other in several], ddof=1))
@@ -236,29 +242,62 @@ def order_effect(
 ) -> OrderEffect | None:
     """Return the effect of positions on a positive measure; None if no two runs of a block differ in position.
 
-    A block is one trial of one instance. The logarithms are centred by arm and by block; the statistic is the slope of
-    the residuals over the positions, and the p-value is the share of permutations of residuals within blocks whose
-    slope is at least as large in absolute value.
+    A block is one trial of one instance. The change is the coefficient of the position in a least-squares fit of the
+    logarithm by position, arm and block, which is the slope between what arms and blocks leave of both (Frisch, Waugh
+    and Lovell). The test permutes the positions within blocks; its statistic is the partial correlation, which unlike
+    the slope varies as much with an order that arms explain in part. Orders that they explain wholly are left out. All
+    orders are tried where these are at most ``resamples``, else that many at random and the one that was run. The
+    p-value is the share of orders whose statistic is at least as large in absolute value. An effect is testable if the
+    p-value would be below ``1 - LEVEL`` in measurements without noise.
     """
     arm_index, block_index = _indices(arms), _indices(blocks)
-    residuals = _centred(_centred(np.log(np.array(values, dtype=np.float64)), arm_index), block_index)
     order = _centred(np.array(positions, dtype=np.float64), block_index)
-    weight = float(order @ order)
-    if not weight:
+    if np.allclose(order, 0):
         return None
-    slope = float(order @ residuals) / weight
-    generator = np.random.default_rng(seed)
-    drawn = np.zeros(resamples)
+    basis = _basis(np.stack([_centred(arm_index == arm, block_index) for arm in range(arm_index.max() + 1)], axis=1))
+    outcome = _centred(np.log(np.array(values, dtype=np.float64)), block_index)
+    outcome, left = (one - basis @ (basis.T @ one) for one in (outcome, order))
+    weight = float(left @ left)
+    if weight < _ROUNDING:
+        return OrderEffect(change=None, p=None, runs=len(values), testable=False)
+    directions = np.column_stack([outcome, left / math.sqrt(weight), basis])
+    products = np.array([drawn @ directions for drawn in _orders(order, block_index, resamples, seed)])
+    weights = order @ order - (products[:, 2:] ** 2).sum(axis=1)
+    told_apart = weights > _ROUNDING
+    statistics = np.abs(products[told_apart, :2]) / np.sqrt(weights[told_apart, None])
+    p, least = (float(share) for share in (statistics >= statistics[0] - _ROUNDING).mean(axis=0))
+    change = math.expm1(float(left @ outcome) / weight)
+    return OrderEffect(change=change, p=p, runs=len(values), testable=least < 1 - LEVEL)
+
+
+def _orders(order: Floats, block_index: NDArray[np.intp], resamples: int, seed: int) -> Iterator[Floats]:
+    """Yield the given order, then permutations of it within blocks: all if these are few, else ``resamples`` drawn."""
     sizes = np.bincount(block_index)
+    if math.prod(math.factorial(int(size)) for size in sizes) <= resamples:
+        blocks = [np.flatnonzero(block_index == block) for block in range(len(sizes))]
+        drawn = np.empty_like(order)
+        for permuted in product(*map(permutations, blocks)):
+            drawn[np.concatenate(blocks)] = order[np.concatenate(permuted)]
+            yield drawn
+        return
+    yield order
+    generator = np.random.default_rng(seed)
     # Blocks of one size are the rows of a matrix, which is permuted row by row.
-    for size in np.unique(sizes[sizes > 1]):
-        rows = np.array([np.flatnonzero(block_index == block) for block in np.flatnonzero(sizes == size)])
-        drawn += [float((order[rows] * generator.permuted(residuals[rows], axis=1)).sum()) for _ in range(resamples)]
-    extreme = int((np.abs(drawn / weight) >= abs(slope) - 1e-12).sum())
-    # The centred values of two arms are each other's negatives: the reverse of an order is as extreme as the order.
-    orders = math.prod(math.factorial(int(size)) for size in sizes) // (2 if sizes.max() == 2 else 1)
-    p = (extreme + 1) / (resamples + 1)
-    return OrderEffect(change=math.expm1(slope), p=p, runs=len(values), testable=1 / orders < 1 - LEVEL)
+    rows = [
+        np.array([np.flatnonzero(block_index == block) for block in np.flatnonzero(sizes == size)])
+        for size in np.unique(sizes)
+    ]
+    for _ in range(resamples):
+        drawn = np.empty_like(order)
+        for alike in rows:
+            drawn[alike] = generator.permuted(order[alike], axis=1)
+        yield drawn
+
+
+def _basis(columns: Floats) -> Floats:
+    """Return orthonormal columns that span the same space."""
+    directions, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.array(directions[:, sizes > _ROUNDING])
 
 
 def _indices(names: Sequence[Hashable]) -> NDArray[np.intp]:
@@ -267,7 +306,7 @@ def _indices(names: Sequence[Hashable]) -> NDArray[np.intp]:
     return np.array([known[name] for name in names])
 
 
-def _centred(values: Floats, index: NDArray[np.intp]) -> Floats:
+def _centred(values: Floats | NDArray[np.bool_], index: NDArray[np.intp]) -> Floats:
     """Return values less the mean of their group."""
     means: Floats = np.bincount(index, weights=values) / np.bincount(index)
     return values - means[index]

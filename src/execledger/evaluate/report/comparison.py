@@ -74,6 +74,16 @@ COST_PER_RESOLVED = Measure(
 INPUT = Measure(
     name="input_tokens", title="Input tokens", unit=Unit.TOKENS, of=_tokens(lambda t: t.input), from_tokens=True
 )
+CACHED_INPUT = Measure(
+    name="cached", title="  cached", unit=Unit.TOKENS, of=_tokens(lambda t: t.cached), from_tokens=True
+)
+NEW_INPUT = Measure(
+    name="new_input_tokens",
+    title="New input tokens",
+    unit=Unit.TOKENS,
+    of=_tokens(lambda t: None if t.uncached is None else t.uncached + (t.written or 0)),
+    from_tokens=True,
+)
 CACHE_HITS = Measure(
     name="cache_hit_rate",
     title="Cache-hit rate",
@@ -113,7 +123,7 @@ EFFICIENCY = (
     _estimated("view_cost", "  of this, state views", Unit.MONEY, needs_cost=True),
     COST_PER_RESOLVED,
     INPUT,
-    Measure(name="cached", title="  cached", unit=Unit.TOKENS, of=_tokens(lambda t: t.cached), from_tokens=True),
+    CACHED_INPUT,
     Measure(name="uncached", title="  uncached", unit=Unit.TOKENS, of=_tokens(lambda t: t.uncached), from_tokens=True),
     Measure(
         name="written",
