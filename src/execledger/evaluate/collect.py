@@ -76,7 +76,7 @@ def _trials(study: Study, path: Path, unreadable: list[str]) -> Iterator[tuple[T
 
 
 def _positions(study: Study, recorded: StudyRecord, trial: Trial) -> dict[str, int]:
-    """Return, by instance, the position at which the trial's arm was started; empty if the order is not recorded."""
+    """Return, by instance, the planned position of the trial's arm; empty if the order is not recorded."""
     if recorded.seed is None:
         return {}
     try:

@@ -71,7 +71,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
     charged_cost: float | None = None
     """Dollars as ``cost``; at the assumed price, as ``saved_cost`` and ``view_cost``, where the model has no price."""
     position: int | None = None
-    """Position at which its arm was started among the arms of its instance and trial, from 0; None if unknown."""
+    """Planned position of its arm among the arms of its instance and trial, from 0; None if unknown."""
     input_by_call: tuple[int, ...] = ()
     """Tokens of input, call by call, for the figures."""
 
