@@ -489,3 +489,5 @@ def test_a_read_after_an_edit_is_not_called_one_of_the_same_content(
         "proof:     a reference would have been shown at step 2",
         "compared:  different: its output was not found as a whole in visible results",
     ]
+    # Programs get the proof as a journal has it.
+    assert json.loads(execledger("why", name, 4, "--json").out)["proof"] == ["a reference stands at step 2"]

@@ -22,6 +22,7 @@ from execledger.agents.pi import AGENT as PI
 from execledger.agents.qwen import AGENT as QWEN
 from execledger.demo.repository import make_repository
 from execledger.evaluate.collect import collect
+from execledger.evaluate.experiment import Salted
 from execledger.evaluate.plan import ArmName
 from execledger.evaluate.study import Study
 from execledger.runs.prices import load_prices
@@ -44,6 +45,8 @@ REPAIR = "sed -i 's/<= count/< count/' warehouse/inventory.py && echo new > new.
 PATIENCE = 600.0
 """Seconds after which an evaluation is given up; some clients take half a minute to start on a busy machine."""
 SALT = re.compile(r"Run (\d{18})\. The working directory")
+LOST = b"cat warehouse/inventory.py\\nDirectory: (root)\\nOutput: (empty)"
+"""What Qwen Code sends, within a JSON text, of a command whose output it lost."""
 
 
 class Client(NamedTuple):
@@ -233,6 +236,13 @@ def salt_of(request: Request) -> str:
     raise AssertionError("a request without a salt")
 
 
+def salt_of_run(study: Study, arm: ArmName) -> str:
+    """The salt of the first task's run in the first trial of an arm."""
+    recorded, instance = study.recorded(), make_instances(1)[0].instance_id
+    assert recorded is not None
+    return Salted(study=recorded.salt, template="").salt(arm, instance, 1)
+
+
 @every
 def test_an_evaluation_of_two_arms(key: str, tmp_path: Path) -> None:
     """The repair is what was changed, the recorded session is kept and counted, and the report has both runs."""
@@ -247,7 +257,9 @@ def test_an_evaluation_of_two_arms(key: str, tmp_path: Path) -> None:
         (result,) = bench.study.trial(arm, 1).results().values()
         changed = [line[6:] for line in result.model_patch.splitlines() if line.startswith("+++ b/")]
         assert (changed, result.ended) == (["new.txt", "warehouse/inventory.py"], bench.client.ended)
-    if any(b"cat warehouse/inventory.py\\nDirectory: (root)\\nOutput: (empty)" in request.raw for request in requests):
+    base = salt_of_run(bench.study, ArmName.BASE)
+    # Only there it is certain that the client lost it, and not Ledger.
+    if any(LOST in request.raw for request in requests if salt_of(request) == base):
         pytest.skip("the client lost the output of a command")
     unreadable: list[str] = []
     rows = [row for _, row in collect([str(bench.study.root)], load_prices(), unreadable)]
@@ -258,7 +270,7 @@ def test_an_evaluation_of_two_arms(key: str, tmp_path: Path) -> None:
         ("both", 4, 3, 3, 1, 1),
     ]
     assert not any(row.estimated for row in rows)
-    assert len({salt_of(request) for request in requests}) == 2
+    assert {salt_of(request) for request in requests} == {base, salt_of_run(bench.study, ArmName.BOTH)}
     # Nothing that the agent sees names its arm.
     assert not any(b"/both" in request.raw or b"/base" in request.raw for request in requests)
     report = (tmp_path / "report" / "report.md").read_text()

@@ -5,6 +5,8 @@ Names, ids and clock times are arguments, never looked up here, so equal events 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, convert, to_builtins
@@ -211,19 +213,21 @@ def recorded(
     It includes the fingerprint of the true result, and the digests of lines with secrets: they can't be computed again
     from the redacted text.
     """
-    event = just_recorded(ledger, step, turn=turn, sealed=sealed, since=since, at=at)
-    view = ledger.results[-1].record.view
-    return event if view is None else with_withheld_lines(event, view, ledger.lines_of(view, step))
+    _, with_lines = recorded_without_lines(ledger, step, turn=turn, sealed=sealed, since=since, at=at)
+    return with_lines()
 
 
-def just_recorded(
+def recorded_without_lines(
     ledger: Ledger, step: Step, *, turn: int, sealed: bool, since: int = 0, at: float | None = None
-) -> StepRecorded:
-    """The same, without the digests of lines with secrets, which ``with_withheld_lines`` can add later."""
+) -> tuple[StepRecorded, Callable[[], StepRecorded]]:
+    """The event of ``recorded`` without the digests of lines with secrets, and the function that returns it with them.
+
+    That function is slow, and reads nothing that changes with later steps.
+    """
     index = len(ledger) - 1
     if step.shown.result is None:
         step = replace(step, shown=replace(step.shown, result=ledger.results[index].print))
-    return StepRecorded(
+    event = StepRecorded(
         index=index,
         turn=turn,
         step=step,
@@ -234,11 +238,14 @@ def just_recorded(
         stopped=ledger.second_looks.stopped,
         at=at,
     )
+    view = ledger.results[index].record.view
+    shown = None if view is None else ledger.lines_of(view, step)
+    return event, partial(_with_withheld_lines, event, view, shown)
 
 
-def with_withheld_lines(event: StepRecorded, view: View, shown: Returned | None) -> StepRecorded:
+def _with_withheld_lines(event: StepRecorded, view: View | None, shown: Returned | None) -> StepRecorded:
     """The event with the digests of lines with secrets, among those of ``view`` that its step has ``shown``."""
     step = event.step
-    if shown is None or step.shown.kind == "reference" or step.withheld:
+    if view is None or shown is None or step.shown.kind == "reference" or step.withheld:
         return event
     return replace(event, step=replace(step, withheld=withheld_lines(view, step, shown)))

@@ -28,6 +28,8 @@ class DeferredJournal(Chronicle):
         self._scheduled = False
         self._writing = threading.Lock()
         """Held while an event is taken from the buffer and written: the order is kept on whichever thread."""
+        self._writer: int | None = None
+        """The thread that is completing and writing an event, with that lock held."""
 
     def note(self, event: Event, completed: Callable[[], Event] | None = None) -> None:
         """Buffer one event, and schedule a flush."""
@@ -35,7 +37,9 @@ class DeferredJournal(Chronicle):
         self._request_flush()
 
     def _request_flush(self) -> None:
-        if not self._scheduled:
+        # A fault while an event is completed is noted in the midst of a flush, which writes it next. A second flush on
+        # this thread would wait for the lock that the first one holds.
+        if not self._scheduled and self._writer != threading.get_ident():
             self._scheduled = True
             self._schedule(self.flush())
 
@@ -57,7 +61,11 @@ class DeferredJournal(Chronicle):
     def _write(self) -> None:
         with self._writing:
             if self._buffer:
-                super().note(*self._buffer.popleft())
+                self._writer = threading.get_ident()
+                try:
+                    super().note(*self._buffer.popleft())
+                finally:
+                    self._writer = None
 
     def end(self, reason: str = "") -> None:
         """Write the buffered events, then end the run."""

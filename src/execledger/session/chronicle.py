@@ -45,7 +45,10 @@ class Chronicle:
         self._tell(str(error))
 
     def note(self, event: Event, completed: Callable[[], Event] | None = None) -> None:
-        """Add one event to the summary and write it to the journal; ``completed`` returns it with what takes longer."""
+        """Add one event to the summary and write it to the journal.
+
+        ``completed`` returns the event with the fields that are slow to compute: withheld lines, re-read kind.
+        """
         event = event if completed is None else completed()
         self.summary.add(event)
         if self._journal is not None:

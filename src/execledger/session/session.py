@@ -17,12 +17,11 @@ from msgspec.structs import replace
 from execledger.core import compare
 from execledger.core.faults import Faults
 from execledger.core.ledger import Ledger
-from execledger.core.lines import Returned
 from execledger.core.policy import Policy
 from execledger.core.rereads import Rereads
 from execledger.core.step import Proposal, complete, propose, suppresses
 from execledger.core.working_tree import is_looked_behind
-from execledger.journal.events import Sighted, StepRecorded, ViewRendered, just_recorded, with_withheld_lines
+from execledger.journal.events import Sighted, StepRecorded, ViewRendered, recorded_without_lines
 from execledger.redact import redact
 from execledger.session.chronicle import Chronicle
 from execledger.session.tree import TreeDigest
@@ -222,25 +221,31 @@ class Session:
             self._wrote = [*self._wrote[-1:], len(self.ledger)]
         self.ledger.record(step)
         if self.active:
-            event = just_recorded(self.ledger, step, turn=turn, sealed=sealed, since=since)
-            shown = None if record.view is None else self.ledger.lines_of(record.view, step)
-            self.chronicle.note(event, partial(self._completed, event, step, record, shown))
+            event, with_lines = recorded_without_lines(self.ledger, step, turn=turn, sealed=sealed, since=since)
+            self.chronicle.note(event, partial(self._completed, event, with_lines, step, record))
 
     def _completed(
-        self, event: StepRecorded, step: Step, record: CommandRecord, shown: Returned | None
+        self, event: StepRecorded, with_lines: Callable[[], StepRecorded], step: Step, record: CommandRecord
     ) -> StepRecorded:
-        """Return the event of a step with what takes longer: its lines with secrets, and the re-read that it is.
+        """Return the event of a step with the fields that are slow to compute: withheld lines, re-read kind.
 
-        Events are completed in their order. After a fault in judging a re-read, no more are judged.
+        Events are completed in their order. After a fault in judging a re-read, no more are judged. Whether Ledger is
+        off by now does not matter: it was on when the step was recorded.
         """
-        if (view := record.view) is not None:
-            event = self.faults.guarded("journal", partial(with_withheld_lines, event, view, shown), event)
+        try:
+            event = with_lines()
+        except Exception as error:
+            self.faults.note("journal", error)
         rereads, self._rereads = self._rereads, None
         if rereads is None:
             return event
-        found: str | None = self.faults.guarded("measure", lambda: rereads.take(step, record) or "none", None)
-        self._rereads = rereads if found is not None else None
-        return replace(event, snippet=found)
+        try:
+            event = replace(event, snippet=rereads.take(step, record) or "none")
+        except Exception as error:
+            self.faults.note("measure", error)
+            return event
+        self._rereads = rereads
+        return event
 
 
 def _tell_fault(chronicle: Chronicle, tell: Callable[[str], None], where: str, error: BaseException, off: bool) -> None:

@@ -61,15 +61,16 @@ def compare(one: Reading, other: Reading) -> Comparison:
 
 
 def _same_task(one: Reading, other: Reading) -> bool | None:
-    """Whether two runs had the same task: by its title, and by its text where both tell that from the text around it.
+    """Whether two runs had the same task: by its title, and by the text behind it as far as both tell that.
 
-    The text around a task differs between agents.
+    The text around a task differs between agents, and without tags only the first paragraph is known to be the task's.
     """
     texts = [reading.model.origin.task for reading in (one, other)]
     titles, tasks = ([words(text, TASK_BYTES) for text in texts] for words in (task_title, task_in_short))
     if not all(titles):
         return None
-    return titles[0] == titles[1] and (tasks[0] == tasks[1] or titles[0] in tasks)
+    shorter, longer = sorted((task.partition(titles[0])[2] for task in tasks), key=len)
+    return titles[0] == titles[1] and longer.startswith(shorter)
 
 
 def pairs(one: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> list[tuple[int | None, int | None, str]]:

@@ -94,8 +94,8 @@ def test_the_net_of_a_model_without_a_price_is_at_the_assumed_one() -> None:
         ("inform + govern", "~20.0K", "~0", "~$0.03", "~5,000", "~0", "~$0.05", "~-$0.02", "~-4.0%")
     ]
     assert table.notes[1:] == (
-        "Dollars at the price of gpt-5 (assumed), since the price table has none for: unheard-of."
-        " The share of the cost, at the same price, depends little on it",
+        "Dollars at the price of gpt-5 (assumed) for models that the price table does not have, in runs of unheard-of:"
+        " that model or a sub-agent's. The share of the cost depends little on it where all of a run is at that price",
     )
     shown = {text[0]: text[1:4] for text in texts(tables["efficiency"])}
     assert shown["Total cost (USD)"] == ("unknown", "unknown", "-")

@@ -312,13 +312,17 @@ def worth(found: tuple[Setting, ...]) -> Table | None:
 
 
 def _assumed(found: tuple[Setting, ...]) -> Iterator[str]:
-    """Yield which models the price table does not have, and whose price their net is charged at."""
+    """Yield whose price is charged for models that the price table does not have, and in runs of which models.
+
+    A row names the model of its run, but the one without a price may be that of a sub-agent.
+    """
     rows = (row for setting in found for arm in setting.ledger for row in arm.rows)
     models = sorted({row.model or "unknown" for row in rows if row.cost is None and row.charged_cost is not None})
     if models:
         yield (
-            f"Dollars at the price of {ASSUMED} (assumed), since the price table has none for: {', '.join(models)}."
-            " The share of the cost, at the same price, depends little on it"
+            f"Dollars at the price of {ASSUMED} (assumed) for models that the price table does not have, in runs of"
+            f" {', '.join(models)}: {'that model' if len(models) == 1 else 'these models'} or a sub-agent's."
+            " The share of the cost depends little on it where all of a run is at that price"
         )
 
 
