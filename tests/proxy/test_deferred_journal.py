@@ -106,3 +106,33 @@ def test_buffered_steps_are_complete_although_ledger_is_off_when_they_are_writte
     told = [(one.snippet, [number for number, _ in one.step.withheld]) for one in after]
     assert told == [("none", [1]), ("same-range", [1])]
     assert [(one.snippet, one.step.withheld) for one in on] == [(one.snippet, one.step.withheld) for one in after]
+
+
+@pytest.mark.faults
+def test_a_flush_that_fails_does_not_hold_up_the_next_one(tmp_path: Path) -> None:
+    """The event that failed is lost, and no other."""
+    asked: list[Work[None]] = []
+    chronicle = DeferredJournal(tmp_path, "run", print, asked.append)
+
+    def fail() -> ViewRendered:
+        raise RuntimeError("planted")
+
+    chronicle.note(ViewRendered(index=0, text="lost"), fail)
+    with pytest.raises(RuntimeError, match="planted"):
+        run_to_end(asked.pop())
+    chronicle.note(ViewRendered(index=1, text="kept"))
+    run_to_end(asked.pop())
+    assert written(tmp_path) == ["view"]
+
+
+def test_the_end_is_written_although_another_thread_is_about_to_flush(tmp_path: Path) -> None:
+    """That thread finds nothing left."""
+    asked: list[Work[None]] = []
+    chronicle = DeferredJournal(tmp_path, "run", print, asked.append)
+    chronicle.note(ViewRendered(index=0, text="waiting"))
+    other = asked.pop()
+    next(other)
+    chronicle.end("done")
+    assert written(tmp_path) == ["view", "end"]
+    run_to_end(other)
+    assert written(tmp_path) == ["view", "end"]

@@ -39,16 +39,20 @@ class DeferredJournal(Chronicle):
     def _request_flush(self) -> None:
         # A fault while an event is completed is noted in the midst of a flush, which writes it next. A second flush on
         # this thread would wait for the lock that the first one holds.
-        if not self._scheduled and self._writer != threading.get_ident():
+        # At the end every event is written before the next line of code, also while another thread is flushing.
+        due = not self._scheduled or self._schedule is run_to_end
+        if due and self._writer != threading.get_ident():
             self._scheduled = True
             self._schedule(self.flush())
 
     def flush(self) -> Work[None]:
         """Write the buffered events."""
-        while (event := self._next()) is not None:
-            yield _weight(event)
-            self._write()
-        self._scheduled = False
+        try:
+            while (event := self._next()) is not None:
+                yield _weight(event)
+                self._write()
+        finally:
+            self._scheduled = False
         if self._buffer:
             # Noted on another thread after the last look at the buffer.
             self._request_flush()
@@ -70,7 +74,6 @@ class DeferredJournal(Chronicle):
     def end(self, reason: str = "") -> None:
         """Write the buffered events, then end the run."""
         self._schedule = run_to_end
-        self._scheduled = False
         run_to_end(self.flush())
         super().end(reason)
 
