@@ -71,7 +71,7 @@ def report_of(home: Path) -> str:
 def evaluate(containers: Engine, home: Path, tasks: list[str]) -> tuple[list[ExpectedRun], list[str]]:
     """Run, grade and report; the runs as they were exported, and what is not as expected."""
     bench = Bench(containers, home, tasks, {})
-    calls = (("run", "plan.toml", "-o", "out", "--batch", "4", "--threads", "2"), ("grade", "out", "--workers", "2"))
+    calls = (("run", "plan.toml", "-o", "out", "--batch", "2", "--threads", "2"), ("grade", "out", "--workers", "2"))
     further = (*(("report", "out", "-o", "report", "--format", kind) for kind in ("json", "md")), EXPORT)
     with bench.model() as model:
         for words in (*calls, *further):

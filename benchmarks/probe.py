@@ -167,7 +167,7 @@ def main() -> int:
                 print(f"{name:9}  {found[-1].row}")
     except NotInstalled as error:
         print(f"probe: not run: {error}")
-        return 0
+        return 1
     held = all(len(one.probes) <= one.calls for one in found)
     shares = " to ".join(f"{share:.0%}" for share in (min(one.share for one in found), max(one.share for one in found)))
     print(
