@@ -38,8 +38,8 @@ def demo(policy: Policy | None = None) -> ReplayReading:
 def test_a_run_has_one_entry_per_step_in_every_column() -> None:
     """The demo's run, replayed."""
     answer = demo().answer()
-    assert (answer.governed, answer.line.live, answer.first, answer.compactions, answer.trouble) == (
-        False,
+    assert (answer.line.replayed, answer.line.live, answer.first, answer.compactions, answer.trouble) == (
+        True,
         False,
         0,
         [],
@@ -47,7 +47,17 @@ def test_a_run_has_one_entry_per_step_in_every_column() -> None:
     )
     assert [*zip(*msgspec.structs.astuple(answer.steps), strict=True)][3:9] == snapshot(
         [
-            ("inspect", "allow", "reference", "reference", "none", 3, "", "sed -n '22,28p' warehouse/inventory.py", ""),
+            (
+                "inspect",
+                "allow",
+                "reference",
+                "would-reference",
+                "none",
+                3,
+                "",
+                "sed -n '22,28p' warehouse/inventory.py",
+                "",
+            ),
             ("inspect", "allow", "full", "", "none", 4, "", "cat warehouse/inventory.py", ""),
             ("inspect", "allow", "full", "", "none", 5, "", "cat tests/test_inventory.py", ""),
             ("test", "allow", "full", "", "unknown", 6, "", "python3 -m unittest -q 2>&1", ""),
@@ -86,7 +96,7 @@ def test_a_step_in_full() -> None:
                 "proof": (),
                 "refers_to": (),
             },
-            "mark": "reference",
+            "mark": "would-reference",
             "words": (
                 "Run: no earlier result was certain to answer it. Its output turned out to be visible already,"
                 " line by line and at the same line numbers, in step 1: a reference would have been shown in its place."
@@ -146,7 +156,7 @@ def test_a_journal_tells_what_was_done_and_not_what_would_be() -> None:
     """A decision that no rule of today makes stands as it was made."""
     step = Step(Action("ls", "/repo"), Allow("a rule of old"), Observation("a.py\n", exit_status=0), Shown("full"))
     answer = read_journal(journal_bytes(told([step]))).answer()
-    assert (answer.governed, answer.policy, answer.line.live) == (True, Policy(), False)
+    assert (answer.line.replayed, answer.policy, answer.line.live) == (False, Policy(), False)
     assert read_journal(journal_bytes(told([step]))).step(0).words == "Run: the rule a rule of old says so."
 
 

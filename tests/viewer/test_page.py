@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from execledger.core.policy import Policy
+from execledger.core.policy import Policy, Preset
 from execledger.journal.events import Event, FaultCaught
 from execledger.viewer.counting import run_id
 from execledger.vocabulary.decisions import Reuse, Shown, Step
@@ -30,6 +30,8 @@ WRITE = "cat > a.py <<'PY'\nclass Shelf:\n    def take(self):\n        return 1\
 """An edit that names what it touches."""
 CELL = 72
 """Pixels of a step on the timeline of a run that has room for all of them."""
+WIDE = {"width": 1920, "height": 1080}
+"""A screen that has room for every column."""
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = "EXECLEDGER_ARTIFACTS"
 """The variable that says where what tests leave for people is kept: here, pictures of the main views."""
@@ -252,7 +254,7 @@ def test_what_shadow_mode_would_have_done_is_shown_as_that(tab: Tab, tmp_path: P
     path.write_bytes(journal_bytes(told([read, again], Policy(shadow=True))))
     with served(path) as asked:
         tab.open(base(asked))
-        tab.find(".rows .shadow-badge", "shadow").wait_for()
+        tab.find(".rows .hypothetical-badge", "shadow").wait_for()
         tab.become(lambda: tab.texts(".rows .cell.number")[1].split()[0], "(1)")
         tab.open(base(asked), run(path, 1))
         tab.at(1)
@@ -262,6 +264,71 @@ def test_what_shadow_mode_would_have_done_is_shown_as_that(tab: Tab, tmp_path: P
         assert "1 would be reused before running" in tab.text(".run-head .facts")
         assert "not executed:" not in tab.page.locator("main").inner_text()
         assert tab.texts(".controls .legend li")[0] == "(◆) would be reused before running"
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_a_replay_says_what_would_have_been_and_a_journal_what_was(tab: Tab, tmp_path: Path, replayed: bool) -> None:
+    """Of one run and its step 1, which Ledger reused: everything that is seen, hovered over or heard of its mark."""
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(journal_bytes(simulated(tmp_path / "work", 5)))
+    with served(path, policy=Policy(preset=Preset.PAPER) if replayed else None) as asked:
+        tab.open(base(asked), run(path, 1))
+        tab.at(1)
+        tab.become(lambda: tab.text("#announce").startswith("Step 1, "), True)
+        lanes = tab.find(".lanes").bounding_box()
+        assert lanes is not None
+        cells: int = tab.find(".step-row").first.evaluate("(row) => Number(row.getAttribute('aria-setsize'))")
+        tab.page.mouse.move(lanes["x"] + 1.5 * lanes["width"] / cells, lanes["y"] + 30)
+        tab.become(lambda: tab.text(".tip")[:7], "Step 1:")
+        badge, key = tab.find(".decision .badge"), tab.find(".controls .legend li").first
+        head = tab.text(".run-head .facts")
+        found = {
+            "heading": tab.text(".decision h3").lower(),
+            "badge": (badge.inner_text(), badge.get_attribute("title")),
+            "in the list of steps": tab.find(".step-row .badge").first.get_attribute("title"),
+            "legend": (key.inner_text(), key.get_attribute("title")),
+            "timeline": tab.find(".timeline [role=slider]").get_attribute("aria-valuetext"),
+            "hover": tab.text(".tip"),
+            "heard": tab.text("#announce"),
+            "head": [bool(re.search(words, head)) for words in (r"\d would be reused before", "would have been saved")],
+        }
+        short, words = (
+            ("would be reused before running", "an earlier result still holds, and a reference to it would have been")
+            if replayed
+            else ("reused before running", "not executed: an earlier result still holds, and a reference to it is")
+        )
+        sign, words = "(◆)" if replayed else "◆", f"{words} the answer"
+        brief = f"Step 1: inspect, {words}: cat empty.txt"
+        assert found == {
+            "heading": "would reuse" if replayed else "reuse",
+            "badge": (f"{sign} {short}", words),
+            "in the list of steps": f"{short}: {words}",
+            "legend": (f"{sign} {short}", words),
+            "timeline": brief,
+            "hover": brief,
+            "heard": f"Step 1, inspect, {words}.",
+            "head": [replayed, replayed],
+        }
+
+
+def test_replays_are_told_apart_in_the_list(chromium: Browser, tmp_path: Path) -> None:
+    """A badge, brackets, and words for whoever hears or hovers; a journal that is replayed is added up as a replay."""
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(journal_bytes(simulated(tmp_path / "work", 5)))
+    with served(path, policy=Policy(preset=Preset.PAPER)) as asked, opened_tab(chromium, WIDE) as tab:
+        tab.open(base(asked))
+        tab.find(".rows .hypothetical-badge", "replay").wait_for()
+        cells = dict(zip(tab.texts(".heading .number"), tab.texts(".rows .cell.number"), strict=True))
+        would = [name for name, text in cells.items() if re.fullmatch(r"\(.+\)\s+would have been", text)]
+        done = ["Reused before", "Reused after", "Reused in part", "Looked again", "Nudged", "Saved", "Views", "Net"]
+        assert would == done
+        tab.become(lambda: tab.texts(".sum h2"), ["1 replayed run with Ledger"])
+        assert "would have been saved" in tab.text(".sum .facts")
+    with served(path) as asked, opened_tab(chromium, WIDE) as tab:
+        tab.open(base(asked))
+        tab.become(lambda: tab.texts(".sum h2"), ["1 run with Ledger"])
+        assert tab.find(".rows .hypothetical-badge").count() == 0
+        assert not any("(" in text or "would" in text for text in tab.texts(".rows .cell.number"))
 
 
 def test_lines_without_numbers_are_on_the_map(tab: Tab, tmp_path: Path) -> None:

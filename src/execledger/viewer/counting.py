@@ -44,15 +44,17 @@ class RunLine(Counts, kw_only=True):
     turns: int = 0
     """Calls of the model."""
     reuses: int = 0
-    """Commands that a reference answered before they ran; in shadow mode, those that it would have answered."""
+    """Commands that a reference answered before they ran; if ``hypothetical``, those that it would have answered."""
     elided: int = 0
-    """Commands that ran, with a reference in place of their output; in shadow mode, those that would have had one."""
+    """Commands with a reference in place of their output; if ``hypothetical``, those that would have had one."""
     partial: int = 0
-    """Commands that ran, with references in place of some lines; in shadow mode, those that would have had them."""
+    """Commands with references in place of some lines; if ``hypothetical``, those that would have had them."""
     nudges: int = 0
-    """Commands with a remark behind their output; in shadow mode, those that would have had one."""
+    """Commands with a remark behind their output; if ``hypothetical``, those that would have had one."""
+    hypothetical: bool = False
+    """It is a replay or ran in shadow mode: what Ledger decided in it was not done, and would have been."""
     shadow: bool = False
-    """It ran in shadow mode: nothing was changed, and what is counted above is what would have been."""
+    """It ran in shadow mode: nothing was changed."""
     input_tokens: int | None = None
     """Tokens of input, cached ones included, as the provider counted them; None where that is not recorded."""
     uncached_tokens: int | None = None
@@ -104,7 +106,7 @@ class RunLine(Counts, kw_only=True):
     started: float | None = None
     """When it began, in seconds since 1970, as far as that is recorded; None where no time is."""
     replayed: bool = False
-    """It is not read from a journal: what is counted is what a replay decides."""
+    """It is replayed, not told by its journal: what is counted is what the replay decides."""
     took_part: bool = False
     """It is replayed though Ledger took part in it: its tokens are those after Ledger's edits."""
     live: bool = False
@@ -130,21 +132,28 @@ class Origin(Struct, frozen=True, kw_only=True):
     """The task's name, such as an instance of SWE-bench."""
     started: float | None = None
     """The first time that is recorded in it, in seconds since 1970."""
+    replayed: bool = False
+    """It is replayed; otherwise its journal tells what was done."""
     took_part: bool = False
-    """Ledger took part in it, though it is no journal, and not in shadow mode."""
+    """It is replayed though Ledger took part in it, and not in shadow mode."""
 
     @classmethod
     def of_run(cls, run: Run) -> Origin:
-        """The origin that a recorded run tells."""
-        same = {name: getattr(run, name) for name in cls.__struct_fields__ if name != "took_part"}
-        took_part = run.format != JOURNAL and run.policy is not None and not run.policy.shadow
-        return cls(**same, took_part=took_part)
+        """The origin of a recorded run that is replayed."""
+        same = {name: getattr(run, name) for name in cls.__struct_fields__ if name not in ("replayed", "took_part")}
+        took_part = run.policy is not None and not run.policy.shadow
+        return cls(**same, replayed=True, took_part=took_part)
 
     @classmethod
     def of_journal(cls, name: str, start: Started) -> Origin:
-        """The origin that the start of a journal tells."""
+        """The origin of a run that is told by its journal, from the journal's start."""
         same = {name: getattr(start, name) for name in ("agent", "model", "task")}
         return cls(name=name, format=JOURNAL, **same, instance=instance_of(f"{name}/{start.run}"), started=start.at)
+
+
+def is_hypothetical(account: Account, origin: Origin) -> bool:
+    """Whether what Ledger decided in a run was not done: it is a replay or was in shadow mode."""
+    return origin.replayed or account.shadow
 
 
 def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine:
@@ -158,6 +167,7 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         turns=account.model_calls,
         reuses=counts.shadow_reuses if shadow else counts.suppressed,
         nudges=counts.shadow_nudges if shadow else counts.nudged,
+        hypothetical=is_hypothetical(account, origin),
         shadow=shadow,
         input_tokens=account.tokens.input,
         uncached_tokens=account.tokens.uncached,
@@ -184,7 +194,7 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         run_cost=account.took.cost if account.took.cost is not None else _run_cost(account, origin.model),
         prices=f"{net.date}, {', '.join(net.models)}",
         started=origin.started,
-        replayed=origin.format != JOURNAL,
+        replayed=origin.replayed,
         took_part=origin.took_part,
         live=live,
     )
@@ -228,7 +238,7 @@ class ListTotals(Struct, frozen=True):
     """Runs of one kind in a list, added up: journals, replayed runs that Ledger took part in, other replayed runs."""
 
     replayed: bool
-    """They are no journals: what is added up is what a replay decides."""
+    """They are replayed: what is added up is what the replays decide."""
     took_part: bool
     """They are replayed though Ledger took part in them: their tokens are those after its edits."""
     runs: int
@@ -348,16 +358,21 @@ def tallied(name: str, data: bytes, policy: Policy | None, resolve: Resolve | No
     return run_line(account, Origin.of_run(run)), True
 
 
-def mark_of(step: Step) -> str:
-    """What Ledger did with a step: "" if nothing, and ``would-`` in front where it only would have."""
+def mark_of(step: Step, *, hypothetical: bool) -> str:
+    """What Ledger did with a step: "" if nothing, and ``would-`` in front where it only would have.
+
+    ``hypothetical``: the step is one of a replay or of a run in shadow mode.
+    """
     decision, shown = step.decision, step.shown
     if isinstance(decision, Reuse):
-        return "reuse" if shown.kind == "reference" else "would-reuse"
-    if shown.kind != "full":
-        return shown.kind
-    if shown.instead is not None:
-        return f"would-{shown.instead}"
-    return "nudge" if isinstance(decision, Nudge) else ""
+        mark, done = "reuse", shown.kind == "reference"
+    elif shown.instead is not None:
+        mark, done = shown.instead, False
+    elif shown.kind != "full":
+        mark, done = shown.kind, True
+    else:
+        mark, done = "nudge" if isinstance(decision, Nudge) else "", True
+    return f"would-{mark}" if mark and (hypothetical or not done) else mark
 
 
 def run_id(name: str) -> str:

@@ -12,7 +12,7 @@ from execledger.runs.account import Account
 from execledger.runs.looks import NO_LOOKS, LookNews, Looks
 from execledger.runs.recording import ModelReply
 from execledger.runs.usage import ModelCall
-from execledger.viewer.counting import Origin, RunLine, mark_of, run_line
+from execledger.viewer.counting import Origin, RunLine, is_hypothetical, mark_of, run_line
 from execledger.viewer.reasons import comparison_in_words, in_words, proof_in_words
 from execledger.viewer.tracks import FileTrack, Tracks
 from execledger.vocabulary.actions import Action, Observation
@@ -36,7 +36,7 @@ class Columns(Struct):
     shown: list[str] = field(default_factory=list)
     """full, reference or remark."""
     mark: list[str] = field(default_factory=list)
-    """What Ledger did: reuse, reference, remark or nudge; with ``would-`` in front in shadow mode."""
+    """What Ledger did: reuse, reference, partial, remark or nudge; with ``would-`` in front if it only would have."""
     effects: list[str] = field(default_factory=list)
     """none, listed or unknown."""
     turn: list[int] = field(default_factory=list)
@@ -78,8 +78,6 @@ class RunAnswer(NewSteps, frozen=True, kw_only=True):
     """The text of the first task message."""
     policy: Policy
     """The policy that Ledger followed."""
-    governed: bool
-    """Recorded live by Ledger; otherwise replayed: what Ledger would have done."""
     trouble: tuple[str, ...]
     """Damage found in the file, in sentences."""
 
@@ -218,12 +216,10 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
 class RunModel:
     """A run in the page's shape, to which steps are added in order."""
 
-    def __init__(self, origin: Origin, policy: Policy | None, *, governed: bool) -> None:
+    def __init__(self, origin: Origin, policy: Policy | None) -> None:
         """A run without steps; ``policy`` is what its ledger follows."""
         self.origin = origin
         """Which run it is."""
-        self.governed = governed
-        """Recorded live by Ledger, not replayed."""
         self.tracks = Tracks(origin.task, policy)
         """What is known of each file, and the ledger that is folded on the way."""
         self.policy = self.tracks.ledger.policy
@@ -256,7 +252,7 @@ class RunModel:
         columns.category.append(result.record.category.value)
         columns.decision.append(type(step.decision).__name__.lower())
         columns.shown.append(step.shown.kind)
-        columns.mark.append(mark_of(step))
+        columns.mark.append(mark_of(step, hypothetical=is_hypothetical(self.account, self.origin)))
         columns.effects.append(result.record.effects.value)
         columns.turn.append(turn)
         columns.thread.append(action.thread)
@@ -289,16 +285,15 @@ class RunModel:
 
     def answer(self, trouble: tuple[str, ...], *, live: bool, more: bool) -> RunAnswer:
         """The run."""
-        told = {name: getattr(self, name) for name in ("policy", "governed")}
         news = msgspec.structs.asdict(self.news(0, live=live, more=more))
-        return RunAnswer(**news, **told, task=self.origin.task, trouble=trouble)
+        return RunAnswer(**news, policy=self.policy, task=self.origin.task, trouble=trouble)
 
     def step_answer(
         self, index: int, told: StepDetail, before: StepDetail | None, limit: int = OUTPUT_LENGTH
     ) -> StepAnswer:
         """One step in full; ``before`` is the one before it in its conversation."""
         step, columns = told.step, self.columns
-        replayed, shadow = not self.governed, self.policy.shadow
+        replayed, shadow = self.origin.replayed, self.policy.shadow
         return StepAnswer(
             index=index,
             command=step.action.command,

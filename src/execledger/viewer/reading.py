@@ -138,7 +138,7 @@ class ReplayReading(Reading):
 
     def __init__(self, run: Run, policy: Policy | None) -> None:
         """Replay ``run`` under ``policy``, or under the run's own if that is None."""
-        super().__init__(RunModel(Origin.of_run(run), policy_of(run, policy), governed=False))
+        super().__init__(RunModel(Origin.of_run(run), policy_of(run, policy)))
         # If Ledger took part in a run, each step has what was out of view; otherwise the run lists its compactions.
         self._tells_since = bool(run.steps) and all(one.governed is not None for one in run.steps)
         if not self._tells_since:
@@ -185,7 +185,7 @@ class JournalReading(Reading):
         with opener() as file:
             self._journal = JournalReader(name, file)
         start = self._journal.start
-        super().__init__(RunModel(Origin.of_journal(name, start), start.known_policy(), governed=True))
+        super().__init__(RunModel(Origin.of_journal(name, start), start.known_policy()))
         self._opener = opener
         self._file: BinaryIO | None = None
         self._lines: list[tuple[Place, Place | None]] = []

@@ -37,21 +37,35 @@ function column(field, title, kind, about, cell = (run) => count(run[field])) {
 
 /** What Ledger did; in brackets where it only would have. */
 function done(field) {
-  return (run) => {
-    if (!run.shadow) return count(run[field]);
-    const words = h("span", { class: "unseen" }, " would have been");
-    return h("span", { title: "would have been: in shadow mode nothing is changed" }, `(${count(run[field])})`, words);
-  };
+  return (run) => (run.hypothetical ? wouldBe(run, count(run[field])) : count(run[field]));
 }
 
 /** Second looks, of how many references. */
 function looksCell(run) {
-  return run.references ? `${count(run.second_looks)} of ${count(run.references)}` : "–";
+  if (!run.references) return "–";
+  const looks = `${count(run.second_looks)} of ${count(run.references)}`;
+  return run.hypothetical ? wouldBe(run, looks) : looks;
 }
 
-/** Dollars, with the tokens behind them and the prices that they are at. */
+/** Dollars, with the tokens behind them and the prices that they are at; in shadow mode nothing is saved or spent. */
 function money(field, tokens = () => "estimated") {
-  return (run) => h("span", { title: `${tokens(run)}; prices of ${run.prices}` }, dollars(run[field]));
+  return (run) => {
+    const title = `${tokens(run)}; prices of ${run.prices}`;
+    return run.replayed ? wouldBe(run, dollars(run[field]), title) : h("span", { title }, dollars(run[field]));
+  };
+}
+
+/** A number of what would have been: in brackets, and with its reason. */
+function wouldBe(run, value, ...rest) {
+  const reason = run.shadow ? "in shadow mode nothing is changed" : "a replay decides";
+  const title = [`would have been: ${reason}`, ...rest].join("; ");
+  return h("span", { title }, `(${value})`, h("span", { class: "unseen" }, " would have been"));
+}
+
+/** That what Ledger decided in a run was not done, and why. */
+function hypotheticalBadge(run) {
+  const [word, title] = run.shadow ? ["shadow", "Ledger only watched"] : ["replay", "what Ledger would have done"];
+  return h("span", { class: "hypothetical-badge", title }, word);
 }
 
 /** Tokens that references kept out, by the class that a provider charges for. */
@@ -77,7 +91,7 @@ function nameCell(run) {
       when,
       h("span", { class: "run-name", title: folder + name }, name),
     ),
-    run.shadow ? h("span", { class: "shadow-badge", title: "Ledger only watched" }, "shadow") : null,
+    run.hypothetical ? hypotheticalBadge(run) : null,
     h("span", { class: "folder" }, ` ${folder}`),
   ];
 }

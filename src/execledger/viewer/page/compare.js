@@ -237,6 +237,6 @@ export class CompareView {
 function howCounted(line) {
   if (line.shadow) return "shadow mode; reuse, remarks, savings and views are what would have been.";
   if (!line.replayed) return "";
-  if (line.took_part) return "a replay of a run with Ledger; what it did, saved and spent is counted anew.";
-  return "a replay; reuse, remarks, savings and views are what would have been.";
+  const tokens = line.took_part ? " Ledger took part in it, and its tokens are those after Ledger's edits." : "";
+  return `a replay; reuse, remarks, savings and views are what would have been.${tokens}`;
 }

@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { count } from "./format.js";
-import { MARKS, SHADOW_MARKS } from "./lanes.js";
+import { MARKS, WOULD_MARKS } from "./lanes.js";
 
 /** The controls; `actions` are those of the keyboard, `go` moves to a step by its number. */
 export class Controls {
@@ -23,15 +23,15 @@ export class Controls {
       button("Next step", "→", actions.next),
       button("Last step", "⇥", actions.last),
       this.play,
-      button("Next step where Ledger acted", "Next ◆", actions.nextMark),
+      button("Next step with a mark", "Next ◆", actions.nextMark),
       this.marks,
     );
     this.explain(false);
   }
 
   /** Say what the marks stand for: what Ledger did, or what it would have done. */
-  explain(shadow) {
-    const marks = Object.values(shadow ? SHADOW_MARKS : MARKS);
+  explain(hypothetical) {
+    const marks = Object.values(hypothetical ? WOULD_MARKS : MARKS);
     fill(
       this.marks,
       marks.map(({ sign, short, words }) => h("li", { title: words }, `${sign} ${short}`)),

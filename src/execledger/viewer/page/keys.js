@@ -8,7 +8,7 @@ const KEYS = [
   [["k", "ArrowUp", "ArrowLeft"], "previous", "step or row before"],
   [["g", "Home"], "first", "first step or row"],
   [["G", "End"], "last", "last step or row"],
-  [["n"], "nextMark", "next step where Ledger acted, or next difference"],
+  [["n"], "nextMark", "next step with a mark, or next difference"],
   [["N"], "previousMark", "the one before"],
   [["p"], "play", "play the run, and pause"],
   [["Enter"], "open", "open the row"],

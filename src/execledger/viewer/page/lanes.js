@@ -3,7 +3,7 @@
 /** The categories, in the order of their lanes. */
 export const CATEGORIES = ["inspect", "search", "test", "modify", "setup", "other", "submit"];
 
-/** What Ledger did with a step, if it did something: the mark, and what it stands for. */
+/** What Ledger did with a step: the mark, and what it stands for. */
 export const MARKS = {
   reuse: {
     sign: "◆",
@@ -24,24 +24,29 @@ export const MARKS = {
   nudge: { sign: "△", short: "withheld", words: "a nudge was ready, and its result was a new one" },
 };
 
-/** What Ledger would have done, had it not only watched. */
-export const SHADOW_MARKS = {
+/** What Ledger would have done: in a replay, and in shadow mode. */
+export const WOULD_MARKS = {
   "would-reuse": {
     sign: "(◆)",
     short: "would be reused before running",
-    words: "run and shown; an earlier result still holds, and a reference to it would have been the answer",
+    words: "an earlier result still holds, and a reference to it would have been the answer",
   },
   "would-reference": {
     sign: "(◇)",
     short: "would be reused after running",
-    words: "run and shown; a reference would have stood in place of its output",
+    words: "a reference would have stood in place of its output",
   },
   "would-partial": {
     sign: "(◈)",
     short: "would be reused in part",
-    words: "run and shown; references would have stood in place of some of its lines",
+    words: "references would have stood in place of some of its lines",
   },
-  "would-remark": { sign: "(▲)", short: "would be nudged", words: "run and shown; a remark would have been added" },
+  "would-remark": { sign: "(▲)", short: "would be nudged", words: "a remark would have been added to its output" },
+  "would-nudge": {
+    sign: "(△)",
+    short: "would be withheld",
+    words: "a nudge would have been ready, and its result was a new one",
+  },
 };
 
 const STRENGTH = { "": 0, nudge: 1, partial: 2, reference: 3, remark: 4, reuse: 5 };
@@ -53,9 +58,14 @@ export function plainMark(mark) {
   return mark.replace(/^would-/, "");
 }
 
+/** Whether a mark is of what Ledger only would have done. */
+export function isHypothetical(mark) {
+  return mark !== plainMark(mark);
+}
+
 /** What a mark stands for. */
 export function meaningOf(mark) {
-  return MARKS[mark] ?? SHADOW_MARKS[mark] ?? { sign: "?", short: mark, words: mark };
+  return MARKS[mark] ?? WOULD_MARKS[mark] ?? { sign: "?", short: mark, words: mark };
 }
 
 /** The part of the run that is in sight, with `selected` near its middle: the width of a cell, first and last step. */

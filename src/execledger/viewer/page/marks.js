@@ -1,7 +1,7 @@
-/** The signs that stand for what Ledger did: on a canvas as shapes, elsewhere as a sign with its word. */
+/** The signs of what Ledger did or would have done: on a canvas as shapes, elsewhere as a sign with its word. */
 
 import { h } from "./dom.js";
-import { meaningOf, plainMark } from "./lanes.js";
+import { isHypothetical, meaningOf, plainMark } from "./lanes.js";
 
 const SHAPES = {
   reuse: [
@@ -40,9 +40,18 @@ export function drawMark(pen, mark, x, y, colour) {
   for (const [dx, dy] of SHAPES[plainMark(mark)] ?? []) pen.lineTo(x + dx, y + dy);
   pen.closePath();
   pen.fillStyle = pen.strokeStyle = colour;
-  if (mark !== plainMark(mark)) pen.setLineDash([2, 1.5]); // It was only thought of.
-  if (FILLED.has(mark)) pen.fill();
+  if (isHypothetical(mark)) drawHypothetical(pen, mark);
+  else if (FILLED.has(mark)) pen.fill();
   else pen.stroke();
+}
+
+/** Draw what would have been with a dashed outline, and fill it only faintly. */
+function drawHypothetical(pen, mark) {
+  pen.globalAlpha = 0.4;
+  if (FILLED.has(plainMark(mark))) pen.fill();
+  pen.globalAlpha = 1;
+  pen.setLineDash([2, 1.5]);
+  pen.stroke();
   pen.setLineDash([]);
 }
 

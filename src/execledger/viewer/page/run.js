@@ -109,7 +109,7 @@ export class RunView {
       [visible(nameParts(line.name)[1]), null],
     ]);
     this.drawHead();
-    this.controls.explain(line.shadow);
+    this.controls.explain(line.hypothetical);
     fill(
       this.element,
       this.head,
@@ -139,7 +139,7 @@ export class RunView {
     const step = Math.max(0, Math.min(this.length - 1, Math.round(asked) || 0));
     this.selected = step;
     this.awaited = null;
-    this.follows = this.run.governed && step === this.length - 1;
+    this.follows = !this.run.line.replayed && step === this.length - 1;
     this.showPlace();
     this.rememberAddress();
     this.askForStep();
@@ -153,7 +153,7 @@ export class RunView {
     this.controls.show(this.selected, this.length);
   }
 
-  /** Move to the next step, in either direction, that Ledger did not leave alone. */
+  /** Move to the next step, in either direction, that has a mark. */
   selectMark(direction) {
     const { mark } = this.run?.steps ?? {};
     for (let step = this.selected + direction; step >= 0 && step < this.length; step += direction) {
@@ -169,8 +169,8 @@ export class RunView {
       const step = await this.source.step(this.id, asked);
       if (this.gone || asked !== this.selected || asked === this.shown) return;
       this.shown = asked;
-      this.panel.show(step, this.run.governed);
-      this.view.show(step, this.run.governed);
+      this.panel.show(step, this.run.line.replayed);
+      this.view.show(step, this.run.line.replayed);
       announce(stepInWords(step));
       if (asked + 1 < this.length) this.source.step(this.id, asked + 1).catch(() => {});
     } catch (error) {

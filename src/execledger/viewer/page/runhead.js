@@ -10,14 +10,14 @@ const TOOK_PART =
   "Decisions are those of a replay; what was decided is in its journal.";
 
 /** The elements of the head. */
-export function runHead({ line, governed, task, trouble }) {
+export function runHead({ line, task, trouble }) {
   const [, name] = nameParts(line.name);
   return [
     h("h1", { title: visible(line.name) }, visible(line.title || name)),
     line.title ? h("span", { class: "hint run-name", title: visible(line.name) }, visible(name)) : null,
-    line.live && governed ? h("span", { class: "live-badge" }, "live") : null,
-    line.shadow ? h("span", { class: "shadow-badge" }, "shadow") : null,
-    h("span", { class: "hint" }, aboutRun(line, governed)),
+    line.live && !line.replayed ? h("span", { class: "live-badge" }, "live") : null,
+    line.shadow ? h("span", { class: "hypothetical-badge" }, "shadow") : null,
+    h("span", { class: "hint" }, aboutRun(line)),
     h(
       "ul",
       { class: "facts" },
@@ -34,17 +34,17 @@ export function runHead({ line, governed, task, trouble }) {
 }
 
 /** What one sees here, in a sentence. */
-function aboutRun(line, governed) {
-  const kept = governed ? " Its journal does not hold what the model wrote." : "";
+function aboutRun(line) {
+  const kept = line.replayed ? "" : " Its journal does not hold what the model wrote.";
   if (line.shadow)
     return `In shadow mode: everything ran and was shown; what Ledger would have done is marked.${kept}`;
-  if (governed) return `What Ledger did in this run.${kept}`;
+  if (!line.replayed) return `What Ledger did in this run.${kept}`;
   return line.took_part ? TOOK_PART : "A replay: what Ledger would have done.";
 }
 
-/** What references saved, what views took, and what is left; of a run without Ledger, as what would have been. */
+/** What references saved, what views took, and what is left; of a replay, as what would have been. */
 export function moneyFacts(line, aside = (words) => ` (${words})`) {
-  const verb = line.replayed && !line.took_part ? "would have been " : "";
+  const verb = line.replayed ? "would have been " : "";
   return [
     [dollars(line.saved_cost), ` ${verb}saved by references${aside(savedTokens(line))}`],
     [dollars(line.view_cost), ` ${verb}spent on state views${aside(viewTokens(line))}`],
@@ -54,7 +54,7 @@ export function moneyFacts(line, aside = (words) => ` (${words})`) {
 
 /** What is known in numbers: each with the word behind it. */
 function facts(line) {
-  const would = line.shadow || (line.replayed && !line.took_part) ? " would be" : "";
+  const would = line.hypothetical ? " would be" : "";
   return [
     [line.agent || "unknown agent", ""],
     line.model && [line.model, ""],

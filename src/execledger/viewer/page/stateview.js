@@ -27,10 +27,10 @@ export class StateViewPanel {
   }
 
   /** Show the view of a step; a replay is not what the model saw. */
-  show(step, governed) {
+  show(step, replayed) {
     this.step = step;
-    this.shown = governed ? "was shown" : "would have been shown";
-    this.hint.textContent = governed ? "as the model saw it" : "as the model would have seen it";
+    this.shown = replayed ? "would have been shown" : "was shown";
+    this.hint.textContent = replayed ? "as the model would have seen it" : "as the model saw it";
     this.draw();
   }
 

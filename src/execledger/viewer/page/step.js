@@ -3,7 +3,7 @@
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
 import { bytes, count, dollars, duration, moment } from "./format.js";
-import { meaningOf } from "./lanes.js";
+import { isHypothetical, meaningOf } from "./lanes.js";
 import { looksSection } from "./looks.js";
 import { categoryBadge, markBadge } from "./marks.js";
 import { commandBlock, textBlock, wholeOutput } from "./output.js";
@@ -22,10 +22,10 @@ export class StepPanel {
   }
 
   /** Show a step, as the source tells it. */
-  show(step, governed) {
+  show(step, replayed) {
     this.element.setAttribute("aria-label", `Step ${step.index}`);
     const looked = looksSection(step.looks, (other) => this.links([other]));
-    fill(this.body, this.heading(step), this.decision(step, governed), looked, this.result(step, governed));
+    fill(this.body, this.heading(step), this.decision(step, replayed), looked, this.result(step, replayed));
     this.element.scrollTop = 0;
   }
 
@@ -60,7 +60,7 @@ export class StepPanel {
     );
   }
 
-  decision(step, governed) {
+  decision(step, replayed) {
     const { kind, rule, proof, refers_to: refersTo } = step.decision;
     const { mark } = step;
     const rows = [
@@ -86,9 +86,9 @@ export class StepPanel {
       h(
         "header",
         {},
-        h("h3", {}, mark === "would-reuse" ? `would ${kind}` : kind),
+        h("h3", {}, kind !== "allow" && isHypothetical(mark) ? `would ${kind}` : kind),
         markBadge(mark),
-        governed ? null : h("span", { class: "hint" }, "as a replay decides"),
+        replayed ? h("span", { class: "hint" }, "as a replay decides") : null,
       ),
       h("p", { class: "words" }, visible(step.words)),
       h(
@@ -111,31 +111,31 @@ export class StepPanel {
     ]);
   }
 
-  result(step, governed) {
+  result(step, replayed) {
     const { output, shown } = step;
-    const was = governed ? "was" : "would have been";
+    const was = replayed ? "would have been" : "was";
     const instead = shown.kind === "reference" ? this.said(`In its place the model ${was} shown`, shown.text) : null;
     const remark = shown.kind === "remark" ? this.said(`With this remark it ${was} shown`, shown.text) : null;
-    const omitted = shown.kind === "partial" ? this.omitted(shown) : null;
-    return [instead, omitted, this.output(step, governed), this.stderr(output), remark].filter(Boolean);
+    const omitted = shown.kind === "partial" ? this.omitted(shown, replayed) : null;
+    return [instead, omitted, this.output(step, replayed), this.stderr(output), remark].filter(Boolean);
   }
 
   /** Which lines of the file were left out of the output, and where each run of them was shown. */
-  omitted({ omitted }) {
+  omitted({ omitted }, replayed) {
     const runs = omitted.map(([first, last, step]) =>
       h("li", {}, first === last ? `line ${first}` : `lines ${first}-${last}`, ", as shown by ", ...this.links([step])),
     );
-    const title = h("h3", {}, "Omitted, with a reference in place of each");
-    return h("section", { class: "said" }, title, h("ul", {}, runs));
+    const title = `${replayed ? "Would have been omitted" : "Omitted"}, with a reference in place of each`;
+    return h("section", { class: "said" }, h("h3", {}, title), h("ul", {}, runs));
   }
 
   said(title, text) {
     return h("section", { class: "said" }, h("h3", {}, title), textBlock(text, { label: title }));
   }
 
-  output(step, governed) {
+  output(step, replayed) {
     const { output, shown } = step;
-    const title = outputTitle(step, governed);
+    const title = outputTitle(step, replayed);
     const facts = [
       output.exit_status === null || output.exit_status === undefined ? null : `exit status ${output.exit_status}`,
       output.timed_out && "stopped by a time limit",
@@ -195,13 +195,12 @@ function callFacts(call) {
 }
 
 /** What the text below is: what the model read, or what was replaced by a reference. */
-function outputTitle({ decision, shown }, governed) {
-  const was = governed ? "was" : "would have been";
+function outputTitle({ decision, shown }, replayed) {
+  const was = replayed ? "would have been" : "was";
   if (shown.kind === "partial") return `Output, as the model ${was} shown it`;
   if (shown.kind !== "reference") return "Output";
-  if (decision.kind === "reuse")
-    return governed ? "What it would have printed" : "What it printed when it was recorded";
-  return governed ? "What it printed, replaced by the reference" : "What it printed when it was recorded";
+  if (replayed) return "What it printed when it was recorded";
+  return decision.kind === "reuse" ? "What it would have printed" : "What it printed, replaced by the reference";
 }
 
 /** A step in a few words, for a screen reader. */

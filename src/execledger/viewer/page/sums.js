@@ -16,11 +16,10 @@ const REPLAYED = {
   note: "Tokens taken include what would have been saved, and not what views would have taken.",
 };
 const TOOK_PART = {
-  saved: "Saved",
-  views: "Views took",
+  ...REPLAYED,
   note:
     "Ledger took part in these runs: tokens taken are those after its edits. " +
-    "What it saved and spent is counted by a replay.",
+    "What would be saved and spent is counted by a replay.",
 };
 const CLASSES = {
   uncached: "uncached",

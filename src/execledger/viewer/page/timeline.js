@@ -1,4 +1,4 @@
-/** The timeline of a run: a lane per category, a mark where Ledger acted, drawn on a canvas as far as in sight. */
+/** The timeline of a run: a lane per category and the marks of steps, drawn on a canvas as far as in sight. */
 
 import { visible } from "./ansi.js";
 import { fill, h, oncePerFrame } from "./dom.js";
