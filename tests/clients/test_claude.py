@@ -218,6 +218,51 @@ def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHo
     check_requests([request for request in server.turns if request not in beside])
 
 
+@pytest.mark.parametrize(
+    ("model", "first_party"),
+    [
+        (MODEL, "0"),
+        (NEWER, "1"),
+        *(pytest.param(*other, marks=pytest.mark.long) for other in ((MODEL, "1"), (NEWER, "0"))),
+    ],
+)
+def test_what_is_asked_beside_the_conversation_has_no_view(
+    current: Path, place: ClaudeHome, model: str, first_party: str
+) -> None:
+    """A suggested prompt and a search of the web; where the address counts as Anthropic's, a header tells them too."""
+    turns: list[Turn] = [
+        *story(place)[:2],
+        [("ToolSearch", {"query": "select:WebSearch", "max_results": 1})],
+        [("WebSearch", {"query": "parsers"})],
+        [("Bash", {"command": "ls"})],
+    ]
+
+    def script(request: Request) -> Turn | int:
+        return "run the tests" if beside(request) else played(turns)(request)
+
+    def beside(request: Request) -> bool:
+        return b"[SUGGESTION MODE: " in request.raw or b"Perform a web search for the query: " in request.raw
+
+    with ScriptedServer(script) as server:
+        extra = {"_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL": first_party}
+        prefix = ledger(place.journals, "--cadence", "every")
+        words = ("Mend it.", "--prompt-suggestions", "true")
+        run = run_claude(current, *words, url=server.url, home=place, model=model, prefix=prefix, extra=extra)
+    assert run.status == 0, run.errors
+    side = [request for request in server.turns if beside(request)]
+    main = [request for request in server.turns if not beside(request)]
+    assert len(side) == 2 and len(main) == len(turns) + 1
+    assert not any(VIEW.encode() in request.raw for request in side)
+    assert all(VIEW.encode() in request.raw for request in main[1:])
+    for request in server.turns:
+        kind = request.headers.get("x-claude-code-request-class")
+        assert kind == (None if first_party == "0" else "auxiliary" if request in side else "main")
+    check_prefixes(main)
+    before = leaves(main[-1])
+    assert leaves(side[-1])[: len(before)] == before
+    assert len(steps(place.journals)) == len(turns)
+
+
 def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: ClaudeHome, model: str) -> None:
     """The request for a summary has no view, and nothing is referred to that it removed."""
     path = str(place.repository / "big.py")

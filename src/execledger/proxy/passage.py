@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from itertools import takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -212,6 +213,10 @@ class Passage:
             return None
         asked, turn = received.asked, _is_turn(dialect, received, path)
         self.asked_to_act |= turn
+        if asked.side:
+            if turn:
+                await self._overlook(asked.session)
+            return await self._restored(dialect, path, headers, body)
         if received.informed or self.paused:
             # Another Ledger between the client and this proxy has already informed the model, or the user said off.
             await self._overlook(asked.session)
@@ -230,7 +235,8 @@ class Passage:
         """A request as the model is to be asked it; its session's lock is held."""
         request = received.request
         conversation = self.book.conversation(opened, received, turn=turn)
-        if conversation is None:
+        if conversation is None or not (turn or conversation.known(request) or conversation.continues(request)):
+            # Without a turn, nothing is to be learnt from other words than this conversation's, as of a web search.
             return None
         asking = yield from conversation.informed(request, turn=turn, view=not received.asked.helper)
         if asking is None:
@@ -247,11 +253,14 @@ class Passage:
         request = yield from _split(dialect, path, headers, body)
         if request is None:
             return None
-        text, last = _last_texts(dialect, request.leaves)
+        text, last, before = _last_texts(dialect, request.leaves)
         adapter = self._adapter(path, headers, request)
         if adapter is None:
             return None
         asked = adapter.asked(headers, request.cache_key, last)
+        # A client may put the user's question, or more words of its own, behind those that say what it asks for.
+        others = (adapter.asked(headers, request.cache_key, said) for said in before)
+        asked = next((other for other in others if other.side and not other.turn), asked)
         if not asked.session and (launched := LAUNCHED.match(path)):
             asked = replace(asked, session=launched[1], thread=launched[1], named=False)
         if not asked.session:
@@ -304,17 +313,16 @@ def _is_turn(dialect: Dialect, received: Received[SplitRequest], path: str) -> b
     return asked.turn and request.offers_tools and path.endswith(dialect.turn_paths)
 
 
-def _last_texts(dialect: Dialect, leaves: Sequence[bytes]) -> tuple[str, str]:
-    """The text at the end of a request, and the user's text there: a client may put words of its own behind it."""
-    text = ""
-    for number, raw in enumerate(reversed(leaves[-MAX_BEHIND:])):
-        leaf = dialect.leaf(raw)
-        if leaf.kind not in ("user", "context"):
-            break
-        text = leaf.text if number == 0 else text
-        if leaf.kind == "user":
-            return text, leaf.text
-    return text, text
+def _last_texts(dialect: Dialect, leaves: Sequence[bytes]) -> tuple[str, str, list[str]]:
+    """The text at the end of a request, the user's text there, and those in the user's name right before it.
+
+    A client may put words of its own behind the user's.
+    """
+    last = map(dialect.leaf, reversed(leaves[-MAX_BEHIND:]))
+    behind = [*takewhile(lambda leaf: leaf.kind in ("user", "context"), last)]
+    texts = [leaf.text for leaf in behind if leaf.kind == "user"]
+    text = behind[0].text if behind else ""
+    return text, texts[0] if texts else text, texts[1:]
 
 
 def _split(dialect: Dialect, path: str, headers: Mapping[str, str], body: bytes) -> Work[SplitRequest | None]:

@@ -60,6 +60,9 @@ class Asked(Struct, frozen=True):
     helper: bool = False
     """The request is for a helper of the agent itself, such as a reviewer of approvals: its steps are recorded, and no
     state view is added to it."""
+    side: bool = False
+    """The request asks something beside the conversation, such as a prompt to suggest: its history is shown as the
+    conversation was shown it, and nothing of it is recorded. As a ``turn`` it may also act there, unseen."""
     named: bool = True
     """The request names its conversation; otherwise it is recognised by the history that it repeats."""
 

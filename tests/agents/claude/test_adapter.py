@@ -16,6 +16,10 @@ LEFT = "<system-reminder>\n<total_tokens>14998991 tokens left</total_tokens>\n</
 MOVED = (
     "<system-reminder>\n# Environment update\n - Primary working directory: /repo/src (was /repo)\n</system-reminder>"
 )
+LEFT_OUT = (
+    "[Tool result left out: too large for this summary request (9 MB). The call was made and may have had effects; "
+    "its output is not available.]"
+)
 LINES = "".join(f"line {number} of a file\n" for number in range(1, 41))
 NUMBERED = "".join(f"{number}\tline {number} of a file\n" for number in range(1, 41))
 
@@ -49,6 +53,16 @@ def test_who_asks() -> None:
     assert adapter.asked(beside, "", "") == Asked("s", "s/a1", True, "claude 2.1.325")
     assert not adapter.asked(headers, "", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.").turn
     assert adapter.asked({}, "", "") == Asked("", "", True, "claude", named=False)
+    for kind, turn, side in (
+        ("main", True, False),
+        ("subagent", True, False),
+        ("workflow", True, False),
+        ("compaction", False, False),
+        ("auxiliary", True, True),
+        ("side_reply", True, True),
+    ):
+        asked = adapter.asked({**headers, "x-claude-code-request-class": kind}, "", "Mend it.")
+        assert (asked.turn, asked.side) == (turn, side), kind
 
 
 def test_the_task_is_what_the_user_typed() -> None:
@@ -104,6 +118,46 @@ def test_a_stub_of_the_client_is_no_read() -> None:
     stub = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
     seen = adapter.observation_of(READ, (stub,))
     assert (seen.output, seen.truncated) == ("", True)
+
+
+@pytest.mark.parametrize("call", [READ, bash("cat a.py"), ToolCall("Grep", '{"pattern": "x"}')])
+@pytest.mark.parametrize("stub", ["[Old tool result content cleared]", LEFT_OUT])
+def test_a_result_that_the_client_took_away_is_no_result(call: ToolCall, stub: str) -> None:
+    """It did not fail, and nothing is known of it; a text that only begins like one is an output."""
+    for text in (stub, f"{stub}\n\n{LEFT}"):
+        seen = adapter.observation_of(call, (text,))
+        assert (seen.output, seen.output_unknown, seen.succeeded, seen.notice) == ("", True, True, stub)
+    assert not adapter.observation_of(bash("cat a.py"), (f"{stub}\nmore",)).output_unknown
+
+
+def test_no_output_proves_nothing() -> None:
+    """The client's words in place of it are no output; a command that is known to have printed nothing has none."""
+    words = "(Bash completed with no output)"
+    expected = Observation("", exit_status=0, truncated=True)
+    assert adapter.observation_of(bash("ls"), (words,)) == expected
+    assert adapter.observation_of(bash("ls"), (f"{words}\n\n{LEFT}",)).output_unknown
+    assert adapter.observed(bash("ls"), (words,), False, {"stdout": ""}) == Observation("", exit_status=0)
+    assert adapter.observation_of(bash("ls"), (f"{words} x",)).output == f"{words} x"
+
+
+def test_a_notice_of_modified_files_is_the_clients() -> None:
+    """It stays behind a reference, before the reminders and behind a reset of the directory; alone, nothing is known
+    of the output."""
+    notice = "[This command modified 2 files you've previously read: a.py, src/b.py. Call Read before editing.]"
+    reset = "Shell cwd was reset to /repo"
+    call = bash("cat a.py; make")
+    for behind in (f"\n{notice}", f"\n{notice}\n\n{LEFT}", f"\n{reset}\n{notice}\n\n{LEFT}"):
+        text = f"{LINES.rstrip()}{behind}"
+        seen = adapter.observation_of(call, (text,))
+        assert (seen.output, seen.truncated, notice in seen.reminders) == (LINES.rstrip(), False, True)
+        assert seen.notice == (reset if reset in behind else "")
+        assert adapter.referenced(call, (text,), "[R]") == (f"[R]{behind}",)
+        assert adapter.remarked(call, (text,), "[R]") == (f"{LINES.rstrip()}\n[R]{behind}",)
+        assert adapter.own_parts((text,)) == (LINES.rstrip(),)
+    assert adapter.cwd_after(bash("cd /x"), (f"ok\n{reset}\n{notice}\n\n{LEFT}",), "/repo") == "/repo"
+    assert adapter.observation_of(call, (notice,)) == Observation("", reminders=notice, exit_status=0, truncated=True)
+    # Lines of an output that look like it are output.
+    assert adapter.observation_of(call, (f"{notice}\nmore",)).output == f"{notice}\nmore"
 
 
 def test_a_background_command_may_still_run() -> None:

@@ -80,9 +80,21 @@ def test_the_address_of_a_project_is_no_command_and_no_escape(tmp_path: Path, mo
 def test_other_providers_are_refused() -> None:
     """Their requests are signed for an address of their own; a variable that is off refuses nothing."""
     check_provider({"CLAUDE_CODE_USE_BEDROCK": "0"})
-    for name in ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"):
-        with pytest.raises(LedgerError, match="can't be redirected"):
+    clouds = "BEDROCK VERTEX FOUNDRY ANTHROPIC_AWS ANTHROPIC_GOOGLE_CLOUD MANTLE"
+    for name in (f"CLAUDE_CODE_USE_{cloud}" for cloud in clouds.split()):
+        with pytest.raises(LedgerError, match="can't be redirected") as refused:
             check_provider({name: "1"})
+        assert "--upstream" in refused.value.hint
+    # Its requests go to the same address.
+    check_provider({"CLAUDE_CODE_USE_GATEWAY": "1"})
+
+
+def test_a_socket_is_refused() -> None:
+    """Requests to the model go to it, whatever address is set."""
+    check_provider({"ANTHROPIC_UNIX_SOCKET": ""})
+    with pytest.raises(LedgerError, match=r"ANTHROPIC_UNIX_SOCKET is set: .* can't be redirected") as refused:
+        check_provider({"ANTHROPIC_UNIX_SOCKET": "/run/claude.sock"})
+    assert refused.value.hint == "unset it, and let ANTHROPIC_BASE_URL or --upstream name an address"
 
 
 def test_the_users_own_file_is_not_a_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,3 +232,33 @@ def test_an_administrators_list_must_name_this_machine(tmp_path: Path, monkeypat
                 dict(effective_variables({}, {"HOME": str(tmp_path)}))
         else:
             assert dict(effective_variables({}, {"HOME": str(tmp_path)}))["NO_PROXY"] == listed
+
+
+def test_an_administrators_settings_may_be_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the folder beside the file follow it in the order of their names; hidden ones and others are none."""
+    managed = tmp_path / "managed-settings.json"
+    folder = tmp_path / "managed-settings.d"
+    monkeypatch.setattr(launch, "MANAGED", {"linux": str(managed), sys.platform: str(managed)})
+    monkeypatch.chdir(tmp_path)
+    folder.mkdir()
+
+    def found() -> dict[str, str]:
+        return dict(effective_variables({}, {"HOME": str(tmp_path / "home")}))
+
+    def write(path: Path, **env: str) -> None:
+        path.write_text(json.dumps({"env": env}))
+
+    write(managed, A="0", B="0", NO_PROXY="intranet")
+    write(folder / "20.json", A="2", NO_PROXY="intranet,127.0.0.1")
+    write(folder / "10.json", A="1", C="1")
+    write(folder / ".hidden.json", A="3")
+    write(folder / "30.json.off", A="4")
+    (folder / "40.json").write_text("{")
+    (folder / "50.json").mkdir()
+    assert {name: found()[name] for name in "ABC"} == {"A": "2", "B": "0", "C": "1"}
+    write(folder / "60.json", CLAUDE_CODE_USE_MANTLE="1")
+    with pytest.raises(LedgerError, match="can't be redirected"):
+        check_provider(found())
+    write(folder / "70.json", **{ADDRESS: "http://theirs"})
+    with pytest.raises(LedgerError, match="an administrator's settings send Claude Code to http://theirs"):
+        found()

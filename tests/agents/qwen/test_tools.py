@@ -85,6 +85,10 @@ def test_results_of_commands() -> None:
         "make", "a"
     )
     assert ADAPTER.observation_of(made, (cut,)) == Observation("a", exit_status=0, truncated=True)
+    for pids, running in (("(none)", False), ("8535, 8536", True)):
+        beside = ran("make", "built").replace("Process Group", f"Background PIDs: {pids}\nProcess Group")
+        seen = ADAPTER.observation_of(made, (beside,))
+        assert (seen.output, seen.timed_out, seen.exit_status) == ("built", running, None if running else 0)
     for text in ("Background shell started.\nid: b1", "Command timed out after 5ms before it could complete."):
         assert ADAPTER.observation_of(made, (text,)).timed_out
     assert ADAPTER.observation_of(call("agent", prompt="x"), ("Background agent launched successfully.",)).timed_out

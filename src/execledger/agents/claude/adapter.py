@@ -23,6 +23,21 @@ COMPACTION = "CRITICAL: Respond with TEXT ONLY"
 """How the last text of a request for a summary begins; such a request offers tools."""
 SESSION, AGENT = "x-claude-code-session-id", "x-claude-code-agent-id"
 """Headers that name the session and, within it, a sub-agent."""
+CLASS = "x-claude-code-request-class"
+"""The header with the purpose of a request; since 2.1.325, where the address counts as Anthropic's own."""
+ACTING = frozenset({"main", "subagent", "workflow"})
+"""The classes of the requests that continue a conversation; a summary has one of its own, all others are side calls."""
+SIDE = (
+    "[SUGGESTION MODE: Suggest what the user might naturally type next",
+    "<system-reminder>This is a side question from the user. You must answer this question directly",
+    "The user stepped away and is coming back. Recap in under 40 words",
+    "Describe your most recent action in 3-5 words using present tense",
+    "Generate a short kebab-case name (2-4 words) that captures the main topic of this conversation",
+)
+"""How the texts begin that the client puts behind a copy of the conversation to ask something beside it.
+
+It offers the same tools, and lets none of them run.
+"""
 _VERSION = re.compile(r"claude-cli/(\d[\w.+-]*)")
 _PLACE = re.compile(
     r"^ *-? *(?:Primary working directory|Working directory): (/[^\n]*?)(?: \(was (/[^\n]*)\))? *$", re.M
@@ -42,11 +57,15 @@ _CD = re.compile(r"""cd (?P<quote>['"]?)(?P<path>[^\s'"$`*?\[~\\&;|<>(){}]+)(?P=
 
 def asked(headers: Mapping[str, str], cache_key: str, last: str) -> Asked:
     """Sender and purpose of a request; a sub-agent is a conversation of its own in the session."""
-    session, agent = headers.get(SESSION, ""), headers.get(AGENT, "")
+    session, agent, kind = (headers.get(header, "") for header in (SESSION, AGENT, CLASS))
     version = _VERSION.search(headers.get("user-agent", ""))
     name = f"claude {version[1]}" if version else "claude"
     thread = f"{session}/{agent}" if agent else session
-    return Asked(session, thread, not last.lstrip().startswith(COMPACTION), name, named=bool(session))
+    text = last.lstrip()
+    summary = kind == "compaction" or text.startswith(COMPACTION)
+    toolless = kind not in ACTING and text.startswith(SIDE)
+    side = toolless or not (summary or kind in ACTING or not kind)
+    return Asked(session, thread, not (summary or toolless), name, side=side, named=bool(session))
 
 
 def task_of(text: str) -> str:
@@ -90,7 +109,8 @@ def cwd_after(call: ToolCall, parts: tuple[str, ...] | None, cwd: str | None) ->
 
 def _reported(reminders: str, cwd: str | None) -> str | None:
     """The directory that the client reports behind a result; None if it reports none that follows from ``cwd``."""
-    if reset := tools.RESET.match(reminders.partition(tools.OPENS)[0]):
+    notices = reminders.partition(tools.OPENS)[0]
+    if reset := tools.RESET.match(notices, 0, tools.modified_at(notices)):
         return reset["place"].strip() or None
     for reminder in reminders.split("</system-reminder>"):
         found = _PLACE.search(reminder) if _UPDATE.match(reminder) else None
@@ -164,7 +184,5 @@ def _split(parts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _own_end(text: str) -> int:
-    """Where the words of the tool end in a text; behind them are the report of a reset directory and reminders."""
-    at = reminders_at(text)
-    reset = tools.reset_in(text[:at])
-    return reset.start() if reset else at
+    """Where the words of the tool end in a text; behind them are notices of the client and reminders."""
+    return tools.notices_at(text[: reminders_at(text)])

@@ -44,8 +44,13 @@ CLOUDS = {
     "CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock",
     "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI",
     "CLAUDE_CODE_USE_FOUNDRY": "Microsoft Foundry",
+    "CLAUDE_CODE_USE_ANTHROPIC_AWS": "the Claude Platform on AWS",
+    "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD": "the Claude Platform on Google Cloud",
+    "CLAUDE_CODE_USE_MANTLE": "Amazon Bedrock (Mantle)",
 }
 """Variables that have it ask another provider, whose requests are signed for its address."""
+SOCKET = "ANTHROPIC_UNIX_SOCKET"
+"""The variable with a socket to which requests for the model go, whatever address is set."""
 ASIDE = frozenset(
     "auth config doctor install login logout mcp migrate-installer plugin plugins setup-token update upgrade "
     "-v --version -h --help".split()
@@ -56,6 +61,8 @@ MANAGED = {
     "linux": "/etc/claude-code/managed-settings.json",
 }
 """Where an administrator's settings are; no option overrides them."""
+MANAGED_FOLDER = "managed-settings.d"
+"""The folder beside it with more of them, which follow in the order of their names."""
 PROJECT_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 """Settings that come with a project: whoever wrote it chose them, and not the user."""
 WEB_PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
@@ -143,7 +150,7 @@ def effective_variables(
         _check_project(path, found, users, _environment_of(given))
         yield from found.items()
     yield from _environment_of(given).items()
-    managed = _environment_of(_read_file(Path(MANAGED.get(sys.platform, MANAGED["linux"]))))
+    managed = _managed_variables(Path(MANAGED.get(sys.platform, MANAGED["linux"])))
     _check_managed(managed)
     yield from managed.items()
 
@@ -162,6 +169,12 @@ def _check_project(path: str, found: Mapping[str, str], users: Mapping[str, str]
                 f"{path} of this project sets {name} to {printable(value)}: it chooses a web proxy for your requests",
                 hint=f"if that is what you want, set {name} in your own settings or in the environment",
             )
+
+
+def _managed_variables(file: Path) -> dict[str, str]:
+    """The variables that an administrator's settings set, in their file and in the folder beside it."""
+    added = sorted(path for path in (file.parent / MANAGED_FOLDER).glob("*.json") if not path.name.startswith("."))
+    return {name: value for path in (file, *added) for name, value in _environment_of(_read_file(path)).items()}
 
 
 def _check_managed(managed: Mapping[str, str]) -> None:
@@ -217,3 +230,8 @@ def check_provider(variables: Mapping[str, str]) -> None:
                 f"{name} is set: requests to {provider} are signed for its own address, and can't be redirected",
                 hint="use an API key or a subscription, or a gateway that speaks the Messages API, with --upstream URL",
             )
+    if variables.get(SOCKET):
+        raise LedgerError(
+            f"{SOCKET} is set: requests to the model go to that socket, and can't be redirected",
+            hint=f"unset it, and let {ADDRESS} or --upstream name an address",
+        )

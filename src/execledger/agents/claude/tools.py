@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.agents.tool_table import AgentTool, Tools, reminders_at
+from execledger.agents.tool_table import AgentTool, Frame, Tools, reminders_at
 from execledger.core.lines import split_lines
 from execledger.runs.decoding import trimmed
 from execledger.runs.editor import without_phantom
@@ -37,6 +37,10 @@ SUMMARY = "This session is being continued from a previous conversation"
 """How the summary of a compacted conversation begins."""
 RESET = re.compile(r"\n?Shell cwd was reset to (?P<place>[^\n]*+)\s*+\Z")
 """The line behind the output of a command that led out of the project: the next one starts there again."""
+_MODIFIED = re.compile(
+    r"(?:\A|\n)\[This command modified \d+ files? you've previously read: [^\n]*\. Call \S+ before editing\.\]\s*+\Z"
+)
+"""The line at the end of a command's result that names files which the client has to read again before an edit."""
 _TIMED_OUT = re.compile(r"\bCommand timed out after\b|\bcommand timed out\b|\[Request interrupted")
 _BACKGROUND = re.compile(
     r"Command (?:is )?running in (?:the )?background with ID|Command was manually backgrounded|Async agent launched"
@@ -47,7 +51,12 @@ _CUT = re.compile(r"\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.")
 
 TOOLS = Tools(
     table={
-        SHELL: AgentTool(kind="run", command="command", background="run_in_background"),
+        SHELL: AgentTool(
+            kind="run",
+            command="command",
+            background="run_in_background",
+            frame=Frame(empty=(f"({SHELL} completed with no output)",)),
+        ),
         "Read": AgentTool(
             kind="read",
             path=("file_path",),
@@ -67,9 +76,13 @@ TOOLS = Tools(
             " AskUserQuestion EnterPlanMode ExitPlanMode exit_plan_mode ToolSearch WebFetch WebSearch".split(),
             AgentTool(kind="aside"),
         ),
-    }
+    },
+    stub=re.compile(
+        r"\[(?:Old tool result content cleared|Tool result left out: [^\n]* its output is not available\.)\]\s*\Z"
+    ),
 )
 """The tools; results are read by ``observed``, which also knows what the client kept of them for itself."""
+_EMPTY = TOOLS.table[SHELL].frame.empty
 
 
 class _Shown(Struct, frozen=True):
@@ -95,6 +108,19 @@ def reset_in(text: str) -> re.Match[str] | None:
     return RESET.search(text) if "Shell cwd was reset" in text else None
 
 
+def modified_at(text: str) -> int:
+    """Where the notice of modified files begins at the end of a text; its length if there is none."""
+    found = _MODIFIED.search(text) if "[This command modified " in text else None
+    return found.start() if found else len(text)
+
+
+def notices_at(text: str) -> int:
+    """Where the client's notices begin behind the output of a command, in a text without reminders."""
+    at = modified_at(text)
+    reset = reset_in(text[:at])
+    return reset.start() if reset else at
+
+
 def _left_out(text: str) -> bool:
     """The client has left something out of a result, and says so."""
     return bool(_PERSISTED.match(text) or ("truncated] ..." in text and _CUT.search(text)))
@@ -111,6 +137,8 @@ def observed(action: Action, name: str, text: str, *, is_error: bool, told: obje
 
 def _of_result(action: Action, name: str, text: str, reminders: str, *, is_error: bool, told: object) -> Observation:
     """The observation that the tool's own words hold."""
+    if TOOLS.stub.match(text):
+        return Observation(notice=text.rstrip(), failed=is_error, truncated=True)
     if name == SHELL:
         return trimmed(action, _of_shell(text, is_error=is_error, told=told))
     if isinstance(action.call, Read) and not is_error:
@@ -120,8 +148,8 @@ def _of_result(action: Action, name: str, text: str, reminders: str, *, is_error
 
 
 def _without_reminders(text: str) -> tuple[str, str]:
-    """The tool's own words, and the client's reminders behind them; each begins a line."""
-    at = reminders_at(text)
+    """The tool's own words, and behind them the notice of modified files and reminders; each begins a line."""
+    at = modified_at(text[: reminders_at(text)])
     return text[:at], re.sub(rf"({_CLOSES})\s+({OPENS})", r"\1\n\2", text[at:].strip())
 
 
@@ -138,6 +166,11 @@ def _of_shell(text: str, *, is_error: bool, told: object) -> Observation:
         ended = ended or EXIT.match(told if isinstance(told, str) else "")
         status = int(ended[1]) if ended else None
     known = told if isinstance(told, dict) else {}
+    if text in _EMPTY:
+        text = ""
+    # Only what the client kept tells an empty output from a lost one.
+    empty = isinstance(known.get("stdout"), str) or bool(known.get("returnCodeInterpretation"))
+    lost = not (text or is_error or empty)
     if known.get("returnCodeInterpretation"):
         # A search that found nothing, and the like: not 0, and not called an error.
         status = None
@@ -153,7 +186,7 @@ def _of_shell(text: str, *, is_error: bool, told: object) -> Observation:
         exit_status=None if stopped else status,
         failed=is_error and status is None and not stopped,
         timed_out=stopped,
-        truncated=_left_out(text) or known.get("isImage") is True,
+        truncated=lost or _left_out(text) or known.get("isImage") is True,
     )
 
 

@@ -66,7 +66,8 @@ TOOLS = Tools(
     ),
     running=re.compile(
         r"Background (?:agent launched|shell started)|Command timed out after|Command was cancelled"
-        r"|Command finished before the background-promote|Command (?:was )?(?:moved to|promoted to)|Background PIDs: "
+        r"|Command finished before the background-promote|Command (?:was )?(?:moved to|promoted to)"
+        r"|Background PIDs: (?!\(none\))"
     ),
     failure=re.compile(
         r"(?:File not found|Path is |Could not |Cannot |Failed |Error|\[(?:Error|Operation)|File (?:size|path|is|has)"

@@ -7,6 +7,7 @@ both belong to the frame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -81,10 +82,15 @@ class MessagesRequest:
 
     @property
     def offers_tools(self) -> bool:
-        """Whether the model may call tools, in a message of its own: it does not continue one that was begun."""
+        """Whether the model may call tools, in a message of its own: it does not continue one that was begun.
+
+        Tools that the server itself runs are none of the client's.
+        """
         tools = bytes(self._fields.get("tools", b"[]")).replace(b" ", b"")
         barred = b'"none"' in bytes(self._fields.get("tool_choice", b""))
-        return tools not in (b"[]", b"null") and not barred and self._messages[-1].role != "assistant"
+        if tools in (b"[]", b"null") or barred or self._messages[-1].role == "assistant":
+            return False
+        return not all(map(_runs_on_server, list_elements(self._fields["tools"]) or [b""]))
 
     @property
     def tool_names(self) -> frozenset[str]:
@@ -177,6 +183,16 @@ class Messages:
         edited = [_judged_block(bytes(block), propose) for block in blocks]
         sent = body if edited == [*map(bytes, blocks)] else object_of({**answer, "content": Raw(list_of(edited))})
         return sent, usage_of(answer)
+
+
+def _runs_on_server(tool: bytes) -> bool:
+    """Whether a tool is one that the server runs; of some others too the API defines the arguments."""
+    fields = object_fields(bytes(tool)) or {}
+    return "input_schema" not in fields and _SERVER_TOOL.match(text_field(fields, "type")) is not None
+
+
+_SERVER_TOOL = re.compile(r"(?:web_search|web_fetch|code_execution|tool_search_tool|advisor)_")
+"""How the types of tools begin that the server runs."""
 
 
 # Blocks
