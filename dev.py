@@ -208,10 +208,13 @@ def benchmarks(corpus: str | None) -> Iterator[tuple[str, ...]]:
         yield (f"benchmarks.{script.stem}", *([corpus or ""] if needs_corpus else []))
 
 
-def measured(commands: Iterable[tuple[str, ...]], corpus: str | None, *, resume: bool = False) -> Iterator[list[Row]]:
+def measured(
+    commands: Iterable[tuple[str, ...]], corpus: str | None, *, resume: bool = False, only: tuple[str, ...] = ("",)
+) -> Iterator[list[Row]]:
     """The rows of these commands so far, after each of them; ``resume`` takes over what went well in this very tree.
 
-    What is still to be taken over follows them, so that a check that is stopped again has lost nothing.
+    What is still to be taken over follows them, so that a check that is stopped again has lost nothing. ``only`` those
+    commands are run that have one of these words in them.
     The path of the corpus is private, and written as ``CORPUS``.
     """
     kept = reported(tree(corpus)) if resume else {}
@@ -222,6 +225,8 @@ def measured(commands: Iterable[tuple[str, ...]], corpus: str | None, *, resume:
             rows.append(Row(command[0], "not run: no corpus given"))
         elif what in kept:
             rows.append(kept.pop(what))
+        elif not any(word in what for word in only):
+            rows.append(Row(what, "not run"))
         else:
             row = measure(*command)
             rows.append(row._replace(what=what, result=row.result.replace(corpus or "CORPUS", "CORPUS")))
@@ -267,11 +272,11 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def long_check(corpus: str | None, *, resume: bool) -> int:
+def long_check(corpus: str | None, *, resume: bool, only: tuple[str, ...] = ("",)) -> int:
     """Run everything there is and write the results to ``docs/long-check.md``."""
     text, rows, of = "", [], tree(corpus)
     attacks = ("tests.support.guarantees.report", *(["--corpus", corpus] if corpus else []))
-    for rows in measured([*LINT, *LONG_TESTS, attacks, *benchmarks(corpus)], corpus, resume=resume):
+    for rows in measured([*LINT, *LONG_TESTS, attacks, *benchmarks(corpus)], corpus, resume=resume, only=only):
         text = (
             f"# The last long check\n\nWritten by `python3 dev.py check --long`; of the code `{of}`.\n\n{table(rows)}"
         )
@@ -298,6 +303,9 @@ def arguments_parser() -> argparse.ArgumentParser:
     check.add_argument("--long", action="store_true", help="also long tests and benchmarks; writes docs/long-check.md")
     check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")
     check.add_argument("--resume", action="store_true", help="go on with a long check of the same tree")
+    check.add_argument(
+        "--only", metavar="WORD", nargs="+", help="go on with the long check's commands that have a WORD"
+    )
     bench = verbs.add_parser("bench", help="run the benchmarks")
     bench.add_argument("corpus", nargs="?", metavar="CORPUS", help="recorded runs for those that need them")
     verbs.add_parser("audit", help="known vulnerabilities of what is installed, secrets in the tree", add_help=False)
@@ -333,7 +341,9 @@ def main() -> int:
         return run("tests.support.release", *rest)
     if chosen.verb == "screenshots":
         return run("tests.support.chromium", "docs/images")
-    return long_check(corpus, resume=chosen.resume) if chosen.long else int(any([test([]), lint()]))
+    if chosen.long:
+        return long_check(corpus, resume=chosen.resume or bool(chosen.only), only=tuple(chosen.only or ("",)))
+    return int(any([test([]), lint()]))
 
 
 if __name__ == "__main__":

@@ -69,6 +69,20 @@ def test_a_check_that_goes_on_and_is_stopped_again_loses_nothing(dev: Any) -> No
     assert "a \\| b" in dev.REPORT.read_text()
 
 
+def test_parts_of_a_check_are_measured_in_any_order(dev: Any) -> None:
+    """What is missing is in the report, too; an earlier part is taken over."""
+    dev.measure = lambda *module: dev.Row(" ".join(module), "held", 1.0, False, "2026-01-01")
+    for word in ("two", "pytest"):
+        assert dev.long_check("/where/it/lies", resume=True, only=(word,)) == 0
+    results = re.findall(r"`(.*?)( .*)?` \| (.*?) \|", dev.REPORT.read_text())
+    assert [(name, result) for name, _, result in results] == [
+        ("pytest", "held"),
+        (ATTACKS, "not run"),
+        ("benchmarks.one", "not run"),
+        ("benchmarks.two", "held"),
+    ]
+
+
 def test_what_failed_is_measured_again(dev: Any) -> None:
     """Its row says how it ended."""
     check(dev, resume=False)
