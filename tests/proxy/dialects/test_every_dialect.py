@@ -129,21 +129,6 @@ def test_a_request_that_repeats_a_name_is_forwarded_as_it_came(sample: Sample) -
                 sample.dialect.with_call(odd, ToolCall("Bash", SHIM))
 
 
-def test_a_breakpoint_stays_on_its_part_of_an_edited_result() -> None:
-    """On any part; where a result has fewer parts than before, on the last one."""
-    sample = SAMPLES["chat"]
-    mark = {"cache_control": {"type": "ephemeral"}}
-    parts = [{"type": "text", "text": "one", **mark}, {"type": "text", "text": "two"}]
-    request = sample.request(1)
-    request["messages"][-1]["content"] = parts
-    found = split(sample, request)
-    for shown, marked in ((("three", "four"), [True, False]), (("three",), [True])):
-        leaves = [*found.leaves[:-1], sample.dialect.with_parts(found.leaves[-1], shown)]
-        sent = json.loads(found.joined(leaves))["messages"][-1]["content"]
-        assert [part["text"] for part in sent] == [*shown]
-        assert ["cache_control" in part for part in sent] == marked
-
-
 @pytest.mark.parametrize("content", ["Mind the time.", [{"type": "text", "text": "Mind the time."}]])
 def test_a_view_behind_a_message_of_the_system_is_a_block_of_it(content: object) -> None:
     """The Messages API accepts none but the model's behind such a message, and clients end their turns with one."""

@@ -13,7 +13,8 @@ from functools import cached_property
 import msgspec
 from msgspec import Raw, Struct
 
-from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
+from execledger.proxy.dialect import Leaf, Propose, marks_of
+from execledger.proxy.dialects.answer_calls import AnswerCalls
 from execledger.proxy.json_split import (
     NOT_JSON,
     compact,
@@ -39,6 +40,11 @@ SIGNATURE = "thoughtSignature"
 """The field of a part that carries the model's reasoning to its next turn; it is never moved."""
 WRAPPER, WRAPPED_ANSWER = "request", "response"
 """The fields that hold a request and an answer where the client has a Google login."""
+NO_CALLS = frozenset(("text", "inlineData", "fileData", "functionResponse", "codeExecutionResult", "toolResponse"))
+"""The fields of parts of an answer that call nothing."""
+ABOUT = frozenset(("thought", SIGNATURE, "partMetadata", "mediaResolution", "videoMetadata"))
+"""The fields that say something about a part."""
+_NONE = (b"", b"null")
 _MODEL = re.compile(r"/models/([^/:]+):")
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
@@ -141,10 +147,10 @@ class Gemini:
         except (msgspec.MsgspecError, RecursionError):
             return _leaf_with_surrogates(role, part)
         if wire.functionCall is not None:
-            return Leaf("call", wire.functionCall.id, _call_of(wire.functionCall))
+            return Leaf("call", wire.functionCall.id or "", _call_of(wire.functionCall))
         if wire.functionResponse is not None:
             parts, is_error = _parts(wire.functionResponse)
-            return Leaf("result", wire.functionResponse.id, parts=parts, is_error=is_error)
+            return Leaf("result", wire.functionResponse.id or "", parts=parts, is_error=is_error)
         if role == b"model":
             return Leaf("model")
         return Leaf("user" if role == b"user" else "context", text=wire.text or "")
@@ -159,8 +165,8 @@ class Gemini:
         role, _, part = bytes(raw).partition(b"\n")
         fields = editable_fields(part)
         result = editable_fields(fields["functionResponse"])
-        response = editable_fields(result["response"])
-        name = "error" if "error" in response else "output"
+        response = editable_fields(result.get("response", b"{}"))
+        name = "error" if bytes(response.get("error", b"")) not in _NONE else "output"
         edited = {**result, "response": Raw(with_field(response, name, "".join(parts)))}
         return b"%b\n%b" % (role, object_of({**fields, "functionResponse": Raw(object_of(edited))}))
 
@@ -173,35 +179,34 @@ class Gemini:
         return GeminiStream(propose)
 
     def answer(self, body: bytes, propose: Propose) -> tuple[bytes, Tokens | None]:
-        """An answer with its calls judged, and its usage; the events of a stream have the same shape."""
-        outer, inner = _unwrapped(body, WRAPPED_ANSWER)
-        answer = object_fields(inner)
-        if answer is None:
-            # It may hold calls, which the client will run.
-            propose("", UNREAD)
-            return body, None
-        tokens = usage_of(answer, "usageMetadata")
-        candidates = list_elements(answer["candidates"]) if "candidates" in answer else None
-        edited = [_judged_candidate(bytes(one), propose) for one in candidates or ()]
-        if edited == [*map(bytes, candidates or ())]:
-            return body, tokens
-        sent = object_of({**answer, "candidates": Raw(list_of(edited))})
-        return sent if outer is None else object_of({**outer, WRAPPED_ANSWER: Raw(sent)}), tokens
+        """An answer with its calls judged, and its usage.
+
+        Of several candidates it is not known which one the client takes: they may call anything.
+        """
+        return _judged_answer(body, AnswerCalls(propose))
 
 
 # Parts
 
 
 class _Call(Struct, frozen=True):
-    id: str = ""
+    id: str | None = None
     name: str = ""
     args: Raw = Raw(b"")
+    partialArgs: Raw = Raw(b"")
+    willContinue: Raw = Raw(b"")
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of its arguments are in it, and not in further events."""
+        return bytes(self.partialArgs) in _NONE and bytes(self.willContinue) in (*_NONE, b"false")
 
 
 class _Result(Struct, frozen=True):
-    id: str = ""
+    id: str | None = None
     name: str = ""
     response: Raw = Raw(b"")
+    parts: Raw = Raw(b"")
 
 
 class _WirePart(Struct, frozen=True):
@@ -215,14 +220,14 @@ class _WirePart(Struct, frozen=True):
 _PART = msgspec.json.Decoder(_WirePart)
 
 
-def _unwrapped(body: bytes, wrapper: str = WRAPPER) -> tuple[dict[str, Raw] | None, bytes]:
-    """The fields around a wrapped object and the object; None and the body itself if it is not wrapped."""
-    if b'"%b"' % wrapper.encode() not in body[:100_000]:
+def _unwrapped(body: bytes) -> tuple[dict[str, Raw] | None, bytes]:
+    """The fields around a wrapped request and the request; None and the body itself if it is not wrapped."""
+    if b'"%b"' % WRAPPER.encode() not in body[:100_000]:
         return None, body
     fields = object_fields(body)
-    if fields is None or not bytes(fields.get(wrapper, b"")).startswith(b"{"):
+    if fields is None or not bytes(fields.get(WRAPPER, b"")).startswith(b"{"):
         return None, body
-    return fields, bytes(fields[wrapper])
+    return fields, bytes(fields[WRAPPER])
 
 
 def _split_content(raw: bytes) -> _Content | None:
@@ -278,9 +283,9 @@ def _leaf_with_surrogates(role: bytes, part: bytes) -> Leaf:
     except (msgspec.MsgspecError, RecursionError):
         return Leaf("model" if role == b"model" else "context")
     if wire.functionResponse is not None:
-        return Leaf("result", wire.functionResponse.id)
+        return Leaf("result", wire.functionResponse.id or "")
     if wire.functionCall is not None:
-        return Leaf("call", wire.functionCall.id, ToolCall(wire.functionCall.name, ""))
+        return Leaf("call", wire.functionCall.id or "", ToolCall(wire.functionCall.name, ""))
     return Leaf("model" if role == b"model" else "context")
 
 
@@ -292,41 +297,87 @@ def _parts(result: _Result) -> tuple[tuple[str, ...] | None, bool]:
         return None, False
     if not isinstance(response, dict):
         return None, False
-    is_error = "error" in response
+    is_error = response.get("error") is not None
+    if bytes(result.parts) not in (*_NONE, b"[]") or (is_error and response.get("output") is not None):
+        # Images, or two texts.
+        return None, is_error
     text = response.get("error" if is_error else "output")
     return (text,) if isinstance(text, str) else () if text is None and not response else None, is_error
 
 
-def _judged_candidate(raw: bytes, propose: Propose) -> bytes:
-    """A candidate of an answer, with other calls in place of those that are suppressed."""
+def _judged_answer(body: bytes, calls: AnswerCalls) -> tuple[bytes, Tokens | None]:
+    """An answer with its calls judged, and its usage; the events of a stream have the same shape."""
+    outer, answer = None, object_fields(body)
+    if answer is not None and "candidates" not in answer and WRAPPED_ANSWER in answer:
+        outer, answer = answer, object_fields(answer[WRAPPED_ANSWER])
+    listed = bytes(answer.get("candidates", b"")) if answer is not None else b""
+    candidates = list_elements(listed) if listed not in _NONE else []
+    if answer is None or candidates is None:
+        # It may hold calls, which the client will run.
+        calls.unread()
+        return body, None
+    tokens = usage_of(answer, "usageMetadata")
+    if len(candidates) > 1:
+        calls.unread()
+        return body, tokens
+    edited = [_judged_candidate(bytes(one), calls) for one in candidates]
+    if edited == [*map(bytes, candidates)]:
+        return body, tokens
+    sent = object_of({**answer, "candidates": Raw(list_of(edited))})
+    return sent if outer is None else object_of({**outer, WRAPPED_ANSWER: Raw(sent)}), tokens
+
+
+def _judged_candidate(raw: bytes, calls: AnswerCalls) -> bytes:
+    """The candidate of an answer, with other calls in place of those that are suppressed."""
     candidate = object_fields(raw)
-    content = object_fields(candidate["content"]) if candidate is not None and "content" in candidate else None
-    if candidate is None or content is None or "parts" not in content:
+    if candidate is None or bytes(candidate.get("index", b"0")) not in (*_NONE, b"0"):
+        calls.unread()
         return raw
-    parts = list_elements(content["parts"])
-    if parts is None:
-        propose("", UNREAD)
+    own = bytes(candidate.get("content", b""))
+    content = object_fields(own) if own not in _NONE else {}
+    listed = bytes(content.get("parts", b"")) if content is not None else b""
+    parts = list_elements(listed) if listed not in _NONE else []
+    if content is None or parts is None:
+        calls.unread()
         return raw
-    edited = [_judged_part(bytes(part), propose) for part in parts]
+    edited = [_judged_part(bytes(part), calls) for part in parts]
     if edited == [*map(bytes, parts)]:
         return raw
     return object_of({**candidate, "content": Raw(object_of({**content, "parts": Raw(list_of(edited))}))})
 
 
-def _judged_part(raw: bytes, propose: Propose) -> bytes:
+def _judged_part(raw: bytes, calls: AnswerCalls) -> bytes:
     """A part of an answer, with another call in it if its own is suppressed."""
+    fields = object_fields(raw)
     try:
         wire = _PART.decode(raw)
     except NOT_JSON:
-        propose("", UNREAD)
+        fields, wire = None, _WirePart()
+    call = wire.functionCall
+    if fields is None or (call is None and not _calls_nothing(fields)) or (call is not None and not call.whole):
+        calls.unread()
         return raw
-    if wire.functionCall is None:
+    if call is None:
         return raw
-    swap = propose(wire.functionCall.id, _call_of(wire.functionCall))
+    swap = calls.judge(call.id or "", _call_of(call))
     return raw if swap is None else _with_arguments(raw, swap.text)
 
 
+def _calls_nothing(fields: dict[str, Raw]) -> bool:
+    """Whether a part is known to have no effects: code that the provider runs, and tools of the future, may have some.
+
+    Beside known content there may be fields of the future that say something about it, but no other call.
+    """
+    present = {name for name, value in fields.items() if bytes(value) not in _NONE}
+    acting = {name for name in present if name in ("executableCode", "toolCall", "function_call")}
+    return not acting and (bool(present & NO_CALLS) or present <= ABOUT)
+
+
 # Streamed answers
+
+
+_READ = (b"functionCall", b"usageMetadata", b'"parts"', b"\\u00")
+"""What the events contain that are read; the last begins an escape, which may spell a letter."""
 
 
 class GeminiStream:
@@ -335,23 +386,23 @@ class GeminiStream:
     def __init__(self, propose: Propose) -> None:
         """An editor that asks ``propose`` about every call."""
         self.tokens: Tokens | None = None
-        self._propose = propose
+        self._judge = AnswerCalls(propose)
         self._tokens: Tokens | None = None
         """The usage so far: every event reports it, the last one that of the whole answer."""
 
     def feed(self, event: bytes) -> bytes:
         """The bytes to forward after the next event."""
-        if b"functionCall" not in event and b"usageMetadata" not in event:
+        if not any(word in event for word in _READ):
             return event
         data = data_of(event)
-        sent, tokens = Gemini().answer(data, self._propose)
+        sent, tokens = _judged_answer(data, self._judge)
         self._tokens = tokens or self._tokens
         self.tokens = self._tokens if b'"finishReason"' in data else self.tokens
         return event if sent == data else with_data(event, sent)
 
     def skip(self, piece: bytes) -> bytes:
         """The bytes to forward after a piece of an event that is too long to be read; it may hold a call."""
-        self._propose("", UNREAD)
+        self._judge.unread()
         return piece
 
     def end(self) -> bytes:

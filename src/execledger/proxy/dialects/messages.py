@@ -3,6 +3,8 @@
 A leaf is the role of its message, a line feed, and the block without its ``cache_control``. Clients move the cache
 breakpoint with every request, and write a message of one text block as a string while the breakpoint is elsewhere:
 both belong to the frame.
+
+A call that code of the model makes (``caller``) is not read as a call: its result goes to that code, and is not edited.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
+from execledger.proxy.dialect import Leaf, Propose, marks_of
+from execledger.proxy.dialects.answer_calls import AnswerCalls
 from execledger.proxy.dialects.held_calls import HeldCalls
+from execledger.proxy.dialects.text_parts import BREAKPOINT, texts_of, with_breakpoints, with_texts
 from execledger.proxy.json_split import (
     NOT_JSON,
     compact,
@@ -29,7 +33,6 @@ from execledger.proxy.json_split import (
     text_field,
     usage_of,
     valid_text,
-    with_field,
 )
 from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.split_messages import MessageSplitter, SplitMessage, joined_messages, leaves_of
@@ -38,10 +41,13 @@ from execledger.proxy.worker import Work
 from execledger.runs.usage import Tokens, tokens_of
 from execledger.session.adapter import ToolCall
 
-BREAKPOINT = "cache_control"
-"""The field of a block that ends a cached prefix."""
+NO_CALLS = frozenset(("text", "thinking", "redacted_thinking", "compaction"))
+"""The types of blocks of an answer that call nothing, besides the results of the provider's own tools."""
+LOOKUP_TOOLS = frozenset(("web_search", "web_fetch", "tool_search_tool_regex", "tool_search_tool_bm25"))
+"""The tools of the provider that only look something up; the effects of others, and of MCP servers, are unknown."""
+_DIRECT = (b"", b"null")
+_EMPTY = (b"", b"null", b"{}", b"[]")
 _ENCODE = msgspec.json.Encoder().encode
-_DECODE = msgspec.json.Decoder().decode
 
 
 # Requests
@@ -56,9 +62,9 @@ class _Message(SplitMessage, frozen=True):
         return text_field(self.fields, "role")
 
     def written(self, leaves: Sequence[bytes]) -> bytes:
-        """The message with other blocks, or with more of them."""
+        """The message with other blocks, or with more of them; one whose breakpoints would move is not edited."""
         blocks = [
-            block if leaf == before else _with_breakpoint(_block(leaf), block)
+            block if leaf == before else _edited_block(_block(leaf), block)
             for leaf, before, block in zip(leaves, self.leaves, self.parts, strict=False)
         ]
         blocks += [_block(leaf) for leaf in leaves[len(self.leaves) :]]
@@ -84,13 +90,15 @@ class MessagesRequest:
     def offers_tools(self) -> bool:
         """Whether the model may call tools, in a message of its own: it does not continue one that was begun.
 
-        Tools that the server itself runs are none of the client's.
+        Tools that the server itself runs are none of the client's; what servers behind it (MCP) do may write.
         """
-        tools = bytes(self._fields.get("tools", b"[]")).replace(b" ", b"")
         barred = b'"none"' in bytes(self._fields.get("tool_choice", b""))
-        if tools in (b"[]", b"null") or barred or self._messages[-1].role == "assistant":
+        if barred or self._messages[-1].role == "assistant":
             return False
-        return not all(map(_runs_on_server, list_elements(self._fields["tools"]) or [b""]))
+        tools, servers = (bytes(self._fields.get(name, b"")).replace(b" ", b"") for name in ("tools", "mcp_servers"))
+        if servers not in _EMPTY:
+            return True
+        return tools not in _EMPTY and not all(map(_runs_on_server, list_elements(self._fields["tools"]) or [b""]))
 
     @property
     def tool_names(self) -> frozenset[str]:
@@ -110,7 +118,7 @@ class MessagesRequest:
     @property
     def instructions(self) -> str:
         """The system prompt."""
-        return "\n".join(_parts(self._fields.get("system", Raw(b""))) or ())
+        return "\n".join(_texts(self._fields.get("system", Raw(b""))) or ())
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more block of the last message.
@@ -143,8 +151,8 @@ class Messages:
         except (msgspec.MsgspecError, RecursionError):
             return _leaf_with_surrogates(role, block)
         if wire.type == "tool_result":
-            return Leaf("result", wire.tool_use_id, parts=_parts(wire.content), is_error=wire.is_error is True)
-        if wire.type == "tool_use" and wire.id:
+            return Leaf("result", wire.tool_use_id, parts=_texts(wire.content), is_error=wire.is_error is True)
+        if wire.type == "tool_use" and wire.id and wire.direct:
             return Leaf("call", wire.id, ToolCall(wire.name, compact(wire.input)))
         if role == b"assistant":
             return Leaf("model")
@@ -160,9 +168,8 @@ class Messages:
         """The block of a result, with other text in it: a string or a list of blocks, as before."""
         role, _, block = bytes(raw).partition(b"\n")
         fields = editable_fields(block)
-        plain = bytes(fields.get("content", b'"')).startswith(b'"')
-        content = "".join(parts) if plain else [{"type": "text", "text": part} for part in parts]
-        return b"%b\n%b" % (role, with_field(fields, "content", content))
+        content = with_texts(bytes(fields.get("content", b"")), parts)
+        return b"%b\n%b" % (role, object_of({**fields, "content": Raw(content)}))
 
     def view_leaf(self, text: str) -> bytes:
         """A text block for the end of the last message, behind the cache breakpoint."""
@@ -174,13 +181,14 @@ class Messages:
 
     def answer(self, body: bytes, propose: Propose) -> tuple[bytes, Tokens | None]:
         """The body of an answer that is not streamed, with its calls judged, and its usage."""
+        calls = AnswerCalls(propose)
         answer = object_fields(body)
         blocks = list_elements(answer["content"]) if answer is not None and "content" in answer else None
         if answer is None or blocks is None:
             # It may hold calls, which the client will run.
-            propose("", UNREAD)
+            calls.unread()
             return body, None
-        edited = [_judged_block(bytes(block), propose) for block in blocks]
+        edited = [_judged_block(bytes(block), calls) for block in blocks]
         sent = body if edited == [*map(bytes, blocks)] else object_of({**answer, "content": Raw(list_of(edited))})
         return sent, usage_of(answer)
 
@@ -209,6 +217,21 @@ class _WireBlock(Struct):
     tool_use_id: str = ""
     content: Raw = Raw(b"")
     is_error: bool | None = None
+    caller: Raw = Raw(b"")
+
+    @property
+    def direct(self) -> bool:
+        """Whether the model itself makes the call and reads its result, and not code that it runs elsewhere."""
+        if bytes(self.caller) in _DIRECT:
+            return True
+        return text_field(object_fields(self.caller) or {}, "type") == "direct"
+
+    @property
+    def calls_nothing(self) -> bool:
+        """Whether a block of an answer is known to have no effects; any type of the future may have some."""
+        if self.type == "server_tool_use":
+            return self.name in LOOKUP_TOOLS
+        return self.type in NO_CALLS or self.type.endswith("_tool_result")
 
 
 _BLOCK = msgspec.json.Decoder(_WireBlock)
@@ -252,16 +275,17 @@ def _without_breakpoint(block: bytes) -> bytes:
     return object_of(fields)
 
 
-def _with_breakpoint(edited: bytes, block: bytes) -> bytes:
-    """An edited block with the cache breakpoints that ``block`` has, on itself or on the last block inside it."""
+def _edited_block(edited: bytes, block: bytes) -> bytes:
+    """An edited block with the cache breakpoints that ``block`` has; ``block`` itself if one of them would move.
+
+    The result is then shown in full, for as long as the client sends such a breakpoint inside it.
+    """
     before, fields = object_fields(block) or {}, editable_fields(edited)
-    inner, content = bytes(before.get("content", b"")), bytes(fields.get("content", b""))
-    if inner.startswith(b"[") and content.startswith(b"["):
-        pairs = (list_elements(inner) or [], list_elements(content) or [])
-        marked = [one for one in pairs[0] if BREAKPOINT in (object_fields(bytes(one)) or {})]
-        if marked and pairs[1]:
-            pairs[1][-1] = _with_breakpoint(bytes(pairs[1][-1]), bytes(marked[-1]))
-            fields["content"] = Raw(list_of(pairs[1]))
+    if bytes(before.get("content", b"")).startswith(b"["):
+        content = with_breakpoints(bytes(fields.get("content", b"[]")), bytes(before["content"]))
+        if content is None:
+            return block
+        fields["content"] = Raw(content)
     if BREAKPOINT in before:
         fields[BREAKPOINT] = before[BREAKPOINT]
     return object_of(fields)
@@ -275,39 +299,29 @@ def _leaf_with_surrogates(role: bytes, block: bytes) -> Leaf:
         return Leaf("model" if role == b"assistant" else "context")
     if wire.type == "tool_result":
         return Leaf("result", wire.tool_use_id, is_error=wire.is_error is True)
-    if wire.type == "tool_use" and wire.id:
+    if wire.type == "tool_use" and wire.id and wire.direct:
         return Leaf("call", wire.id, ToolCall(wire.name, ""))
     return Leaf("model" if role == b"assistant" else "context")
 
 
-def _parts(content: Raw) -> tuple[str, ...] | None:
-    """The texts of a result: of a string or of a list of text blocks; None if it holds anything else."""
-    if not content:
-        return ()
-    try:
-        decoded = _DECODE(content)
-    except NOT_JSON:
-        return None
-    if isinstance(decoded, str):
-        return (decoded,)
-    if not isinstance(decoded, list):
-        return None
-    texts = [block.get("text") for block in decoded if isinstance(block, dict)]
-    known = tuple(text for text in texts if isinstance(text, str))
-    return known if len(known) == len(decoded) else None
+def _texts(content: Raw) -> tuple[str, ...] | None:
+    """The texts of a result; None if it holds anything else."""
+    return texts_of(bytes(content)) if content else ()
 
 
-def _judged_block(block: bytes, propose: Propose) -> bytes:
+def _judged_block(block: bytes, calls: AnswerCalls) -> bytes:
     """A block of an answer, with another call in it if its own is suppressed."""
     try:
         wire = _BLOCK.decode(block)
     except NOT_JSON:
         # It may be a call, which the client will run.
-        propose("", UNREAD)
+        calls.unread()
         return block
-    if wire.type != "tool_use":
+    if wire.type != "tool_use" or not wire.direct:
+        if not wire.calls_nothing:
+            calls.unread()
         return block
-    swap = propose(wire.id, ToolCall(wire.name, compact(wire.input)))
+    swap = calls.judge(wire.id, ToolCall(wire.name, compact(wire.input)))
     return block if swap is None else object_of({**editable_fields(block), "input": Raw(swap.text.encode())})
 
 
@@ -316,6 +330,7 @@ def _judged_block(block: bytes, propose: Propose) -> bytes:
 
 class _Started(Struct):
     usage: dict[str, Any] | None = None
+    content: Raw = Raw(b"")
 
 
 class _Event(Struct):
@@ -329,6 +344,7 @@ class _Event(Struct):
 
 
 class _Delta(Struct, frozen=True):
+    type: str = ""
     partial_json: str = ""
 
 
@@ -338,62 +354,79 @@ class _DeltaEvent(Struct):
 
 _EVENT = msgspec.json.Decoder(_Event)
 _DELTA = msgspec.json.Decoder(_DeltaEvent)
+_READ = (b"tool_use", b"content_block_start", b"input_json", b'"message_', b"\\u00")
+"""What the events contain that are read while nothing is held; the last begins an escape, which may spell a letter."""
 
 
 class MessagesStream:
     """Edits the events of one answer.
 
     Text and thinking are forwarded at once. The events of a ``tool_use`` block are held until the block is complete and
-    its call is judged; then they are forwarded unchanged, or with another call in them.
+    its call is judged; then they are forwarded unchanged, or with another call in them. Calls that are not complete in
+    this way, and those of other kinds, may have any effect.
     """
 
     def __init__(self, propose: Propose) -> None:
         """An editor that asks ``propose`` about every complete call."""
         self.tokens: Tokens | None = None
-        self._propose = propose
+        self._judge = AnswerCalls(propose)
         self._held = HeldCalls[int | None]()
         self._calls: dict[int | None, _WireBlock] = {}
+        self._others: set[int | None] = set()
+        """The indexes of blocks that are no calls to be held: their input is not judged again."""
         self._usage: dict[str, Any] = {}
 
     def feed(self, event: bytes) -> bytes:
         """The bytes to forward after the next event."""
-        if not self._held and b"tool_use" not in event and b'"message_' not in event:
+        if not self._held and not any(word in event for word in _READ):
             return event
         try:
             read = _EVENT.decode(data_of(event))
         except NOT_JSON:
             return self._unread(event)
-        if read.type in ("message_start", "message_delta"):
+        if read.type in ("message_start", "message_delta", "message_stop"):
             self._count(read)
-        elif read.type == "message_stop":
-            return self.end() + event
-        elif read.type == "content_block_start":
+            if self._held:
+                # Clients take the message as it is now, with a call whose end is missing.
+                self._judge.unread()
+            return self._held.end() + event
+        if read.type == "content_block_start":
             return self._begun(event, read)
-        elif read.index in self._held:
+        if read.index in self._held:
             return self._stopped(event, read.index) if read.type == "content_block_stop" else self._hold(event, read)
+        if read.type == "content_block_delta" and read.index not in self._others and b"input_json" in event:
+            # More input of a call that was judged, or of one that was never begun.
+            self._judge.unread()
         return event
 
     def skip(self, piece: bytes) -> bytes:
         """The bytes to forward after a piece of an event that is too long to be read; it may hold a call."""
-        self._propose("", UNREAD)
-        return self.end() + piece
+        self._judge.unread()
+        return self._held.end() + piece
 
     def end(self) -> bytes:
-        """The events that are still held, unchanged: a client drops a call that was not completed."""
+        """The events that are still held, unchanged: a client drops a message that has no end."""
         return self._held.end()
 
     def _unread(self, event: bytes) -> bytes:
         """Forward an event that can't be read, and before it everything held: it may belong to any call."""
-        if self._held or b"tool_use" in event:
-            self._propose("", UNREAD)
-        return self.end() + event
+        if self._held or b"tool_use" in event or b"content_block_start" in event:
+            self._judge.unread()
+        return self._held.end() + event
 
     def _begun(self, event: bytes, read: _Event) -> bytes:
         """Hold a call from its first event on."""
         block = read.content_block
-        if block is None or block.type != "tool_use":
+        if read.index in self._held:
+            # The call that was begun there has no end.
+            self._judge.unread()
+        if block is None or block.type != "tool_use" or not block.direct:
+            if block is None or not block.calls_nothing:
+                self._judge.unread()
+            self._others.add(read.index)
             return self._held.release(read.index) + event
         before = self._held.begin(read.index)
+        self._others.discard(read.index)
         self._calls[read.index] = block
         return before + self._hold(event, read)
 
@@ -401,15 +434,19 @@ class MessagesStream:
         sent = self._held.hold(read.index, event)
         if sent:
             # Beyond the limit it is forwarded in pieces, and its effects are unknown.
-            self._propose("", UNREAD)
+            self._judge.unread()
         return sent
 
     def _stopped(self, event: bytes, index: int | None) -> bytes:
         """Judge a complete call; its held events and this one, edited if another call takes its place."""
         before, block = self._held.events(index), self._calls[index]
-        deltas = [_DELTA.decode(data_of(one)).delta.partial_json for one in before[1:]]
+        try:
+            deltas = [_DELTA.decode(data_of(one)).delta.partial_json for one in before[1:]]
+        except NOT_JSON:
+            self._judge.unread()
+            return self._held.release(index) + event
         text = "".join(deltas) or bytes(block.input).decode("utf-8", "replace") or "{}"
-        swap = self._propose(block.id, ToolCall(block.name, compact(text.encode())))
+        swap = self._judge.judge(block.id, ToolCall(block.name, compact(text.encode())))
         sent = b"".join((*before, event)) if swap is None else _with_input(before[0], index, swap.text) + event
         # Released only now: after a fault, ``end`` still has it.
         self._held.release(index)
@@ -417,6 +454,9 @@ class MessagesStream:
 
     def _count(self, read: _Event) -> None:
         """Note the usage: of the input at the beginning, of the output at the end."""
+        if read.message is not None and bytes(read.message.content) not in _EMPTY:
+            # Blocks that no event of their own begins.
+            self._judge.unread()
         said = read.usage or (read.message.usage if read.message is not None else None) or {}
         self._usage |= {name: count for name, count in said.items() if count is not None}
         if read.type == "message_delta":
@@ -424,7 +464,12 @@ class MessagesStream:
 
 
 def _with_input(start: bytes, index: int | None, text: str) -> bytes:
-    """The first event of a call, and its input in one delta."""
+    """The first event of a call, without any input of its own, and its input in one delta."""
+    data = object_fields(data_of(start)) or {}
+    block = object_fields(data.get("content_block", b"")) or {}
+    if bytes(block.get("input", b"")).replace(b" ", b"") not in _EMPTY:
+        data["content_block"] = Raw(object_of({**block, "input": Raw(b"{}")}))
+        start = with_data(start, object_of(data))
     delta = {"type": "input_json_delta", "partial_json": text}
-    data = {"type": "content_block_delta", "index": index, "delta": delta}
-    return start + b"event: content_block_delta\n" + with_data(b"", _ENCODE(data))
+    data_of_input = {"type": "content_block_delta", "index": index, "delta": delta}
+    return start + b"event: content_block_delta\n" + with_data(b"", _ENCODE(data_of_input))

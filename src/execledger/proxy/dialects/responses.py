@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from execledger.proxy.dialect import UNREAD, Leaf, Propose, marks_of
+from execledger.proxy.dialect import Leaf, Propose, marks_of
+from execledger.proxy.dialects.answer_calls import AnswerCalls
 from execledger.proxy.dialects.held_calls import HeldCalls
+from execledger.proxy.dialects.text_parts import texts_of, with_texts
 from execledger.proxy.json_split import (
     NOT_JSON,
     editable_fields,
@@ -33,6 +35,14 @@ from execledger.session.adapter import ToolCall
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 """The item types of calls that can be edited, and the field that holds the arguments of each."""
+NO_CALLS = frozenset(
+    (
+        *("message", "reasoning", "compaction", "compaction_summary", "context_compaction"),
+        *("web_search_call", "file_search_call", "tool_search_call", "mcp_list_tools"),
+    )
+)
+"""The types of items of an answer that change nothing where the client's tools run; others without an id for a result,
+such as calls of remote MCP servers, may have any effect."""
 ENDS = (b"response.completed", b"response.incomplete", b"response.failed")
 """The types of the events that end an answer."""
 TOOLS_ITEM, TOOLS_WITHIN = b'"additional_tools"', 80
@@ -141,9 +151,10 @@ class Responses:
     def with_parts(self, raw: bytes, parts: tuple[str, ...]) -> bytes:
         """The item of a result, with other text in it: a string or a list of parts, as before."""
         fields = editable_fields(raw)
-        plain = bytes(fields.get("output", b"")).startswith(b'"')
-        output = "".join(parts) if plain else [{"type": "input_text", "text": part} for part in parts]
-        return with_field(fields, "output", output)
+        output = bytes(fields.get("output", b""))
+        # What is neither a text nor a list becomes a list.
+        listed = output if output.startswith((b'"', b"[")) else b"[]"
+        return object_of({**fields, "output": Raw(with_texts(listed, parts, "input_text"))})
 
     def view_leaf(self, text: str) -> bytes:
         """A developer message: a user message would look like a new turn, and end the reasoning of this one."""
@@ -156,13 +167,14 @@ class Responses:
 
     def answer(self, body: bytes, propose: Propose) -> tuple[bytes, Tokens | None]:
         """The body of an answer that is not streamed, with its calls judged, and its usage."""
+        calls = AnswerCalls(propose)
         answer = object_fields(body)
         items = list_elements(answer["output"]) if answer is not None and "output" in answer else None
         if answer is None or items is None:
             # It may hold calls, which the client will run.
-            propose("", UNREAD)
+            calls.unread()
             return body, None
-        edited = [_judged_item(bytes(item), propose) for item in items]
+        edited = [_judged_item(bytes(item), calls) for item in items]
         sent = body if edited == [*map(bytes, items)] else object_of({**answer, "output": Raw(list_of(edited))})
         return sent, usage_of(answer)
 
@@ -241,36 +253,33 @@ def _leaf_with_surrogates(raw: bytes) -> Leaf:
     return Leaf("model") if wire.role == "assistant" else Leaf("context")
 
 
+def _calls_nothing(item: _WireItem) -> bool:
+    """Whether an item of an answer that is no call of the client is known to have no effects."""
+    return item.type in NO_CALLS or item.type.endswith("_output") or (not item.type and item.role is not None)
+
+
 def _parts(value: Raw) -> tuple[str, ...] | None:
     """The texts of a string or of a list of text parts; None for anything else."""
-    if not value:
-        return None
-    try:
-        decoded = msgspec.json.decode(value)
-    except NOT_JSON:
-        return None
-    if isinstance(decoded, str):
-        return (decoded,)
-    if not isinstance(decoded, list) or not all(isinstance(part, dict) and "text" in part for part in decoded):
-        return None
-    return tuple(str(part["text"]) for part in decoded)
+    return texts_of(bytes(value)) if value else None
 
 
-def _judged_item(raw: bytes, propose: Propose) -> bytes:
+def _judged_item(raw: bytes, calls: AnswerCalls) -> bytes:
     """An item of an answer, with another call in it if its own is suppressed."""
     try:
-        item = msgspec.json.decode(raw, type=_WireCall)
+        item = _ITEM.decode(raw)
     except NOT_JSON:
         # It may be a call, which the client will run.
-        propose("", UNREAD)
+        calls.unread()
         return raw
     call = _call_of(item)
-    swap = propose(item.call_id or "", call) if call is not None else None
-    return (
-        raw
-        if swap is None or not _editable(item)
-        else with_field(editable_fields(raw), ARGUMENTS[item.type], swap.text)
-    )
+    if call is None:
+        if not _calls_nothing(item):
+            calls.unread()
+        return raw
+    swap = calls.judge(item.call_id or "", call)
+    if swap is None or not _editable(item):
+        return raw
+    return with_field(editable_fields(raw), ARGUMENTS[item.type], swap.text)
 
 
 # Streamed answers
@@ -278,6 +287,7 @@ def _judged_item(raw: bytes, propose: Propose) -> bytes:
 
 class _Response(Struct):
     usage: Any = None
+    output: Raw = Raw(b"")
 
 
 class _Event(Struct):
@@ -285,31 +295,45 @@ class _Event(Struct):
 
     type: str = ""
     output_index: int | None = None
-    item: _WireCall | None = None
+    item: _WireItem | None = None
     response: _Response | None = None
 
 
+class _Judged(Struct, frozen=True):
+    """A call that was judged."""
+
+    call_id: str
+    call: ToolCall
+    swap: ToolCall | None
+    """The call that was sent in its place."""
+
+
 _EVENT = msgspec.json.Decoder(_Event)
+_DONE = b"output_item.done"
+_READ = (b"_call", b"[DONE]", _DONE, *ENDS, b"\\u00")
+"""What the events contain that are read while nothing is held; the last begins an escape, which may spell a letter."""
 
 
 class ResponsesStream:
     """Edits the events of one answer.
 
     Text and reasoning are forwarded at once. The events of a tool call are held until the call is complete and judged;
-    then they are forwarded unchanged, or with another call in them.
+    then they are forwarded unchanged, or with another call in them. What the last event repeats is edited in the same
+    way; calls that only it has may have any effect.
     """
 
     def __init__(self, propose: Propose) -> None:
         """An editor that asks ``propose`` about every complete call."""
         self.tokens: Tokens | None = None
-        self._propose = propose
+        self._judge = AnswerCalls(propose)
         self._held = HeldCalls[int | None]()
-        self._swapped: dict[str, ToolCall] = {}
+        self._announced: dict[int | None, str | None] = {}
+        """The id of the call whose events are held, by their key."""
+        self._judged: list[_Judged] = []
 
     def feed(self, event: bytes) -> bytes:
         """The bytes to forward after the next event."""
-        plain = b"_call" not in event and b"[DONE]" not in event and not any(end in event for end in ENDS)
-        if plain and not (self._held and b"output_item" in event):
+        if not any(word in event for word in _READ) and not (self._held and b"output_item" in event):
             return event
         try:
             read = _EVENT.decode(data_of(event))
@@ -318,52 +342,84 @@ class ResponsesStream:
         if read.type.encode() in ENDS:
             return self.end() + self._completed(event, read)
         call = _call_of(read.item) if read.item is not None else None
-        if call is not None and read.item is not None and read.type == "response.output_item.done":
-            sent = self._done(event, read.item, call, read.output_index)
-            # Released only now: after a fault, ``end`` still has it.
-            self._held.release(read.output_index)
-            return sent
+        if read.type == "response.output_item.done":
+            return self._done(event, read.item, call, read.output_index)
         before = b""
-        if call is not None and read.type == "response.output_item.added":
+        if call is not None and read.item is not None and read.type == "response.output_item.added":
             before = self._held.begin(read.output_index)
+            self._announced[read.output_index] = read.item.call_id
         held = read.output_index in self._held
+        # Beyond a limit it is forwarded in pieces: it is still judged when it is complete, but not edited.
         return before + (self._held.hold(read.output_index, event) if held else event)
 
     def end(self) -> bytes:
-        """The events that are still held, unchanged."""
+        """The events that are still held, unchanged: clients run a call when it is done, and these are not."""
         return self._held.end()
 
     def skip(self, piece: bytes) -> bytes:
         """The bytes to forward after a piece of an event that is too long to be read; it may hold a call."""
-        self._propose("", UNREAD)
-        return self.end() + piece
+        self._judge.unread()
+        return self._held.end() + piece
 
     def _unread(self, event: bytes) -> bytes:
         """Forward an event that can't be read, and before it everything held: it may belong to any call."""
-        if b"output_item.done" in event:
+        if _DONE in event or any(end in event for end in ENDS):
             # It may be a complete call, which the client will run.
-            self._propose("", UNREAD)
-        return self.end() + event
+            self._judge.unread()
+        return self._held.end() + event
 
-    def _done(self, event: bytes, item: _WireCall, call: ToolCall, index: int | None) -> bytes:
-        """Judge a complete call; its held events and this one, edited if another call takes its place."""
+    def _done(self, event: bytes, item: _WireItem | None, call: ToolCall | None, index: int | None) -> bytes:
+        """Judge a complete item; its held events and this one, edited if another call takes its place."""
+        if item is None or call is None:
+            if item is None or not _calls_nothing(item):
+                self._judge.unread()
+            return self._held.release(index) + event
         before = self._held.events(index)
-        swap = self._propose(item.call_id or "", call)
-        if swap is None or not _editable(item) or self._held.forwarded(index):
-            return b"".join((*before, event))
-        self._swapped[item.call_id or ""] = swap
-        return b"".join((*_edited(before, swap), _with_item(event, swap)))
+        swap = self._judge.judge(item.call_id or "", call)
+        own = index not in self._held or self._announced.get(index) == item.call_id
+        if not own or not _editable(item) or self._held.forwarded(index):
+            swap = None
+        sent = (*before, event) if swap is None else (*_edited(before, swap), _with_item(event, swap))
+        # Released only now: after a fault, ``end`` still has it.
+        self._held.release(index)
+        self._judged.append(_Judged(item.call_id or "", call, swap))
+        return b"".join(sent)
 
     def _completed(self, event: bytes, read: _Event) -> bytes:
         """The last event, which has the usage and repeats every item."""
-        self.tokens = tokens_of(read.response.usage if read.response is not None else None)
-        if not self._swapped:
+        response = read.response or _Response()
+        self.tokens = tokens_of(response.usage)
+        listed = bytes(response.output)
+        items = list_elements(listed) if listed not in _ABSENT else []
+        swaps = [self._repeated(item) for item in items] if items is not None else []
+        if items is None:
+            self._judge.unread()
+        if not any(swaps):
             return event
         data = _DECODE(data_of(event))
-        for item in (data.get("response") or {}).get("output") or ():
-            if item.get("call_id") in self._swapped and item.get("type") in ARGUMENTS:
-                _put_call(item, self._swapped[item["call_id"]])
+        for item, swap in zip(data["response"]["output"], swaps, strict=True):
+            if swap is not None:
+                _put_call(item, swap)
         return with_data(event, _ENCODE(data))
+
+    def _repeated(self, raw: bytes) -> ToolCall | None:
+        """The call that was sent in the place of an item that the last event repeats; None if it is as it was."""
+        try:
+            item = _ITEM.decode(raw)
+        except NOT_JSON:
+            self._judge.unread()
+            return None
+        call = _call_of(item)
+        if call is None:
+            if not _calls_nothing(item):
+                self._judge.unread()
+            return None
+        for at, judged in enumerate(self._judged):
+            if (judged.call_id, judged.call) == (item.call_id, call):
+                # Calls may share an id: each of them is repeated once.
+                return self._judged.pop(at).swap
+        self._judge.unread()
+        return None
 
 
 def _with_item(event: bytes, call: ToolCall) -> bytes:
@@ -385,5 +441,7 @@ def _edited(events: list[bytes], call: ToolCall) -> list[bytes]:
             data["delta"], sent = call.text, True
         elif data["type"].endswith(".done"):
             data["input" if call.custom else "arguments"] = call.text
+        elif isinstance(item := data.get("item"), dict) and item.get(ARGUMENTS.get(str(item.get("type")), "")):
+            _put_call(item, call)
         edited.append(with_data(event, _ENCODE(data)))
     return edited
