@@ -4,6 +4,7 @@
   - BadPolicy: a setting can't be understood or is out of range
   - JournalError: a journal can't be written any more; raised once, and the run goes on without it
   - UnreadableRun: one recorded run is broken or of an unknown format; the others can still be read
+    - ReaderFault: a fault of Ledger's own while one was read
 
 A message says what was found, where, and what was expected; a hint, if there is one, follows on a second line.
 """
@@ -44,3 +45,7 @@ class UnreadableRun(LedgerError):
         """The run, as its source names it."""
         self.reason = reason
         """What was found in it, and where."""
+
+
+class ReaderFault(UnreadableRun):
+    """One recorded run can't be read because of a fault of Ledger's own, which costs no other run."""

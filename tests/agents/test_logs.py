@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from execledger.agents.formats import read_run
-from execledger.errors import UnreadableRun
+from execledger.core.policy import Policy, Preset
 from execledger.runs.recording import Run
+from execledger.runs.replay import replay
 from execledger.vocabulary.actions import Read
 
 Lines: TypeAlias = list[dict[str, Any]]
@@ -185,14 +186,82 @@ def test_a_call_without_a_result_is_no_step(name: str) -> None:
 
 
 @each
-def test_a_broken_line_is_named(name: str) -> None:
-    """The message has the file and the line; a last line that is not complete is left out."""
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (b"{\n", "expected JSON, found: Input data was truncated"),
+        (b"[]\n", "expected `object`, got `array`, at the top"),
+        (b'{"a":' + b"[" * 20_000 + b"\n", "found values nested too deeply"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_left_out(name: str, odd: bytes, reason: str) -> None:
+    """Every call is there, the line is named, and what was shown before it does not count as visible."""
     agent = AGENTS[name]
-    data = encoded(agent.lines(agent.session()))
-    whole = data.splitlines(keepends=True)
-    with pytest.raises(UnreadableRun, match=r"^log: line 4: expected JSON"):
-        read_run("log", b"".join([*whole[:3], b"{\n", *whole[3:]]))
-    assert len(read_run("log", data[:-20]).steps) >= 4
+    rows = encoded(agent.lines(agent.session())).splitlines(keepends=True)
+    at = next(at for at in range(1, len(rows)) if len(read_run("log", b"".join(rows[:at])).steps) == 2)
+    run, whole = read_run("log", b"".join([*rows[:at], odd, *rows[at:]])), agent.run()
+    assert [one.observation for one in run.steps] == [one.observation for one in whole.steps]
+    assert (run.compactions, run.turns, run.model_calls) == ((2,), whole.turns, whole.model_calls)
+    assert run.trouble == (f"one line can't be read and was left out, line {at + 1}: {reason}",)
+    # Only in this log a line that is lost may have been one that names another directory.
+    assert run.steps[3].action.cwd == (None if name == "copilot-cli" else "/w")
+
+
+@each
+def test_a_result_on_a_line_that_cannot_be_read_is_none(name: str) -> None:
+    """The call whose result is lost is no step, and what was read before is not referred to behind it."""
+    agent = AGENTS[name]
+    look, *_ = agent.session()
+    edit = (agent.shell, {"command": "sed -i s/one/1/ a.txt"}, *agent.framed("", 0))
+    changed = (*look[:2], TEXT.replace("one", "1"), False)
+    rows = agent.lines([look, edit, changed])
+    found = [at for at, row in enumerate(rows) if '"c1"' in json.dumps(row) and at > 1]
+    lost = found[{"pi": 1, "qwen-code": 1, "gemini-cli": 0, "copilot-cli": 2}[name]]
+    data = b"".join(b"{\n" if at == lost else encoded([row]) for at, row in enumerate(rows))
+    run = read_run("log", data)
+    assert [one.observation.output for one in run.steps] == [TEXT, TEXT.replace("one", "1")]
+    calls = [*replay(run, Policy(preset=Preset.PAPER))]
+    assert [(type(call.decision).__name__, call.shown.kind) for call in calls] == [("Allow", "full")] * 2
+
+
+@each
+def test_many_lines_that_cannot_be_read_are_one_sentence(name: str) -> None:
+    """With their number, and the first of them."""
+    rows = encoded(AGENTS[name].lines(AGENTS[name].session())).splitlines(keepends=True)
+    (said,) = read_run("log", b"".join([*rows[:3], *[b"{\n"] * 1234, *rows[3:]])).trouble
+    assert said.startswith("1,234 lines can't be read and were left out, the first of them line 4: expected JSON")
+
+
+@each
+def test_half_a_character_costs_no_call(name: str) -> None:
+    """JavaScript writes a lone surrogate where it cuts a text; text that only names one is as it was."""
+    agent = AGENTS[name]
+    look = (*agent.session()[0][:2], "~ \\ud83d\n", False)
+    data = encoded(agent.lines([look])).replace(b"~", rb"\ud83d")
+    (step,) = read_run("log", data).steps
+    assert step.observation.output == "\ufffd \\ud83d\n"
+
+
+@each
+def test_a_last_line_that_is_not_complete_is_left_out(name: str) -> None:
+    """The client was stopped while it wrote, or still writes: nothing is said of it."""
+    data = encoded(AGENTS[name].lines(AGENTS[name].session()))
+    run = read_run("log", data[:-20])
+    assert (len(run.steps) >= 4, run.trouble) == (True, ())
+
+
+@pytest.mark.parametrize("name", ["pi", "qwen-code"])
+def test_going_back_to_a_line_that_is_lost(name: str) -> None:
+    """Where that was is unknown: nothing that was shown before counts as visible."""
+    agent = AGENTS[name]
+    calls = agent.session()
+    rows = agent.lines([*calls, calls[0]])
+    key, above = ("id", "parentId") if name == "pi" else ("uuid", "parentUuid")
+    # The answer with the second call, and with it the call.
+    lost = next(at for at, row in enumerate(rows) if '"c1"' in json.dumps(row))
+    rows[-2][above] = rows[lost][key]
+    data = b"".join(b"{\n" if at == lost else encoded([row]) for at, row in enumerate(rows))
+    assert read_run("log", data).compactions == (1, 4)
 
 
 @pytest.mark.parametrize("name", ["pi", "qwen-code"])

@@ -71,6 +71,27 @@ def test_a_bad_file_is_named_and_does_not_hide_the_others(home: Path, execledger
     assert "Traceback" not in done.err
 
 
+def test_a_bad_line_costs_no_session(home: Path, execledger: Execledger) -> None:
+    """The file is named with the line, and every call in it counts."""
+    file = transcript(home / ".claude" / "projects" / "-w" / "s.jsonl")
+    file.write_bytes(file.read_bytes() + lines({"type": "user", "message": "x"}))
+    done = execledger("replay", "--mine")
+    assert done.status == 0
+    reason = "one line can't be read and was left out, line 6: expected `object | null`, got `str`, at message"
+    assert f"execledger: {file}: {reason}\n" in done.err
+    assert "Redundant in your sessions: 1 of 2 calls;" in done.out
+
+
+def test_an_odd_value_costs_no_session(home: Path, execledger: Execledger) -> None:
+    """A line of a kind that is none is read like one of an unknown kind."""
+    transcript(home / ".claude" / "projects" / "-w" / "s.jsonl")
+    odd = home / ".pi" / "agent" / "sessions" / "odd.jsonl"
+    odd.parent.mkdir(parents=True)
+    odd.write_bytes(lines({"type": "session", "version": 3, "id": "x", "cwd": "/w"}, {"type": ["a"]}))
+    done = execledger("replay", "--mine", "--json")
+    assert (done.status, json.loads(done.out)["runs"]) == (0, 2)
+
+
 def test_without_any_session_the_places_are_named(home: Path, execledger: Execledger) -> None:
     """The message says where was looked, and what else can be read."""
     done = execledger("replay", "--mine")

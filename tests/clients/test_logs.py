@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.formats import find_recorded, read_run
+from execledger.agents.gemini import AGENT as GEMINI
 from execledger.agents.registry import agent_of
 from execledger.runs.recording import Run
-from tests.clients import test_copilot, test_opencode, test_pi
+from tests.clients import test_copilot, test_gemini, test_opencode, test_openhands, test_pi
 from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, claude, run_claude
 from tests.support.agents.native import run_client
 from tests.support.agents.npm import NotInstalled, node, npm_package
@@ -19,6 +20,7 @@ from tests.support.agents.sessions import AgentHome, agent_home, or_skip, result
 from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
 
 copilot, opencode, pi = test_copilot.copilot, test_opencode.opencode, test_pi.pi
+gemini, place, cli = test_gemini.gemini, test_gemini.place, test_openhands.cli
 home = agent_home
 
 _NUMBER = re.compile(r"^ *\d+(?:: |\t)", re.MULTILINE)
@@ -45,24 +47,32 @@ def the_run(program: str, home: AgentHome) -> Run:
     return run
 
 
-def check(run: Run, requests: list[Request], home: AgentHome) -> None:
-    """Every result is a step, and shows what was sent to the model, without the client's words around it."""
+def check(run: Run, requests: list[Request], home: AgentHome, failed: int | None = 3) -> None:
+    """Every result is a step, and shows what was sent to the model, without the client's words around it.
+
+    ``failed`` is the exit status of the command that failed, None if it is not claimed.
+    """
     sent = list(results(requests[-1]).values())
     assert len(run.steps) == len(sent) == 7
     assert (run.task, run.turns, len(run.model_calls)) == ("Mend it.", 8, 8)
-    for step, text in zip(run.steps[:-1], sent[:-1], strict=True):
+    check_steps(run, sent, home, failed)
+    assert {step.action.cwd for step in run.steps[2:6]} == {str(home.repository)}
+    check_replies(run, home)
+
+
+def check_steps(run: Run, sent: list[str], home: AgentHome, failed: int | None = 3) -> None:
+    """The steps of the story show what was sent to the model, without the client's words around it."""
+    for step, text in zip(run.steps[:6], sent[:6], strict=True):
         own = step.observation.output.rstrip("\n")
         assert own and own in text
         # The client's own words are around an output and not in it.
         assert len(text) - len(own) < 400
-        assert step.action.call is not None or step.action.cwd == str(home.repository)
     lines = home.big.read_text().splitlines()
     for step in run.steps[:3]:
         assert _NUMBER.sub("", step.observation.output).rstrip("\n").splitlines() == lines
     assert run.steps[3].observation.output.rstrip("\n").splitlines() == lines[19:29]
-    assert [step.observation.exit_status for step in run.steps[2:6]] == [0, 0, 3, 0]
+    assert [step.observation.exit_status for step in run.steps[2:6]] == [0, 0, failed, 0]
     assert not run.steps[6].observation.succeeded
-    check_replies(run, home)
 
 
 def check_replies(run: Run, home: AgentHome) -> None:
@@ -147,3 +157,30 @@ def test_qwen_code(home: AgentHome) -> None:
     assert [one.exit_status for one in shown] == [0, 0, 3, 0]
     assert not run.steps[6].observation.succeeded
     check_replies(run, home)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gemini", GEMINI.tested[-1:], indirect=True)
+def test_gemini_cli(gemini: Path, place: AgentHome) -> None:
+    """Gemini CLI, in which an exit code is not claimed where the command may have printed the words for it."""
+    with ScriptedServer(played(story(place, "read_file", "file_path", "run_shell_command"))) as server:
+        done = test_gemini.run(gemini, place, server.url)
+    assert done.status == 0, done.errors
+    check(the_run("gemini", place), server.turns, place, failed=None)
+
+
+@pytest.mark.long
+def test_openhands_conversation(cli: Path, home: AgentHome) -> None:
+    """OpenHands CLI, whose last call ends the session: its result is in no request."""
+    view, terminal = test_openhands.view(home), test_openhands.terminal
+    gone = test_openhands.editor(command="view", path=str(home.repository / "gone.py"))
+    commands = ("cat big.py", "sed -n 20,29p big.py", "(echo failed; exit 3)", "echo passed")
+    told = [[view], [view], *([terminal(command)] for command in commands), [gone], test_openhands.FINISH]
+    with ScriptedServer(played(told)) as server:
+        done = test_openhands.run(cli, home, server.url)
+    assert done.status == 0, done.errors
+    run, sent = the_run("openhands", home), list(results(server.turns[-1]).values())
+    assert (run.task, run.turns, run.ended, len(run.steps), len(sent)) == ("Mend it.", 8, "finished", 8, 7)
+    check_steps(run, sent, home)
+    # Where the shell starts is not in the events; each result says where it is.
+    assert [step.action.cwd for step in run.steps[2:6]] == [None, *[str(home.repository)] * 3]

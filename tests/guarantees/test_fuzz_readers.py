@@ -15,19 +15,25 @@ from execledger.agents.openhands.kept import instances
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.step import take
-from execledger.errors import LedgerError, UnreadableRun
+from execledger.errors import LedgerError, ReaderFault, UnreadableRun
+from execledger.evaluate.metrics import measure
 from execledger.evaluate.plan import Plan
 from execledger.journal.codec import encode
 from execledger.journal.reader import Trouble, read_events, read_journal, rebuild
 from execledger.runs.account import Account
-from execledger.runs.prices import read_prices
+from execledger.runs.prices import load_prices, read_prices
+from execledger.runs.recording import Run
 from execledger.runs.replay import replay
 from execledger.runs.totals import Totals
+from execledger.viewer.counting import tallied
 from execledger.vocabulary.actions import Action, Observation
+from tests.agents.inspect_ai.test_recorded import HEADER, sample
 from tests.agents.test_formats import LINES, SAMPLES
+from tests.agents.test_logs import AGENTS
 from tests.journal.runs import events_of, returning
+from tests.runs.samples import encoded
 from tests.runs.samples_agents import PROMPT, result, says, uses
-from tests.support.faults.mutate import Mutator, watched
+from tests.support.faults.mutate import Gone, Mutator, each_change, watched
 from tests.support.simulation.sessions import Session
 
 Figure = Callable[[str], None]
@@ -58,6 +64,50 @@ TRANSCRIPT = [
     result("d", "     2→two\n"),
 ]
 FILES_OF_LINES: list[Sequence[Any]] = [*(rows for _, rows in LINES), ROLLOUT, TRANSCRIPT]
+NOTES: dict[str, list[dict[str, Any]]] = {
+    "pi": [{"type": "compaction", "id": "n", "parentId": "m1", "summary": "x"}],
+    "qwen-code": [{"uuid": "n", "sessionId": "s", "type": "system", "subtype": "rewind", "parentUuid": "u1"}],
+    "copilot-cli": [{"type": "session.resume", "data": {"context": {"cwd": "/w"}}}, {"type": "session.truncation"}],
+    "gemini-cli": [{"$set": {"messages": [{"id": "z", "type": "user", "content": [{"text": "x"}]}]}}],
+}
+"""Lines of other kinds than calls and results."""
+SESSIONS: dict[str, list[dict[str, Any]]] = {
+    name: [*agent.lines(agent.session()[1:3]), *NOTES[name]] for name, agent in AGENTS.items()
+}
+OPENCODE: dict[str, Any] = {
+    "info": {"id": "s", "directory": "/w", "version": "1.2"},
+    "messages": [
+        {"info": {"role": "user", "time": {"created": 1}}, "parts": [{"type": "text", "text": "Mend it."}]},
+        {
+            "info": {
+                "role": "assistant",
+                "finish": "stop",
+                "summary": False,
+                "cost": 0.5,
+                "modelID": "m",
+                "time": {"created": 2},
+                "tokens": {"input": 1, "output": 2, "reasoning": 1, "cache": {"read": 1, "write": 1}},
+            },
+            "parts": [
+                {"type": "text", "text": "Hm.", "synthetic": False},
+                {
+                    "type": "tool",
+                    "callID": "c",
+                    "tool": "bash",
+                    "state": {
+                        "status": "completed",
+                        "input": {"command": "ls"},
+                        "output": "a",
+                        "metadata": {"exit": 0},
+                        "time": {"start": 1, "end": 2, "compacted": 5},
+                    },
+                },
+            ],
+        },
+    ],
+}
+EVERY_TYPE: tuple[Any, ...] = (["a"], Gone, 10**30, "\ud800", {"a": 1}, None, True, 3, 0.5, "x", -1, [None], [{}])
+"""Values of every type; the first ones have found most."""
 SETTINGS = {
     "policy": 'preset = "paper"\nmax_nudges = 3\nshadow = false\nrepeat_window = 4\n',
     "plan": 'agent = "codex"\nmodel = "m"\narms = ["base", "full"]\ntrials = 2\n[settings]\na.b = 1\n',
@@ -76,14 +126,23 @@ def journal() -> list[bytes]:
     return [encode(event) for event in events_of(Session(ledger, steps, []))]
 
 
+def run_in(data: bytes) -> Run | None:
+    """The run, or None if it is refused; a fault of ours is no refusal."""
+    try:
+        return read_run("x", data)
+    except ReaderFault:
+        raise
+    except UnreadableRun as error:
+        assert error.reason
+        return None
+
+
 def readable(data: bytes) -> bool:
     """Whether a run could be read; then it can be replayed as well."""
-    try:
-        run = read_run("x", data)
-    except UnreadableRun:
-        return False
-    list(replay(run, Policy()))
-    return True
+    run = run_in(data)
+    if run is not None:
+        list(replay(run, Policy()))
+    return run is not None
 
 
 @pytest.mark.guarantee("fail-open", "bounded")
@@ -101,6 +160,64 @@ def test_damaged_recordings_are_read_or_refused(full: bool, figure: Figure) -> N
             read += readable(data)
     figure(f"{rounds:,} damaged recordings: {read:,} read, {rounds - read:,} refused in words, 0 crashes")
     assert 0 < read < rounds
+
+
+def countable(data: bytes) -> bool:
+    """Whether a run could be read; then all that reports and the page say of it can be said."""
+    run = run_in(data)
+    if run is not None:
+        measure(run, None, load_prices())
+        tallied("x", data, None, None)
+    return run is not None
+
+
+def json_lines(rows: Sequence[Any]) -> bytes:
+    """A file with one value on each line."""
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def objects() -> list[Any]:
+    """A recording of every format that is one JSON value."""
+    gemini = SESSIONS["gemini-cli"]
+    return [
+        *SAMPLES,
+        {"inspect_log": HEADER, "sample": sample()},
+        {**gemini[0], "messages": [row for row in gemini[1:] if row.get("type")]},
+        OPENCODE,
+    ]
+
+
+@pytest.mark.guarantee("fail-open")
+def test_recordings_with_one_odd_value_anywhere_are_read_or_refused(full: bool, figure: Figure) -> None:
+    """Each value of each format is taken out and replaced by one of every other type, one at a time."""
+    values = EVERY_TYPE if full else EVERY_TYPE[:3]
+    files: list[tuple[Any, Callable[[Any], bytes]]] = [(value, encoded) for value in objects()]
+    files += [([*rows], json_lines) for rows in (*FILES_OF_LINES, *SESSIONS.values(), map(json.loads, journal()))]
+    read = number = 0
+    for value, written in files:
+        assert readable(written(value))
+        for path, changed in each_change(value, values):
+            number += 1
+            with watched(lambda p=path, v=value: f"{str(v)[:60]} with another value at {p}"):  # type: ignore[misc]
+                # What is behind the reader takes most of the time.
+                read += bool((countable if full or number % 50 == 0 else run_in)(written(changed)))
+    figure(f"{number:,} recordings with one odd value: {read:,} read, {number - read:,} refused in words, 0 crashes")
+    assert 0 < read < number
+
+
+@pytest.mark.guarantee("fail-open")
+@pytest.mark.parametrize("rows", [*FILES_OF_LINES[:1], ROLLOUT, TRANSCRIPT, *SESSIONS.values()])
+def test_one_odd_line_costs_no_other_line(rows: Sequence[Any]) -> None:
+    """Whatever is behind the lines by which a format is recognised, the run is read, with a word about that line."""
+    whole = run_in(json_lines(rows))
+    assert whole is not None and not whole.trouble
+    for at in range(2, len(rows) + 1):
+        for odd in (b"{", b"[]", b"3", b'"x"', b"\xff\xfe", b"[" * 20_000, b'{"type": "us\0'):
+            run = run_in(json_lines(rows[:at]) + odd + b"\n" + json_lines(rows[at:]))
+            assert run is not None
+            assert [one.observation for one in run.steps] == [one.observation for one in whole.steps]
+            (said,) = run.trouble
+            assert said.startswith(f"one line can't be read and was left out, line {at + 1}: ")
 
 
 def told(data: bytes) -> str:

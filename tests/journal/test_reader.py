@@ -139,6 +139,13 @@ def test_a_step_that_refers_to_none_before_it_is_damage(change: dict[str, Any]) 
     assert (run.steps, run.trouble) == ((plain_step(0),), Trouble(damaged=1, lost=1))
 
 
+@pytest.mark.parametrize("event", [replace(plain_step(1), turn=10**9), Ended(counts=Counts(), model_calls=10**9)])
+def test_more_calls_of_the_model_than_any_run_has_are_damage(event: Event) -> None:
+    """Each would be looked at when the cost is counted."""
+    run = read_journal("damaged", lines([start(), plain_step(0), event]))
+    assert (run.steps, run.ended, run.trouble) == ((plain_step(0),), None, Trouble(damaged=1))
+
+
 def test_an_end_that_counts_other_steps_is_reported() -> None:
     """Whole lines may be missing, or stand there twice."""
     for steps in ([plain_step(0)], [plain_step(0), plain_step(1), plain_step(2)]):

@@ -9,15 +9,17 @@ import lzma
 import os
 import tarfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from execledger.agents.formats import find_recorded
-from execledger.errors import LedgerError, UnreadableRun
+from execledger.errors import LedgerError, ReaderFault, UnreadableRun
 from execledger.runs import find
 from execledger.runs.decoding import MAX_BYTES
-from execledger.runs.find import Source
+from execledger.runs.find import Bundle, Kept, Part, Source, find_runs
 
 
 def found(*paths: Path) -> list[tuple[str, bytes]]:
@@ -166,6 +168,52 @@ def test_what_does_not_fit_into_memory_is_unreadable() -> None:
 
     with pytest.raises(UnreadableRun, match="big: does not fit into memory"):
         Source("big", load).read()
+
+
+def faulty(file: BinaryIO) -> Iterator[Part]:
+    """Find one run in a file, and then fail."""
+    yield "first", lambda: b"1"
+    raise KeyError("second")
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_fault_of_ours_costs_one_file(tmp_path: Path, packed: bool) -> None:
+    """What was found before it and in the files beside it is read, in a folder and in an archive."""
+    members = [(name, name.encode()) for name in ("a.json", "b.many.json", "c.json")]
+    place = f"{tmp_path}/"
+    if packed:
+        pack(tmp_path / "x.tar", *members)
+        place = f"{tmp_path}/x.tar!"
+    else:
+        for name, data in members:
+            (tmp_path / name).write_bytes(data)
+    kept = Kept(bundles=(Bundle(endings=(".many.json",), runs=faulty),))
+    sources = {source.name: source for source in find_runs([str(tmp_path)], kept=kept)}
+    broken = sources.pop(f"{place}b.many.json")
+    assert {name: source.read() for name, source in sources.items()} == {
+        f"{place}a.json": b"a.json",
+        f"{place}b.many.json!first": b"1",
+        f"{place}c.json": b"c.json",
+    }
+    with pytest.raises(ReaderFault, match=r"b\.many\.json: a fault of execledger's own, .*: KeyError: 'second', in "):
+        broken.read()
+
+
+@pytest.mark.faults
+def test_a_fault_of_ours_while_a_source_is_loaded() -> None:
+    """It is told as one, with the place at which it happened."""
+    with pytest.raises(ReaderFault, match=r"^x: a fault .*: IndexError: .*, in runs/test_find\.py:\d+$"):
+        Source("x", lambda: [b""][1]).read()
+
+
+def test_a_broken_bundle_in_an_archive_is_named(tmp_path: Path) -> None:
+    """The members after it are read."""
+    pack(tmp_path / "x.tar", ("a.eval.json", b'{"version": 2, "status": "x", "samples": 3}'), ("b.json", b"2"))
+    broken, good = find_recorded([str(tmp_path)])
+    assert good.read() == b"2"
+    with pytest.raises(UnreadableRun, match=r"expected `array \| null`, got `int`, at samples"):
+        broken.read()
 
 
 LINES = b'{"instance_id": "a__b-1", "history": []}\n\n{"instance_id": "a__b-1", "history": []}\n{"history": [}\n'

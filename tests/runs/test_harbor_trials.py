@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.formats import find_recorded, read_run
-from execledger.errors import UnreadableRun
+from execledger.errors import ReaderFault, UnreadableRun
+from execledger.runs.harbor_trials import records_of
+from execledger.runs.recording import Run
 from tests.support.harbor.job import with_bypass, with_records, write_job, write_trial
 
 
@@ -56,6 +58,20 @@ def test_a_trial_of_several_steps_has_a_record_for_each(tmp_path: Path) -> None:
     (trial / "agent").rmdir()
     found = [trial / "steps" / step / "agent" / "mini-swe-agent.trajectory.json" for step in ("one", "two")]
     assert sources(tmp_path)[0] == [str(file) for file in found]
+
+
+@pytest.mark.faults
+def test_a_fault_of_ours_in_a_record_is_told(tmp_path: Path) -> None:
+    """A record that we fail to read is not taken for one that is missing."""
+    trial = with_records(write_trial(write_job(tmp_path / "job"), "a"))
+
+    def read(name: str, data: bytes) -> Run:
+        raise ReaderFault(name, "a fault")
+
+    records = records_of(str(trial), lambda path: find_recorded([path]), read)
+    assert records is not None
+    own = trial / "agent" / "mini-swe-agent.trajectory.json"
+    assert str(own) in [source.name for source in records.read]
 
 
 def test_a_trial_without_a_record_is_named(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from execledger.viewer.reasons import IN_FULL, REASONS, in_words
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, CoveredLines, Fingerprint, InFull, Nudge, Reuse, Shown, Step
 from tests.journal.runs import plain_step, start
+from tests.runs.samples_agents import PROMPT, lines, result, uses
 from tests.support.looking import LookingSession
 from tests.viewer.stage import DEMO, journal_bytes, read_journal, shown, told
 
@@ -250,6 +251,14 @@ def test_what_is_wrong_in_a_journal_is_said() -> None:
         1,
         ("the last line is torn", "lines that are no events: 1", "steps behind a gap: 1"),
     )
+
+
+def test_what_is_wrong_in_a_recorded_run_is_said() -> None:
+    """Lines of an agent's log that were left out, too."""
+    data = lines(PROMPT, uses("m", "c", "Bash", command="ls"), result("c", "x")) + b"[]\n"
+    reading = ReplayReading(read_run("one", data), None)
+    said = "one line can't be read and was left out, line 4: expected `object`, got `array`, at the top"
+    assert reading.answer().trouble == (said,)
 
 
 def test_a_file_without_a_whole_line_is_no_journal_yet() -> None:

@@ -18,6 +18,9 @@ from execledger.runs.usage import ModelCall, told
 from execledger.session.adapter import Adapter, Resolve, ToolCall
 from execledger.vocabulary.actions import Observation
 
+_MOST = 10**15
+"""What is larger is no count: sums with it would not fit into a float."""
+
 
 class _Waiting(Struct, frozen=True):
     """A call that has no result yet."""
@@ -54,6 +57,7 @@ class CallLog:
         self._steps: list[Recorded] = []
         self._forgotten: list[int] = []
         self._seen: dict[str, int] = {}
+        self._lost = False
 
     def __len__(self) -> int:
         """How many calls have a result so far."""
@@ -109,9 +113,16 @@ class CallLog:
         """Note that results before step ``since``, by default the next one, are no longer in the model's context."""
         self._forgotten.append(len(self._steps) if since is None else since)
 
+    def loses_line(self) -> None:
+        """Note that a line can't be read: it may have been an edit or a compaction, so nothing before it is visible."""
+        self.forgets()
+        self._lost = True
+
     def follows(self, above: object) -> None:
         """Begin a line of a tree that follows the line ``above``: an earlier one takes the session back to it."""
-        if isinstance(above, str) and self._seen.get(above, len(self._steps)) < len(self._steps):
+        # A line that is not known may be one that was left out: where it was is unknown.
+        unknown = 0 if self._lost else len(self._steps)
+        if isinstance(above, str) and self._seen.get(above, unknown) < len(self._steps):
             self.forgets()
 
     def passes(self, line: object) -> None:
@@ -119,8 +130,8 @@ class CallLog:
         if isinstance(line, str):
             self._seen[line] = len(self._steps)
 
-    def run(self, format_name: str) -> Run:
-        """The run."""
+    def run(self, format_name: str, trouble: tuple[str, ...] = ()) -> Run:
+        """The run; ``trouble`` is what was wrong with its file."""
         forgotten = sorted(set(self._forgotten))
         return Run(
             name=self.name,
@@ -138,6 +149,7 @@ class CallLog:
             totals=self.totals,
             instance=instance_of(self.name),
             ended=self.ended,
+            trouble=trouble,
         )
 
 
@@ -155,6 +167,6 @@ def text_field(value: object, *names: str) -> str:
 
 
 def count_field(value: object, *names: str) -> int | None:
-    """A field that is a count; None where it is none."""
+    """A field that is a count; None where it is none, or larger than any count is."""
     found = field_of(value, *names)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < _MOST else None

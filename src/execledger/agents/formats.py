@@ -17,12 +17,12 @@ from typing import Literal, NoReturn
 from msgspec import Raw, Struct
 
 from execledger.agents import registry
-from execledger.errors import UnreadableRun
+from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.folder import edits_file
 from execledger.journal.migrate import NewerVersion
-from execledger.journal.reader import is_journal
+from execledger.journal.reader import MAX_MODEL_CALLS, is_journal
 from execledger.runs.atif import is_interchange, read_interchange
-from execledger.runs.decoding import FIELDS, TOO_LARGE, decode, fields_of
+from execledger.runs.decoding import FIELDS, TOO_DEEP, TOO_LARGE, decode, fields_of, reader_fault
 from execledger.runs.find import Kept, Source, find_runs
 from execledger.runs.harbor_trials import kept_in_job, records_of
 from execledger.runs.journals import read_as_run
@@ -88,14 +88,27 @@ OWN = (
 def read_run(source_name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read one recorded run; raises ``UnreadableRun``, and nothing else, for whatever can't be read.
 
+    A fault of Ledger's own in a reader is a ``ReaderFault``, which is one too.
+
     ``resolve`` finds the calls that shims in a record replaced.
     """
     try:
-        return _read(Recording(source_name, data, resolve))
+        run = _read(Recording(source_name, data, resolve))
+        if run.turns > MAX_MODEL_CALLS:
+            expected = f"expected at most {MAX_MODEL_CALLS:,} in one recorded run"
+            raise UnreadableRun(source_name, f"found {run.turns:,} calls of the model, {expected}")
+        return run
+    except UnreadableRun:
+        raise
+    except LedgerError as error:
+        raise UnreadableRun(source_name, error.message, hint=error.hint) from error
     except RecursionError as error:
-        raise UnreadableRun(source_name, "found values nested too deeply, expected a recorded run") from error
+        raise UnreadableRun(source_name, f"{TOO_DEEP}, expected a recorded run") from error
     except MemoryError as error:
         raise UnreadableRun(source_name, TOO_LARGE) from error
+    # A fault of ours costs one run: the next ones are read.
+    except Exception as error:
+        raise reader_fault(source_name, error) from error
 
 
 def _read(file: Recording) -> Run:

@@ -27,6 +27,8 @@ LIVE_SECONDS = 900.0
 """How long a journal without an end may stay unchanged and still count as growing: commands can be slow."""
 TAIL_BYTES = 100_000
 """How far from the end of a file its last line is searched for: the line that ends a journal is short."""
+MAX_MODEL_CALLS = 1_000_000
+"""Calls of the model that one run may have: no run has so many, and each is looked at when its cost is counted."""
 NO_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """The errors that decoding a line raises if it is not an event."""
 _VERSION = msgspec.json.Decoder(Annotated[int, Meta(ge=0)])
@@ -190,6 +192,9 @@ class JournalReader:
         trouble.torn = False
         trouble.unknown_fields += decoded.unknown_fields
         trouble.unknown_events += decoded.event is None
+        if decoded.event is not None and _model_calls(decoded.event) > MAX_MODEL_CALLS:
+            trouble.damaged += 1
+            return None
         return self._in_order(decoded.event) if isinstance(decoded.event, StepRecorded) else decoded.event
 
     def _in_order(self, event: StepRecorded) -> StepRecorded | None:
@@ -202,6 +207,13 @@ class JournalReader:
             self._steps += 1
             return event
         return None
+
+
+def _model_calls(event: Event) -> int:
+    """How many calls of the model there were, as an event says it."""
+    if isinstance(event, StepRecorded):
+        return event.turn
+    return (event.model_calls or 0) if isinstance(event, Ended) else 0
 
 
 def valid_utf8(data: bytes) -> bytes:

@@ -15,9 +15,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Raw
 
-from execledger.proxy.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
 from execledger.proxy.worker import LIGHTER, Work
+from execledger.runs.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.runs.usage import Tokens, tokens_of
 
 WINDOW = 1_000_000

@@ -1,15 +1,19 @@
 """What the readers of all formats share: decoding that says where an error is, names of tasks, trimmed outputs.
 
-Only the fields named in a type are built; the rest of a file, often most of it, is skipped at reading speed.
+Only the fields named in a type are built; the rest of a file, often most of it, is skipped at reading speed. Lone
+surrogates and bytes that are not UTF-8 are read as U+FFFD; a text is searched for them only where it can't be decoded
+as it is.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -17,7 +21,10 @@ from msgspec.structs import replace
 
 from execledger.core.classify import classify
 from execledger.core.lines import split_lines
-from execledger.errors import UnreadableRun
+from execledger.errors import ReaderFault, UnreadableRun
+from execledger.journal.reader import valid_utf8
+from execledger.redact import redact
+from execledger.runs.json_surrogates import replace_surrogates
 from execledger.shell.ranges import size
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.records import CommandRecord
@@ -30,20 +37,39 @@ MAX_BYTES = 1_000_000_000
 """Bytes of a file that is taken for one run: runs are far smaller, and what is read stands in memory as a whole."""
 TOO_LARGE = "does not fit into memory"
 """What is said of a file that is too much for this machine."""
+_SAID = 200
+"""Characters of an error that are shown."""
+TOO_DEEP = "found values nested too deeply"
+"""What is said of a value that no decoder follows to its end."""
 FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Takes an object apart into its fields, none of which is looked at."""
+
+
+class Undecodable(UnreadableRun):
+    """A value of a run is no JSON, or not of the expected types."""
 
 
 def decode(name: str, data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T], where: str) -> T:
     """Decode one value of the run ``name``; ``where`` is its place there, for the message if it can't be done."""
     try:
-        return decoder.decode(data)
+        try:
+            return decoder.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if isinstance(error, msgspec.ValidationError) or (text := repaired(bytes(data))) is None:
+                raise
+            return decoder.decode(text)
     except msgspec.ValidationError as error:
         complaint, _, path = str(error).partition(" - at `$")
         place = (where + path.rstrip("`")).removeprefix(".") or "the top"
-        raise UnreadableRun(name, f"{complaint[0].lower()}{complaint[1:]}, at {place}") from error
+        raise Undecodable(name, f"{complaint[0].lower()}{complaint[1:]}, at {place}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UnreadableRun(name, f"expected JSON, found: {error}") from error
+        raise Undecodable(name, f"expected JSON, found: {error}") from error
+
+
+def repaired(text: bytes) -> bytes | None:
+    """A JSON text with U+FFFD for lone surrogates and for bytes that are not UTF-8; None if it has neither."""
+    found = replace_surrogates(valid_utf8(text))
+    return found if found != text else None
 
 
 def text_of(content: object) -> str:
@@ -95,28 +121,54 @@ def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(io.BytesIO(data), 1):
         if not line.strip(b"\0 \t\r\n"):
             continue
-        if not line.endswith(b"\n"):
-            try:
-                FIELDS.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                return
+        if not line.endswith(b"\n") and not fields_of(line):
+            return
         yield number, line
 
 
-def decode_line(name: str, number: int, line: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
-    """Decode one line, or a part of it; the message if it can't be done names the line."""
-    try:
-        return decode(name, line, decoder, "")
-    except UnreadableRun as error:
-        raise UnreadableRun(name, f"line {number}: {error.reason}") from error
+def read_lines(name: str, data: bytes, take: Callable[[bytes], None], lose: Callable[[], None]) -> tuple[str, ...]:
+    """Read the lines of the run ``name``, those that can't be decoded left out; gives the sentence about these.
+
+    ``take`` takes in one line, and ``lose`` notes that one is missing: what it said is unknown. If not a single line
+    can be decoded, that is an error.
+    """
+    read, left_out, first = 0, 0, ""
+    for number, line in lines_of(data):
+        try:
+            take(line)
+        except (Undecodable, RecursionError) as error:
+            reason = error.reason if isinstance(error, Undecodable) else TOO_DEEP
+            first = first or f"line {number}: {reason}"
+            left_out += 1
+            lose()
+        else:
+            read += 1
+    if left_out and not read:
+        raise Undecodable(name, first)
+    if left_out > 1:
+        return (f"{left_out:,} lines can't be read and were left out, the first of them {first}",)
+    return (f"one line can't be read and was left out, {first}",) if left_out else ()
 
 
 def fields_of(line: bytes) -> dict[str, msgspec.Raw]:
     """The fields of a line that is an object; none if it is anything else."""
     try:
-        return FIELDS.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decode("", line, FIELDS, "")
+    except (Undecodable, RecursionError):
         return {}
+
+
+def is_torn(line: bytes, fields: dict[str, msgspec.Raw]) -> bool:
+    """Whether a line without ``fields`` begins like one of a file with an object on each line."""
+    return not fields and line.startswith(b'{"')
+
+
+def reader_fault(name: str, error: Exception) -> ReaderFault:
+    """The error for a run that can't be read because of ``error``, a fault of Ledger's own."""
+    said = f"{type(error).__name__}: {redact(str(error))[:_SAID]}"
+    for frame in traceback.extract_tb(error.__traceback__)[-1:]:
+        said += f", in {'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno}"
+    return ReaderFault(name, f"a fault of execledger's own, please report: {said}")
 
 
 def spelled(value: object) -> str:

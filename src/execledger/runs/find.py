@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from execledger.errors import LedgerError, UnreadableRun, reason
 from execledger.journal.locks import LOCK_FILE
-from execledger.runs.decoding import MAX_BYTES, TOO_LARGE
+from execledger.runs.decoding import MAX_BYTES, TOO_LARGE, reader_fault
 
 _RUNS = (".json", ".jsonl", ".traj")
 _ARCHIVES = (".tar", ".tar.xz", ".tar.gz", ".txz", ".tgz")
@@ -57,6 +57,11 @@ class Source(Struct, frozen=True):
             raise UnreadableRun(self.name, f"the file can't be read: {error.strerror or error}") from error
         except MemoryError as error:
             raise UnreadableRun(self.name, TOO_LARGE) from error
+        except UnreadableRun:
+            raise
+        # A fault of ours costs one run: the next ones are read.
+        except Exception as error:
+            raise reader_fault(self.name, error) from error
 
 
 Part: TypeAlias = tuple[str, Callable[[], bytes]]
@@ -161,6 +166,23 @@ def _dead_link(error: OSError) -> str:
 
 
 def _sources(path: str, search: _Search) -> Iterator[Source]:
+    """The sources of one path. What fails while they are looked for is told by the source of that name."""
+    return _guarded(path, _found(path, search))
+
+
+def _guarded(name: str, sources: Iterator[Source]) -> Iterator[Source]:
+    """These sources; an error ends them with a source that raises it when it is read, so that others are still read."""
+    try:
+        yield from sources
+    except UnreadableRun as error:
+        yield Source(name, partial(_raise, error))
+    except (OSError, MemoryError) as error:
+        yield _broken(name, error)
+    except Exception as error:
+        yield Source(name, partial(_raise, reader_fault(name, error)))
+
+
+def _found(path: str, search: _Search) -> Iterator[Source]:
     """The sources of one path. A file that was named is tried, whatever its name."""
     if os.path.isdir(path):
         yield from _in_folder(path, search)
@@ -196,14 +218,13 @@ def _in_file(path: str, kept: Kept) -> Iterator[Source]:
 
 def _in_bundle(path: str, kept: Kept) -> Iterator[Source]:
     """The runs in a file that holds many, or the reason why it can't be read; none if it is not such a file."""
-    try:
+
+    def parts() -> Iterator[Source]:
         with open(path, "rb") as file:
             for name, load in kept.parts(file, path):
                 yield Source(f"{path}!{name}", load)
-    except UnreadableRun as error:
-        yield Source(path, partial(_raise, error))
-    except (OSError, MemoryError) as error:
-        yield _broken(path, error)
+
+    return _guarded(path, parts())
 
 
 def _raise(error: Exception) -> NoReturn:
@@ -282,7 +303,7 @@ def _in_archive(path: str, kept: Kept) -> Iterator[Source]:
                     continue
                 file = archive.extractfile(member)
                 assert file is not None, "a regular member has content"
-                yield from _in_member(name, file.read(), kept)
+                yield from _guarded(name, _in_member(name, file.read(), kept))
     except (OSError, EOFError, MemoryError, tarfile.TarError, lzma.LZMAError, zlib.error) as error:
         yield _broken(path, error)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from execledger.errors import UnreadableRun
+from execledger.errors import ReaderFault, UnreadableRun
 from execledger.journal.reader import is_bypassed, is_journal_file
 from execledger.runs.find import Records, Source
 from execledger.runs.recording import Run
@@ -82,6 +82,9 @@ def _rank(source: Source, read: Callable[[str, bytes], Run]) -> int | None:
         return None if is_bypassed(source.name) else 0
     try:
         run = read(source.name, source.read())
+    except ReaderFault:
+        # It is read once more, and the fault is told.
+        return 1
     except UnreadableRun:
         return None
     return 2 if run.format == "atif" else 1

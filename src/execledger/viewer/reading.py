@@ -148,6 +148,10 @@ class ReplayReading(Reading):
         self._calls = told_calls(run, self.model.tracks.ledger, self.model.account)
         self._decided: list[Call] = []
 
+    def trouble(self) -> tuple[str, ...]:
+        """What was wrong with the file, in sentences."""
+        return (*super().trouble(), *self._run.trouble)
+
     def _next(self) -> bool:
         call = next(self._calls, None)
         if call is None:

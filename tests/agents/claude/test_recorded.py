@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.agents.formats import read_run
-from execledger.errors import UnreadableRun
 from execledger.runs.recording import ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.adapter import ToolCall
@@ -327,11 +327,54 @@ def test_a_last_line_that_was_cut_off_is_left_out() -> None:
     assert read_run("r", whole + lines(says("m2"))[:-20]) == read_run("r", whole)
 
 
-def test_a_broken_line_is_named() -> None:
-    """The message says which line it is, and what is wrong with it."""
-    with pytest.raises(UnreadableRun) as caught:
-        read_run("r", lines(PROMPT, {"type": "user", "message": 3}, PROMPT))
-    assert str(caught.value) == "r: line 2: expected `object | null`, got `int`, at message"
+LOOK = (uses("m1", "a", "Read", file_path="/repo/a.py"), result("a", "1\tone\n"))
+AGAIN = (uses("m2", "b", "Read", file_path="/repo/a.py"), result("b", "1\tone\n"))
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (lines({"type": "user", "message": 3}), "expected `object | null`, got `int`, at message"),
+        (lines({**PROMPT, "uuid": "x", "version": 3}), "expected `str | null`, got `int`, at version"),
+        (b'{"type": "us\n', "expected JSON, found: JSON is malformed: invalid character (byte 12)"),
+        (b"[1]\n", "expected `object`, got `array`, at the top"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_left_out(odd: bytes, reason: str) -> None:
+    """It is named with what is wrong with it, all calls are there, and what was shown before it is not visible."""
+    run, whole = read_run("r", lines(PROMPT, *LOOK) + odd + lines(*AGAIN)), read(*LOOK, *AGAIN)
+    said = f"one line can't be read and was left out, line 4: {reason}"
+    assert run == replace(whole, compactions=(1,), trouble=(said,))
+
+
+def test_a_first_line_that_was_torn_does_not_hide_the_session() -> None:
+    """The format is recognised by the messages behind it."""
+    run = read_run("r", b'{"type":"summ' + lines(PROMPT, *LOOK, PROMPT, *AGAIN))
+    assert (run.format, len(run.steps), len(run.trouble)) == ("claude-code", 2, 1)
+
+
+def test_half_a_character_costs_no_call() -> None:
+    """Node writes a lone surrogate where it cuts a text."""
+    data = lines(PROMPT, uses("m", "c", "Bash", command="cat a"), result("c", "one ~"), *AGAIN)
+    run = read_run("r", data.replace(b"~", rb"\ud83d"))
+    assert ([one.observation.output for one in run.steps], run.trouble) == (["one \ufffd", "1\tone\n"], ())
+
+
+def test_in_a_stream_the_directory_is_unknown_behind_a_lost_line() -> None:
+    """The line may have been the result of a command that moved the shell."""
+    start = {"type": "system", "subtype": "init", "cwd": "/repo", "claude_code_version": "2.0.1", "session_id": "s"}
+    rows = [uses("m", "c", "Bash", command="ls"), result("c", "x"), uses("n", "d", "Bash", command="ls")]
+    bare = [{"type": row["type"], "message": row["message"], "session_id": "s"} for row in (*rows, result("d", "x"))]
+    run = read_run("r", lines(start, *bare[:2]) + b"{\n" + lines(*bare[2:]))
+    assert [one.action.cwd for one in run.steps] == ["/repo", None]
+
+
+def test_going_back_to_a_line_that_is_lost() -> None:
+    """Where that was is unknown: nothing that was shown before counts as visible."""
+    back = {**PROMPT, "uuid": "u9", "parentUuid": "result a"}
+    third = (uses("m3", "c", "Bash", command="ls"), result("c", "x"))
+    run = read_run("r", lines(PROMPT, *LOOK) + b"{\n" + lines(*AGAIN, {**back, "parentUuid": "lost"}, *third))
+    assert run.compactions == (1, 2)
 
 
 # Requests, which newer versions record

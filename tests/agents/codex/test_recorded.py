@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from execledger.agents.codex.recorded import read_rollout
 from execledger.agents.codex.tools import shim_of
@@ -276,20 +277,24 @@ def test_a_torn_last_line_is_left_out(torn: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"{torn}\n", "line 6: expected JSON, found: JSON is malformed: object keys must be strings (byte 1)"),
-        (b'{"type": 3}\n', "line 6: expected `str | null`, got `int`, at type"),
-        (lines(item("function_call", name=3, call_id="x")), "line 6: expected `str`, got `int`, at name"),
+        (b"{torn}\n", "line 8: expected JSON, found: JSON is malformed: object keys must be strings (byte 1)"),
+        (b'{"type": 3}\n', "line 8: expected `str | null`, got `int`, at type"),
+        (lines(item("function_call", name=3, call_id="x")), "line 8: expected `str`, got `int`, at name"),
         (
             lines(item("function_call_output", output="x")),
-            "line 6: object missing required field `call_id`, at the top",
+            "line 8: object missing required field `call_id`, at the top",
         ),
     ],
 )
-def test_a_bad_line_is_named(line: bytes, reason: str) -> None:
-    """By its number, and what is wrong with it."""
-    with pytest.raises(UnreadableRun) as caught:
-        read_run("r", lines(*HEAD) + line + lines(TASK))
-    assert caught.value.reason == reason
+def test_a_bad_line_is_left_out(line: bytes, reason: str) -> None:
+    """It is named with what is wrong with it; behind it, what was shown before and the directory are unknown."""
+    before, after = lines(*HEAD, called("a", "ls"), answered("a", "x")), lines(called("b", "ls"), answered("b", "x"))
+    run = read_run("r", before + line + after)
+    whole = read_run("r", before + after)
+    first, second = whole.steps
+    away = replace(second, action=replace(second.action, cwd=None), turn=run.steps[1].turn)
+    assert (run.steps, run.compactions) == ((first, away), (1,))
+    assert run.trouble == (f"one line can't be read and was left out, {reason}",)
 
 
 def test_shims_are_resolved_to_the_calls_that_they_stand_for() -> None:

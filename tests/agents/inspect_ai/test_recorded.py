@@ -12,7 +12,7 @@ import zstandard
 
 from execledger.agents.formats import find_recorded, read_run
 from execledger.agents.inspect_ai.recorded import journal_names
-from execledger.errors import UnreadableRun
+from execledger.errors import ReaderFault, UnreadableRun
 from execledger.runs.recording import Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Observation
@@ -203,6 +203,26 @@ def test_a_long_path_of_a_journal_is_an_attachment(tmp_path: Path) -> None:
     log = write_log(tmp_path / "j.eval", sample(events=[noted], attachments={"9f": "/journals/one.jsonl"}))
     (source,) = find_recorded([str(log)])
     assert [*journal_names(log, source.read())] == [Path("/journals/one.jsonl")]
+
+
+@pytest.mark.parametrize("method", [8, 14, 99])
+def test_a_damaged_member_is_named(tmp_path: Path, method: int) -> None:
+    """Whatever the library for archives makes of it, and the other samples are read."""
+    log = write_log(tmp_path / "a.eval", sample(), sample(id="two"))
+    data = log.read_bytes()
+    header = data.rindex(b"PK\x01\x02", 0, data.rindex(b"samples/two"))
+    at = header + 10
+    log.write_bytes(data[:at] + method.to_bytes(2, "little") + data[at + 2 :])
+    first, second = find_recorded([str(log)])
+    assert read_run(first.name, first.read()).steps
+    with pytest.raises(UnreadableRun, match="found a damaged member, expected a sample: ") as caught:
+        second.read()
+    assert not isinstance(caught.value, ReaderFault)
+
+
+def test_a_sample_that_is_none_has_no_journal() -> None:
+    """Journals are looked for in whatever could be read."""
+    assert [*journal_names(Path("a.eval"), b'{"inspect_log":{},"sample":[]}')] == []
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,10 @@ _RAW = (
 """Pieces of JSON text that encoders never write, and some that are none."""
 
 
+class Gone:
+    """In place of a value in ``each_change``: the value is taken out."""
+
+
 class TooSlow(BaseException):
     """An input took too long. Nothing that catches faults catches this one."""
 
@@ -197,6 +201,38 @@ class Mutator:
     def _span(self, size: int) -> tuple[int, int]:
         start, end = sorted(self._random.randrange(size + 1) for _ in range(2))
         return start, min(end, start + 1000) if self._random.random() < 0.8 else end
+
+
+def each_change(value: Any, others: Sequence[Any]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The value with one place in it changed: each place in turn, to each of ``others``; the path to it, and the whole.
+
+    The same object comes again and again, changed at one place at a time: it is to be used at once.
+    """
+    whole = deepcopy(value)
+
+    def places(holder: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        for key in list(holder if isinstance(holder, dict) else range(len(holder))):
+            before = holder[key]
+            for other in others:
+                if other is not Gone:
+                    holder[key] = other
+                    yield (*path, key), whole
+                elif isinstance(holder, dict):
+                    # Out and in again at the end would change the order of the keys.
+                    kept = dict(holder)
+                    del holder[key]
+                    yield (*path, key), whole
+                    holder.clear()
+                    holder.update(kept)
+                else:
+                    del holder[key]
+                    yield (*path, key), whole
+                    holder.insert(key, before)
+            holder[key] = before
+            if isinstance(before, list | dict):
+                yield from places(before, (*path, key))
+
+    yield from places(whole, ())
 
 
 @contextmanager

@@ -22,12 +22,14 @@ from execledger.agents.formats import Format
 from execledger.agents.table_adapter import arguments_of
 from execledger.agents.tool_table import MOVES, reminders_at
 from execledger.runs.decoding import (
-    decode_line,
+    decode,
     fields_of,
     instance_of,
+    is_torn,
     joined_text,
     lines_of,
     moment_of,
+    read_lines,
     text_of,
     written_text,
 )
@@ -93,6 +95,8 @@ def is_transcript(data: bytes) -> bool:
     for _, line in islice(lines_of(data), _LOOKED_AT):
         fields = fields_of(line)
         kind = bytes(fields.get("type", b""))
+        if is_torn(line, fields):
+            continue
         if not kind.startswith(b'"') or "payload" in fields:
             return False
         if kind in (b'"user"', b'"assistant"'):
@@ -107,9 +111,8 @@ def is_transcript(data: bytes) -> bool:
 def read_transcript(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read a transcript or a stream; ``resolve`` finds the calls that shims in it replaced."""
     reader = _Reader(name, resolve)
-    for number, line in lines_of(data):
-        reader.take(decode_line(name, number, line, _LINE))
-    return reader.run()
+    trouble = read_lines(name, data, lambda line: reader.take(decode(name, line, _LINE, "")), reader.lose)
+    return reader.run(trouble)
 
 
 class _Asked(Struct, frozen=True):
@@ -179,9 +182,10 @@ class _Reader:
         self._totals: ModelCall | None = None
         self._steps: list[Recorded] = []
         self._forgotten: list[int] = []
+        self._lost = False
 
-    def run(self) -> Run:
-        """The run, when all lines were taken."""
+    def run(self, trouble: tuple[str, ...] = ()) -> Run:
+        """The run, when all lines were taken; ``trouble`` is what was wrong with its file."""
         return Run(
             name=self._name,
             format=FORMAT,
@@ -199,7 +203,14 @@ class _Reader:
             instance=instance_of(self._name),
             ended=self._ended,
             parallel=True,
+            trouble=trouble,
         )
+
+    def lose(self) -> None:
+        """Note that a line can't be read, which may have been an edit, a compaction or a change of the directory."""
+        self._lost = True
+        self._forgotten.append(len(self._steps))
+        self._cwd = dict.fromkeys(self._cwd)
 
     def take(self, line: _Line) -> None:
         """Take in one line; one that is there twice, as after a session was resumed, counts once."""
@@ -283,7 +294,10 @@ class _Reader:
     def _rewound(self, line: _Line) -> bool:
         """The user went back to an earlier place: what was done since is not in the conversation any more."""
         above = self._seen.get(line.parent_uuid or "")
-        return above is not None and above[1] < len(self._steps)
+        if above is None:
+            # The place may be a line that was left out.
+            return self._lost and line.parent_uuid is not None
+        return above[1] < len(self._steps)
 
     def _result(self, part: dict[str, Any], kept: object, line: _Line, thread: str) -> None:
         asked = self._waiting.pop(str(part.get("tool_use_id")), None)

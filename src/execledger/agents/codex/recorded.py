@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from execledger.agents.codex.tools import action_of, cwd_of, observation_of, shim_mark, task_of
 from execledger.agents.formats import Format
 from execledger.runs.decoding import (
-    decode_line,
+    decode,
     fields_of,
     instance_of,
     joined_text,
-    lines_of,
     moment_of,
+    read_lines,
     text_of,
     written_text,
 )
@@ -129,9 +129,7 @@ def is_rollout(data: bytes) -> bool:
 def read_rollout(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read a rollout; ``resolve`` knows the calls that shims of ours stand for."""
     reader = _Reader(name, resolve)
-    for number, line in lines_of(data):
-        reader.take(number, line)
-    return reader.run()
+    return reader.run(read_lines(name, data, reader.take, reader.lose))
 
 
 class _Reader:
@@ -140,7 +138,6 @@ class _Reader:
     def __init__(self, name: str, resolve: Resolve | None) -> None:
         self._name = name
         self._resolve = resolve
-        self._number = 0
         self._session = _Session()
         self._model = ""
         self._task = ""
@@ -157,8 +154,8 @@ class _Reader:
         self._total: object = None
         self._ended = ""
 
-    def run(self) -> Run:
-        """The run, when all lines were taken."""
+    def run(self, trouble: tuple[str, ...]) -> Run:
+        """The run, when all lines were taken; ``trouble`` is what was wrong with its file."""
         return Run(
             name=self._name,
             format=FORMAT,
@@ -176,11 +173,16 @@ class _Reader:
             totals=model_call(self._total) if self._total is not None else None,
             instance=instance_of(self._name),
             ended=self._ended,
+            trouble=trouble,
         )
 
-    def take(self, number: int, line: bytes) -> None:
+    def lose(self) -> None:
+        """Note that a line can't be read, which may have been an edit, a compaction or a change of the directory."""
+        self._forget()
+        self._cwd = None
+
+    def take(self, line: bytes) -> None:
         """Take in one line."""
-        self._number = number
         found = self._decoded(line, _LINE)
         if found.type is None:
             return
@@ -216,7 +218,7 @@ class _Reader:
                 self._told.append(model_call(counts.last_token_usage))
 
     def _decoded(self, data: bytes, decoder: Decoder[Any]) -> Any:
-        return decode_line(self._name, self._number, data, decoder)
+        return decode(self._name, data, decoder, "")
 
     def _begin(self, session: _Session) -> None:
         """The first session is this one; a forked one repeats the lines of its parent behind its own."""

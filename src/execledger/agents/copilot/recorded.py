@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 from execledger.agents.call_log import CallLog, count_field, field_of, text_field
 from execledger.agents.copilot.tools import ADAPTER
 from execledger.agents.formats import Format
-from execledger.runs.decoding import decode_line, fields_of, lines_of
+from execledger.runs.decoding import decode, fields_of, read_lines
 from execledger.runs.recording import Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.adapter import Resolve
@@ -30,10 +30,12 @@ def is_session(data: bytes) -> bool:
 def read_session(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read a session."""
     reader = _Reader(name, resolve)
-    for number, line in lines_of(data):
-        taken = decode_line(name, number, line, _LINE)
+
+    def take(line: bytes) -> None:
+        taken = decode(name, line, _LINE, "")
         reader.take(text_field(taken, "type"), taken.get("data"), taken.get("timestamp"))
-    return reader.log.run(FORMAT)
+
+    return reader.log.run(FORMAT, read_lines(name, data, take, reader.lose))
 
 
 class _Reader:
@@ -43,6 +45,11 @@ class _Reader:
         self.log = CallLog(name, ADAPTER, resolve)
         self.log.agent = "copilot"
         self._took = ModelCall()
+
+    def lose(self) -> None:
+        """Note that an event can't be read, which may have been one that names another directory."""
+        self.log.loses_line()
+        self.log.cwd = None
 
     def take(self, kind: str, data: object, at: object) -> None:
         """Take in one event, which was recorded at a time."""

@@ -16,7 +16,7 @@ from msgspec.json import Decoder
 from execledger.agents.call_log import CallLog, count_field, field_of, text_field
 from execledger.agents.formats import Format
 from execledger.agents.gemini.tools import ADAPTER
-from execledger.runs.decoding import decode, decode_line, fields_of, lines_of, text_of
+from execledger.runs.decoding import decode, fields_of, read_lines, text_of
 from execledger.runs.recording import Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.session.adapter import Resolve
@@ -42,9 +42,8 @@ def is_whole_session(fields: dict[str, Raw]) -> bool:
 def read_session(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read a session of lines."""
     reader = _Reader(name, resolve)
-    for number, line in lines_of(data):
-        reader.take(decode_line(name, number, line, _LINE))
-    return reader.log.run(FORMAT)
+    trouble = read_lines(name, data, lambda line: reader.take(decode(name, line, _LINE, "")), reader.log.loses_line)
+    return reader.log.run(FORMAT, trouble)
 
 
 def read_whole_session(name: str, fields: dict[str, Raw], resolve: Resolve | None = None) -> Run:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
@@ -26,7 +27,7 @@ from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
 from execledger.extras import install_command
 from execledger.journal.events import known_policy
-from execledger.runs.decoding import MAX_BYTES, decode, fields_of, joined_text, moment_of, seconds_of
+from execledger.runs.decoding import MAX_BYTES, Undecodable, decode, fields_of, joined_text, moment_of, seconds_of
 from execledger.runs.find import Bundle, Kept, Part
 from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, Tokens, told
@@ -93,8 +94,12 @@ def _content(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
         found = f"found {member.file_size:,} bytes, expected at most {MAX_BYTES:,} in one recorded run"
         raise UnreadableRun(member.filename, found)
     if member.compress_type != ZSTD:
-        with zipfile.ZipFile(file) as archive:
-            return archive.read(member)
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return archive.read(member)
+        # What the standard library raises for damaged, encrypted and unknown members.
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+            raise UnreadableRun(member.filename, f"found a damaged member, expected a sample: {error}") from error
     try:
         import zstandard
     except ModuleNotFoundError as error:
@@ -112,13 +117,14 @@ def _content(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
 
 def _in_json(file: BinaryIO) -> Iterator[Part]:
     """The samples of a log that is one object."""
+    name = str(getattr(file, "name", "the log"))
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise UnreadableRun(str(getattr(file, "name", "the log")), f"found more than {MAX_BYTES:,} bytes in one log")
+        raise UnreadableRun(name, f"found more than {MAX_BYTES:,} bytes in one log")
     log = fields_of(data)
     about = _about(data)
-    for raw in msgspec.json.decode(log.get("samples", b"null"), type=list[Raw] | None) or ():
-        sample = msgspec.json.decode(raw, type=_Named)
+    for raw in decode(name, log.get("samples", Raw(b"null")), _RAWS, "samples") or ():
+        sample = decode(name, raw, _NAMED, "samples[]")
         yield f"{_SAMPLES}{sample.id}_epoch_{sample.epoch}.json", lambda raw=raw: _wrapped(about, bytes(raw))  # type: ignore[misc]
 
 
@@ -137,6 +143,10 @@ def _wrapped(about: bytes, sample: bytes) -> bytes:
 class _Named(Struct, frozen=True):
     id: str | int = ""
     epoch: int = 1
+
+
+_RAWS: msgspec.json.Decoder[list[Raw] | None] = msgspec.json.Decoder(list[Raw] | None)
+_NAMED = msgspec.json.Decoder(_Named)
 
 
 KEPT = Kept(
@@ -552,7 +562,10 @@ def journal_names(file: Path, data: bytes) -> Iterator[Path]:
     """The path of the journal that a sample names, if Ledger took part in it."""
     if not data.startswith(b'{"%b":' % _WRAPPED.encode()):
         return
-    sample = _SAMPLE.decode(fields_of(data)["sample"])
+    try:
+        sample = decode(str(file), fields_of(data).get("sample", Raw(b"null")), _SAMPLE, "sample")
+    except (Undecodable, RecursionError):
+        return
     for event in sample.events:
         if event.source == KEY and isinstance(journal := _field(event.data, "journal"), str) and journal:
             yield Path(_attached(journal, sample.attachments))

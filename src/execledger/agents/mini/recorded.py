@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import MsgspecError, Raw, Struct
+from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
@@ -21,7 +21,16 @@ from execledger.agents.mini.messages import observed, policy_of, read_answer, re
 from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
 from execledger.journal.migrate import NewerVersion
-from execledger.runs.decoding import decode, fields_of, instance_of, joined_text, moment_of, text_of, written_text
+from execledger.runs.decoding import (
+    Undecodable,
+    decode,
+    fields_of,
+    instance_of,
+    joined_text,
+    moment_of,
+    text_of,
+    written_text,
+)
 from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, model_call, told
 from execledger.vocabulary.actions import Action, Observation
@@ -187,7 +196,7 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
         container=all(sealed) if sealed else _is_container(config),
         turns=len(answers),
         steps=steps,
-        model_calls=told(list(map(_took, answers))),
+        model_calls=told([_took(name, message) for message in answers]),
         replies=told_replies(ModelReply(_written(message, pattern), message.at) for message in answers),
         totals=ModelCall(cost=cost) if cost is not None else None,
         instance=instance,
@@ -196,11 +205,12 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
     )
 
 
-def _took(message: _Message) -> ModelCall:
+def _took(name: str, message: _Message) -> ModelCall:
     """What the call of the model for this message took."""
     extra = message.extra or _NOTHING
     usage = fields_of(bytes(extra.response)).get("usage")
-    return model_call(_ANY.decode(usage) if usage is not None else message.usage, extra.cost)
+    reported = decode(name, usage, _ANY, "messages[].extra.response.usage") if usage is not None else message.usage
+    return model_call(reported, extra.cost)
 
 
 def _written(message: _Message, pattern: re.Pattern[str] | None) -> str:
@@ -321,8 +331,8 @@ def journal_names(file: Path, data: bytes) -> Iterator[Path]:
     if file.suffix == ".jsonl":
         return
     try:
-        ledger = _NOTED.decode(data).info.ledger
-    except (MsgspecError, UnicodeDecodeError):
+        ledger = decode(str(file), data, _NOTED, "").info.ledger
+    except (Undecodable, RecursionError):
         return
     if ledger is not None and ledger.journal:
         yield Path(ledger.journal)

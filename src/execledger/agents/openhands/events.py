@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from execledger.runs.decoding import decode, decode_line, fields_of, lines_of
+from execledger.runs.decoding import Undecodable, decode, fields_of, lines_of, read_lines
 
 
 class Response(Struct, frozen=True):
@@ -107,10 +106,9 @@ def is_event(fields: Mapping[str, Raw]) -> bool:
 def is_event_list(data: bytes | Raw) -> bool:
     """A list of events, or of pairs of an action and its observation."""
     try:
-        items = _ITEMS.decode(data)
-        first = bytes(items[0])
-        first = bytes(_ITEMS.decode(first)[0]) if first.startswith(b"[") else first
-    except (msgspec.MsgspecError, UnicodeDecodeError, IndexError, RecursionError):
+        first = bytes(decode("", data, _ITEMS, "")[0])
+        first = bytes(decode("", first, _ITEMS, "")[0]) if first.startswith(b"[") else first
+    except (Undecodable, IndexError, RecursionError):
         return False
     return is_event(fields_of(first))
 
@@ -126,6 +124,11 @@ def decode_events(name: str, data: bytes | Raw, where: str) -> list[Event]:
     return [event for item in items or () for event in (item if isinstance(item, list) else (item,))]
 
 
-def decode_event_lines(name: str, data: bytes) -> list[Event]:
-    """Events that stand one to a line."""
-    return [decode_line(name, number, line, _EVENT) for number, line in lines_of(data)]
+def decode_event_lines(name: str, data: bytes) -> tuple[list[Event | None], tuple[str, ...]]:
+    """Events that stand one to a line, None for each line that can't be read; and the sentence about these."""
+    events: list[Event | None] = []
+
+    def take(line: bytes) -> None:
+        events.append(decode(name, line, _EVENT, ""))
+
+    return events, read_lines(name, data, take, lambda: events.append(None))

@@ -10,7 +10,7 @@ although it ran in a container.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -82,17 +82,21 @@ def read_event_list(name: str, data: bytes | Raw, where: str = "") -> Run:
 
 def read_event_lines(name: str, data: bytes) -> Run:
     """Read events, one to a line."""
-    events = decode_event_lines(name, data)
-    if len(events) < 2:
-        raise UnreadableRun(name, "found one event of OpenHands, expected all events of a run", "give the whole folder")
-    return _run(name, events, _Instance())
+    events, trouble = decode_event_lines(name, data)
+    if len(events) - events.count(None) < 2:
+        found = "; ".join(("found one event of OpenHands, expected all events of a run", *trouble))
+        raise UnreadableRun(name, found, "give the whole folder")
+    return _run(name, events, _Instance(), trouble)
 
 
-def _run(name: str, events: list[Event], instance: _Instance) -> Run:
-    """The run that these events record."""
+def _run(name: str, events: Iterable[Event | None], instance: _Instance, trouble: tuple[str, ...] = ()) -> Run:
+    """The run that these events record; None stands for an event that can't be read."""
     reader = _Reader()
     for event in events:
-        reader.take(event)
+        if event is None:
+            reader.lose()
+        else:
+            reader.take(event)
     metadata = instance.metadata if isinstance(instance.metadata, dict) else {}
     metrics = instance.metrics or _Metrics()
     window = _window(metadata.get("condenser_config"))
@@ -113,6 +117,7 @@ def _run(name: str, events: list[Event], instance: _Instance) -> Run:
         instance=instance_of(name, instance.instance_id),
         ended=instance.error.strip().partition("\n")[0] if isinstance(instance.error, str) else reader.ended,
         parallel=True,
+        trouble=trouble,
     )
 
 
@@ -131,6 +136,11 @@ class _Reader:
         self._turns: dict[str, int] = {}
         self._cwd: str | None = None
         self._waiting: dict[object, _Asked] = {}
+
+    def lose(self) -> None:
+        """Note that an event can't be read, which may have been an edit, a compaction or a change of the directory."""
+        self.forgotten.append(len(self.steps))
+        self._cwd = None
 
     def take(self, event: Event) -> None:
         """Take in one event."""

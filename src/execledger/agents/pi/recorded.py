@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 from execledger.agents.call_log import CallLog, count_field, field_of, text_field
 from execledger.agents.formats import Format
 from execledger.agents.pi.tools import ADAPTER
-from execledger.runs.decoding import decode_line, fields_of, lines_of, text_of, written_text
+from execledger.runs.decoding import decode, fields_of, read_lines, text_of, written_text
 from execledger.runs.recording import Run
 from execledger.runs.usage import ModelCall, Tokens, model_call
 from execledger.session.adapter import Resolve
@@ -31,17 +31,19 @@ def read_session(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read a session."""
     log = CallLog(name, ADAPTER, resolve)
     log.agent = "pi"
-    for number, line in lines_of(data):
-        taken = decode_line(name, number, line, _LINE)
+
+    def take(line: bytes) -> None:
+        taken = decode(name, line, _LINE, "")
         log.follows(taken.get("parentId"))
         _take(log, taken)
         log.passes(taken.get("id"))
-    return log.run(FORMAT)
+
+    return log.run(FORMAT, read_lines(name, data, take, log.loses_line))
 
 
 def _take(log: CallLog, line: dict[str, Any]) -> None:
     """Take in one line."""
-    kind = line.get("type")
+    kind = text_field(line, "type")
     if kind == "session":
         log.cwd = text_field(line, "cwd") or None
         return

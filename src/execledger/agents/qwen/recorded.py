@@ -14,7 +14,7 @@ from msgspec.json import Decoder
 from execledger.agents.call_log import CallLog, field_of, text_field
 from execledger.agents.formats import Format
 from execledger.agents.qwen.tools import ADAPTER
-from execledger.runs.decoding import decode_line, fields_of, joined_text, lines_of
+from execledger.runs.decoding import decode, fields_of, is_torn, joined_text, lines_of, read_lines
 from execledger.runs.recording import Run
 from execledger.runs.usage import model_call
 from execledger.session.adapter import Resolve
@@ -32,6 +32,8 @@ def is_session(data: bytes) -> bool:
     """The first message is one of Qwen Code."""
     for _, line in islice(lines_of(data), _LOOKED_AT):
         fields = fields_of(line)
+        if is_torn(line, fields):
+            continue
         if not fields.keys() >= {"uuid", "sessionId", "type"}:
             return False
         if "message" in fields:
@@ -43,12 +45,14 @@ def read_session(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
     """Read a session."""
     log = CallLog(name, ADAPTER, resolve)
     log.agent = "qwen"
-    for number, line in lines_of(data):
-        taken = decode_line(name, number, line, _LINE)
+
+    def take(line: bytes) -> None:
+        taken = decode(name, line, _LINE, "")
         log.follows(taken.get("parentUuid"))
         _take(log, taken)
         log.passes(taken.get("uuid"))
-    return log.run(FORMAT)
+
+    return log.run(FORMAT, read_lines(name, data, take, log.loses_line))
 
 
 def _take(log: CallLog, line: dict[str, Any]) -> None:
@@ -57,7 +61,7 @@ def _take(log: CallLog, line: dict[str, Any]) -> None:
     if version := text_field(line, "version"):
         log.agent = f"qwen {version}"
     kind = line.get("type")
-    if kind == "system" and line.get("subtype") in _FORGETS:
+    if kind == "system" and text_field(line, "subtype") in _FORGETS:
         log.forgets()
     elif kind == "user":
         log.says("\n".join(text for part in _parts(line) if (text := text_field(part, "text"))))

@@ -35,11 +35,11 @@ from execledger.proxy.json_split import (
     valid_text,
     with_field,
 )
-from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.limits import MAX_CALL
 from execledger.proxy.split_messages import MessageSplitter, SplitMessage, joined_messages, leaves_of
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
+from execledger.runs.json_surrogates import replace_surrogates
 from execledger.runs.usage import Tokens, tokens_of
 from execledger.session.adapter import ToolCall
 

@@ -34,10 +34,10 @@ from execledger.proxy.json_split import (
     usage_of,
     valid_text,
 )
-from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.split_messages import MessageSplitter, SplitMessage, joined_messages, leaves_of
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
+from execledger.runs.json_surrogates import replace_surrogates
 from execledger.runs.usage import Tokens, tokens_of
 from execledger.session.adapter import ToolCall
 

@@ -27,9 +27,9 @@ from execledger.proxy.json_split import (
     valid_text,
     with_field,
 )
-from execledger.proxy.json_surrogates import replace_surrogates
 from execledger.proxy.sse import data_of, with_data
 from execledger.proxy.worker import Work
+from execledger.runs.json_surrogates import replace_surrogates
 from execledger.runs.usage import Tokens, tokens_of
 from execledger.session.adapter import ToolCall
 

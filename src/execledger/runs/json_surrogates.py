@@ -1,7 +1,8 @@
-"""Lone surrogate escapes (``\\ud800``) in JSON: strict decoders reject them, some clients send them.
+"""Lone surrogate escapes (``\\ud800``) in JSON: strict decoders reject them, some clients send and record them.
 
-Each escape is replaced before decoding by a character that the text does not contain, and put back into the decoded
-pieces, so that a request is forwarded with its own bytes.
+The proxy replaces each escape before decoding by a character that the text does not contain, and puts it back into the
+decoded pieces, so that a request is forwarded with its own bytes. The readers of recorded runs only read: they replace
+each by U+FFFD.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import re
 _LONE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_TOKEN = re.compile(rb"((?:\\\\)+|%b%b)|%b|%b" % (_HIGH, _LOW, _HIGH, _LOW))
+"""Escaped backslashes, behind which ``ud800`` is plain text, or a whole pair; else a lone surrogate."""
 _PRIVATE_USE = range(0xE000, 0xF8FF)
 """Candidates for the replacement: the private use area, which texts rarely contain."""
 
 
 def replace_surrogates(text: bytes) -> bytes:
     """A JSON text with U+FFFD, the replacement character, in place of each lone surrogate."""
-    return _LONE.sub(rb"\\ufffd", text)
+    return _TOKEN.sub(lambda found: found[1] or rb"\ufffd", text)
 
 
 class SurrogateEscapes:
