@@ -231,3 +231,15 @@ def test_the_same_run_gives_the_same_row() -> None:
     """Nothing depends on when or how often it is measured."""
     data = encoded(trajectory("mini-swe-agent-1.1", [turn("cat a"), answer("cat a", "a\n")]))
     assert len({str(measure(read_run("r", data), None, PRICES)) for _ in range(3)}) == 1
+
+
+def test_a_line_that_was_left_out_is_told(tmp_path: Path) -> None:
+    """Its session counts with the other lines."""
+    said = {"role": "assistant", "content": [{"type": "toolCall", "id": "a", "name": "bash", "arguments": {}}]}
+    head = {"type": "session", "version": 3, "id": "x", "cwd": "/w"}
+    lines = [json.dumps(head), "{torn", json.dumps({"type": "message", "id": "1", "message": said})]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines) + "\n")
+    unreadable: list[str] = []
+    assert sum(1 for _ in measured([str(tmp_path)], PRICES, unreadable)) == 1
+    (told,) = unreadable
+    assert told.startswith(f"{tmp_path / 's.jsonl'}: one line can't be read and was left out, line 2: ")

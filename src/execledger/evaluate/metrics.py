@@ -214,6 +214,7 @@ def measured_runs(
         except UnreadableRun as error:
             unreadable.append(str(error))
             continue
+        unreadable += [f"{source.name}: {said}" for said in run.trouble]
         yield run, measure(run, journal, prices)
 
 
