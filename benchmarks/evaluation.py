@@ -75,7 +75,7 @@ def evaluate(containers: Engine, home: Path, tasks: list[str]) -> tuple[list[Exp
     further = (*(("report", "out", "-o", "report", "--format", kind) for kind in ("json", "md")), EXPORT)
     with bench.model() as model:
         for words in (*calls, *further):
-            done = bench.call(*words)
+            done = bench.grade(*words) if words[0] == "grade" else bench.call(*words)
             print(
                 f"$ execledger eval {' '.join(words)}\n{done.err}{done.out if words[0] == 'grade' else ''}", flush=True
             )

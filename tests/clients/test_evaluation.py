@@ -48,7 +48,7 @@ def test_a_whole_evaluation_of_two_tasks(containers: Engine, tmp_path: Path) -> 
     with bench.model() as model:
         ran = bench.call(*documented("run"), "--batch", "2", "--threads", "2")
         assert (ran.status, model.faults) == (0, []), ran.err
-    graded = bench.call(*documented("grade"), "--workers", "2")
+    graded = bench.grade(*documented("grade"), "--workers", "2")
     assert (graded.status, graded.out.splitlines()) == (
         0,
         [

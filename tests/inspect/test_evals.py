@@ -191,12 +191,12 @@ def test_logs_are_arms_of_a_report(native: EvalRun, plain: EvalRun, tmp_path: Pa
     rows = [row for _, row in collect(logs, shipped(), [])]
     took = Tokens(uncached=500, cached=4500, written=500, output=50)
     names = [(f"native/file{at}.py", epoch) for at in (1, 2) for epoch in (1, 2)]
-    expected = [(arm, name, epoch, True) for arm in ("base", "both") for name, epoch in names]
+    expected = [(arm, name, epoch, True) for arm in ("base", "every") for name, epoch in names]
     assert sorted((row.arm, row.instance, row.trial, row.resolved is True) for row in rows) == expected
     assert [row.tokens for row in rows] == [took] * 8
     command = [sys.executable, "-m", "execledger", "eval", "report", *logs, "-o", str(tmp_path / "report")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, "both" in done.stdout) == (0, True), done.stderr
+    assert (done.returncode, "view at every call" in done.stdout) == (0, True), done.stderr
 
 
 def test_mini_swe_agent_in_a_sandbox(folder: Path) -> None:

@@ -37,6 +37,10 @@ AMBIGUOUS = "ambiguous_failure_ids"
 """The list of tasks at which the machine or the repair may have failed; they count as unresolved."""
 NO_CONTAINER = "no_container"
 """Reason of a machine's failure: the harness could start no container of the task's image."""
+OUTPUT_LOST = "output_lost"
+"""Reason of a machine's failure: the beginning of what the tests printed did not reach the harness."""
+STARTED, ENDED = b">>>>> Start Test Output", b">>>>> End Test Output"
+"""Marks around the output of the tests; a repair has no part in either."""
 UNRESOLVED = ("unresolved_ids", "empty_patch_ids", *ERRORS)
 """Lists of unresolved tasks."""
 
@@ -217,23 +221,31 @@ def run_harness(plan: Plan, trial: Trial, workers: int) -> int:
     reports = sorted(folder.glob(f"*.{trial.name}.json"))
     if status or not reports:
         raise LedgerError(f"{trial.name}: the harness ended with status {status}: {last_words(log)} ({log})")
-    return sum(keep(trial, _without_container(read_report(path), logs), path.name) for path in reports)
+    return sum(keep(trial, _without_machine_failures(read_report(path), logs), path.name) for path in reports)
 
 
-def _without_container(verdicts: Verdicts, logs: Path) -> Verdicts:
-    """Return verdicts in which tasks without a container are failures of the machine; the harness calls them errors."""
-    failed = {
-        name: NO_CONTAINER
-        for name in verdicts.errors
-        for log in logs.glob(f"*/{name}/run_instance.log")
-        if f"Error creating container for {name}:".encode() in log.read_bytes()
-    }
+def _without_machine_failures(verdicts: Verdicts, logs: Path) -> Verdicts:
+    """Return verdicts without tasks at which the machine failed by their logs; the harness calls them unresolved."""
+    unresolved = [name for name, passed in verdicts.resolved.items() if not passed]
+    failed = {name: reason for name in unresolved if (reason := _machine_failure(name, logs))}
     return replace(
         verdicts,
         resolved={name: passed for name, passed in verdicts.resolved.items() if name not in failed},
         errors=tuple(name for name in verdicts.errors if name not in failed),
         machine={**verdicts.machine, **failed},
     )
+
+
+def _machine_failure(name: str, logs: Path) -> str:
+    """Return how the machine failed at a task, by the harness's logs of it; "" if it did not."""
+    for log in logs.glob(f"*/{name}/run_instance.log"):
+        if f"Error creating container for {name}:".encode() in log.read_bytes():
+            return NO_CONTAINER
+    for log in logs.glob(f"*/{name}/test_output.txt"):
+        printed = log.read_bytes()
+        if ENDED in printed and STARTED not in printed:
+            return OUTPUT_LOST
+    return ""
 
 
 def _dataset(plan: Plan, trial: Trial) -> str:
