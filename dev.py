@@ -139,14 +139,14 @@ DEMO = Environment(ROOT / ".venv-demo", "mini")
 def told(command: list[str | Path]) -> int:
     """Run an installer, and say every few seconds how far it is; its exit status."""
     begun = said = time.monotonic()
-    packages = 0
+    packages, what = 0, "still fetching"
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
             packages += line.startswith("Collecting ")
             now = time.monotonic()
             if now - said > 5 or line.startswith("Installing collected"):
                 said = now
-                what = "installing them" if line.startswith("Installing") else "still fetching"
+                what = "installing them" if line.startswith("Installing") else what
                 print(f"dev.py: {now - begun:3.0f} s, {packages} new packages, {what}", file=sys.stderr)
     return process.returncode
 
@@ -167,6 +167,10 @@ def lint() -> int:
     return int(any(statuses))
 
 
+COLUMNS = ("date", "Python", "code", "what", "result", "seconds")
+"""The columns of the result table."""
+
+
 class Row(NamedTuple):
     """One line of the result table."""
 
@@ -180,6 +184,8 @@ class Row(NamedTuple):
     """Whether its exit status says so."""
     day: str = ""
     """When it was run."""
+    code: str = ""
+    """The digest of what it depends on."""
 
 
 def measure(*module: str) -> Row:
@@ -211,62 +217,78 @@ def benchmarks(corpus: str | None) -> Iterator[tuple[str, ...]]:
 def measured(
     commands: Iterable[tuple[str, ...]], corpus: str | None, *, resume: bool = False, only: tuple[str, ...] = ("",)
 ) -> Iterator[list[Row]]:
-    """The rows of these commands so far, after each of them; ``resume`` takes over what went well in this very tree.
+    """The rows of these commands so far, after each of them; ``resume`` takes over what went well with this code.
 
     What is still to be taken over follows them, so that a check that is stopped again has lost nothing. ``only`` those
-    commands are run that have one of these words in them.
+    commands are run that have one of these words in them; the rows of others are taken over if they failed, too.
     The path of the corpus is private, and written as ``CORPUS``.
     """
-    kept = reported(tree(corpus)) if resume else {}
+    codes = {is_test: tree(corpus, tests=is_test) for is_test in (False, True)}
+    kept = {what: row for what, row in reported().items() if row.code == codes[not benchmark(what)]} if resume else {}
     rows: list[Row] = []
     for command in commands:
         what = words(command).replace(corpus or "CORPUS", "CORPUS")
+        chosen = any(word in what for word in only)
         if command[1:] == ("",):
             rows.append(Row(command[0], "not run: no corpus given"))
-        elif what in kept:
+        elif what in kept and not (kept[what].failed and chosen):
             rows.append(kept.pop(what))
-        elif not any(word in what for word in only):
+        elif not chosen:
             rows.append(Row(what, "not run"))
         else:
+            kept.pop(what, None)
             row = measure(*command)
-            rows.append(row._replace(what=what, result=row.result.replace(corpus or "CORPUS", "CORPUS")))
+            result = row.result.replace(corpus or "CORPUS", "CORPUS")
+            rows.append(row._replace(what=what, result=result, code=codes[not benchmark(what)]))
         yield [*rows, *kept.values()]
 
 
-def reported(of: str) -> dict[str, Row]:
-    """What the last report measured of this tree and what went well; nothing if it is of another."""
+def benchmark(what: str) -> bool:
+    """Whether a command is a benchmark, which no test changes."""
+    return what.startswith("benchmarks.")
+
+
+def reported() -> dict[str, Row]:
+    """What the last report says of commands that were run with this Python."""
     text = REPORT.read_text(encoding="utf-8") if REPORT.is_file() else ""
-    if f"`{of}`" not in text:
-        return {}
     rows: dict[str, Row] = {}
     for line in re.findall(r"^\| (\d{4}-.*) \|$", text, re.MULTILINE):
-        day, python, what, result, seconds = (cell.replace("\\|", "|") for cell in re.split(r" \| ", line))
-        if python == sys.version.split()[0] and seconds and not result.startswith("exit "):
-            rows[what.strip("`")] = Row(what.strip("`"), result, float(seconds), day=day)
+        cells = [cell.replace("\\|", "|") for cell in re.split(r" \| ", line)]
+        if len(cells) != len(COLUMNS):
+            continue
+        day, python, code, what, result, seconds = cells
+        if python == sys.version.split()[0] and seconds:
+            failed, what = result.startswith("exit "), what.strip("`")
+            rows[what] = Row(what, result, float(seconds), failed, day, code)
     return rows
 
 
-def tree(corpus: str | None) -> str:
-    """The digest of what a measurement depends on: all but documents, and which recorded runs there are."""
+def tree(corpus: str | None, *, tests: bool) -> str:
+    """The digest of what a measurement depends on: code, recorded runs by name and size, and for some the tests.
+
+    Documents are left out: what tests say of them, every short run says as well.
+    """
     digest = hashlib.sha256()
     if corpus:
         for path in sorted(Path(corpus).rglob("*")):
             digest.update(f"{path.relative_to(corpus)} {path.stat().st_size}\0".encode())
-    for folder in ("src", "tests", "benchmarks"):
+    for folder in ("src", "tests", "benchmarks", "examples"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
+            counts = tests or folder != "tests" or not path.name.startswith(("test_", "conftest"))
+            if path.is_file() and "__pycache__" not in path.parts and counts:
                 digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    for name in ("dev.py", "pyproject.toml"):
+    for name in ("pyproject.toml", *(["dev.py"] if tests else [])):
         digest.update((ROOT / name).read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:8]
 
 
 def table(rows: list[Row]) -> str:
     """The result table in Markdown."""
-    lines = ["| date | Python | what | result | seconds |", "|---|---|---|---|---|"]
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     for row in rows:
         seconds = "" if row.seconds is None else f"{row.seconds:.1f}"
-        cells = (row.day or date.today().isoformat(), sys.version.split()[0], f"`{row.what}`", row.result, seconds)
+        day, python = row.day or date.today().isoformat(), sys.version.split()[0]
+        cells = (day, python, row.code, f"`{row.what}`", row.result, seconds)
         line = " | ".join(cell.replace("|", "\\|") for cell in cells)
         lines.append(f"| {line} |")
     return "\n".join(lines) + "\n"
@@ -274,11 +296,12 @@ def table(rows: list[Row]) -> str:
 
 def long_check(corpus: str | None, *, resume: bool, only: tuple[str, ...] = ("",)) -> int:
     """Run everything there is and write the results to ``docs/long-check.md``."""
-    text, rows, of = "", [], tree(corpus)
+    text, rows = "", []
     attacks = ("tests.support.guarantees.report", *(["--corpus", corpus] if corpus else []))
     for rows in measured([*LINT, *LONG_TESTS, attacks, *benchmarks(corpus)], corpus, resume=resume, only=only):
         text = (
-            f"# The last long check\n\nWritten by `python3 dev.py check --long`; of the code `{of}`.\n\n{table(rows)}"
+            "# The last long check\n\nWritten by `python3 dev.py check --long`. "
+            "A digest says what code a row depends on: benchmarks do not depend on tests.\n\n" + table(rows)
         )
         REPORT.write_text(text, encoding="utf-8")
     print(f"\n{text}", end="")
@@ -302,7 +325,7 @@ def arguments_parser() -> argparse.ArgumentParser:
     check = verbs.add_parser("check", help="test and lint")
     check.add_argument("--long", action="store_true", help="also long tests and benchmarks; writes docs/long-check.md")
     check.add_argument("--corpus", metavar="PATH", help="recorded runs for the benchmarks that need them")
-    check.add_argument("--resume", action="store_true", help="go on with a long check of the same tree")
+    check.add_argument("--resume", action="store_true", help="take over what a long check measured with the same code")
     check.add_argument(
         "--only", metavar="WORD", nargs="+", help="go on with the long check's commands that have a WORD"
     )
@@ -325,7 +348,9 @@ def main() -> int:
     if chosen.verb == "demo":
         environment = WORK if WORK.ready else DEMO
         environment.prepare()
-        return environment.run("execledger", "demo")
+        status = environment.run("execledger", "demo")
+        print(f"dev.py: here the command is {environment.folder.name}/bin/execledger", file=sys.stderr)
+        return status
     WORK.prepare()
     if chosen.verb == "test":
         return test(rest)

@@ -78,11 +78,6 @@ class Balance(Struct):
     added: int = 0
     """Bytes that it put in."""
 
-    @property
-    def net(self) -> int:
-        """What is left of the bytes saved when those added are taken off."""
-        return self.saved - self.added
-
 
 class Account(Struct):
     """One tool over all runs."""

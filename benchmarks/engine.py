@@ -1,10 +1,12 @@
 """Prompts of real agents with and without Ledger, counted by a real inference engine with a real prefix cache.
 
-    python -m benchmarks.engine [--arms NAME ...] [--agents NAME ...]
+    python -m benchmarks.engine [--arms NAME ...] [--agents NAME ...] [--commands N]
 
-The real mini-swe-agent and the real Codex each play the session of the demo against a scripted model, without Ledger
-and with it. What they sent is then read by llama.cpp, request by request and each arm on a cold cache: a real chat
-template, a real tokenizer, a real prefix cache, and the time that uncached tokens take. Compare within one run only.
+The real mini-swe-agent and the real Codex each play the session of the demo without Ledger and with it, and their
+upstream is llama.cpp, in each arm with a cold cache: a real chat template, a real tokenizer, a real prefix cache, and
+the time that uncached tokens take. It takes each request as the agent, or Ledger, sent it, and a script replaces the
+one token that it generates (``tests.support.servers.engine``). Compare within one run only: ``time`` is the wall time
+of all requests as a share of the base's.
 
 A request *loses its prefix* if the engine had to process tokens again that the request before had sent as part of its
 history; the state view is not part of it, and neither is what opens the model's turn.
@@ -15,15 +17,15 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from execledger.demo.live import play_session
+from execledger.demo.mini import SUBMIT
 from execledger.demo.session import COMMANDS, TASK, make_session_repository
-from execledger.testing.scripted_model import Json
 from tests.support.agents.codex import CURRENT, CodexHome, codex, run_codex
-from tests.support.servers.engine import Engine, Processed, chat_request
+from tests.support.agents.mini import run_mini
+from tests.support.servers.engine import TIMEOUT, ChatUpstream, Engine, Processed, through
 from tests.support.servers.responses import ResponsesServer, call, say, turns
 
 ARMS: dict[str, tuple[str, ...] | None] = {
@@ -34,13 +36,12 @@ ARMS: dict[str, tuple[str, ...] | None] = {
     "paper, focused": ("--preset", "paper", "--cadence", "focused"),
 }
 """The arms: None for the agent alone, else the options of ``execledger run``."""
-VIEW = "<execution_state>"
-OPENING = 8
-"""Tokens that a template may put behind the history of a request to open the model's turn."""
+SESSION = 4 * TIMEOUT
+"""Seconds after which a session is given up."""
 
 
 class Arm(NamedTuple):
-    """What one arm sent, as the engine counted it."""
+    """The requests of one arm, as the engine counted them."""
 
     agent: str
     """The agent."""
@@ -63,63 +64,72 @@ class Arm(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long the others took."""
-        return sum(one.milliseconds for one in self.calls) / 1e3
+        """Wall time of all requests."""
+        return sum(one.seconds for one in self.calls)
 
 
-def mini_requests(options: tuple[str, ...] | None, folder: Path) -> list[Json]:
-    """What the real mini-swe-agent sent to its model in the session."""
-    requests, _ = play_session(options, folder)
-    return [request.body for request in requests]
+def launcher(options: tuple[str, ...] | None) -> tuple[str, ...]:
+    """What is put before an agent's command line to start it in an arm."""
+    return () if options is None else (sys.executable, "-m", "execledger", "run", "--no-settings", *options, "--")
 
 
-def codex_requests(options: tuple[str, ...] | None, folder: Path) -> list[Json]:
-    """What the real Codex sent to its model in the same session."""
+def play_mini(engine: Engine, options: tuple[str, ...] | None, folder: Path, commands: Sequence[str]) -> None:
+    """Play a session with the real mini-swe-agent, which speaks Chat Completions."""
+    repository = folder / "repository"
+    repository.mkdir(parents=True)
+    make_session_repository(repository)
+    with ChatUpstream(engine, [*([command] for command in commands), [SUBMIT]]) as upstream:
+        run = run_mini(
+            upstream,
+            TASK,
+            repository,
+            folder / "home",
+            message_format="chat",
+            prefix=launcher(options),
+            timeout=SESSION,
+        )
+    assert run.status == 0 and not upstream.faults, f"{run.output[-2000:]} {upstream.faults}"
+
+
+def play_codex(engine: Engine, options: tuple[str, ...] | None, folder: Path, commands: Sequence[str]) -> None:
+    """Play the same session with the real Codex, which speaks the Responses API."""
     folder.mkdir(parents=True)
     home = CodexHome(folder)
     make_session_repository(home.repository)
-    script = turns(*(call("exec_command", cmd=command) for command in COMMANDS), say("Done."))
-    ledger = () if options is None else (sys.executable, "-m", "execledger", "run", "--no-settings", *options, "--")
-    with ResponsesServer(script) as server:
-        run = run_codex(codex(CURRENT), TASK, url=server.url, home=home, prefix=ledger)
+    script = turns(*(call("exec_command", cmd=command) for command in commands), say("Done."), thoughts=False)
+    with ResponsesServer(through(engine, script)) as server:
+        run = run_codex(codex(CURRENT), TASK, url=server.url, home=home, prefix=launcher(options), timeout=SESSION)
     assert run.status == 0 and not server.faults, f"{run.errors[-2000:]} {server.faults}"
-    return [request.body for request in server.requests if request.kind == "turn"]
 
 
-AGENTS = {"mini-swe-agent": mini_requests, "Codex": codex_requests}
+AGENTS: dict[str, Callable[[Engine, tuple[str, ...] | None, Path, Sequence[str]], None]] = {
+    "mini-swe-agent": play_mini,
+    "Codex": play_codex,
+}
+"""What plays a session with each agent."""
 
 
-def without_view(body: Json) -> Json:
-    """The request without the state view at its end."""
-    kept = [message for message in body["messages"] if not message["content"].startswith(VIEW)]
-    return {**body, "messages": kept}
-
-
-def counted(agent: str, name: str, bodies: Sequence[Json], folder: Path) -> Arm:
-    """Have the engine read the requests of one arm, on a cold cache."""
-    calls, lost, before = [], 0, 0
-    with Engine(folder) as engine:
-        for body in map(chat_request, bodies):
-            calls.append(engine.process(body))
-            lost += max(0, before - calls[-1].cached)
-            before = len(engine.tokens(without_view(body))) - OPENING
-            print(f"\r{agent}, {name}: {len(calls)} of {len(bodies)} ", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    return Arm(agent, name, calls, lost)
+def played(agent: str, name: str, folder: Path, model: Path, commands: Sequence[str]) -> Arm:
+    """Play one arm in a folder of its own, with an engine whose cache is cold."""
+    with Engine(model) as engine:
+        AGENTS[agent](engine, ARMS[name], folder, commands)
+        arm = Arm(agent, name, engine.processed, sum(engine.lost()))
+    print(f"{agent}, {name}: {len(arm.calls)} requests in {arm.seconds:.0f} s", file=sys.stderr)
+    return arm
 
 
 def rows(arms: Sequence[Arm]) -> Iterator[str]:
     """The table."""
     yield (
         f"{'agent':16}{'arm':22}{'requests':>9}{'tokens':>10}{'cached':>10}{'processed':>10}{'of base':>9}"
-        f"{'seconds':>9}{'of base':>9}{'lost':>6}"
+        f"{'time':>9}{'seconds':>9}{'lost':>6}"
     )
     for arm in arms:
         base = next(one for one in arms if one.agent == arm.agent and one.name == "base")
         new, own = arm.tokens - arm.cached, base.tokens - base.cached
         yield (
             f"{arm.agent:16}{arm.name:22}{len(arm.calls):9,}{arm.tokens:10,}{arm.cached:10,}{new:10,}{new / own:9.1%}"
-            f"{arm.seconds:9.1f}{arm.seconds / base.seconds:9.1%}{arm.lost:6,}"
+            f"{arm.seconds / base.seconds:9.1%}{arm.seconds:9.1f}{arm.lost:6,}"
         )
 
 
@@ -128,6 +138,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Prompts with and without Ledger, counted by a real engine.")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), help="arms to play; base always is")
     parser.add_argument("--agents", nargs="+", choices=AGENTS, default=list(AGENTS), help="agents to play")
+    parser.add_argument(
+        "--commands", type=int, default=len(COMMANDS), help="play only so many of the session's commands"
+    )
     chosen = parser.parse_args()
     names = list(dict.fromkeys(["base", *chosen.arms]))
     arms: list[Arm] = []
@@ -136,8 +149,8 @@ def main() -> int:
         model.mkdir()
         for agent in chosen.agents:
             for number, name in enumerate(names):
-                bodies = AGENTS[agent](ARMS[name], Path(scratch, agent, str(number)))
-                arms.append(counted(agent, name, bodies, model))
+                folder = Path(scratch, agent, str(number))
+                arms.append(played(agent, name, folder, model, COMMANDS[: chosen.commands]))
     for line in rows(arms):
         print(line)
     lost = sum(arm.lost for arm in arms)

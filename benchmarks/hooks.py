@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from execledger.agents.opencode import AGENT as OPENCODE
-from tests.clients.test_opencode import run as run_opencode
 from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, claude, run_claude
 from tests.support.agents.hooked import Outcome, Run, commands, session
 from tests.support.agents.native import native
 from tests.support.agents.npm import NotInstalled
+from tests.support.agents.opencode import run_opencode
 from tests.support.agents.sessions import AgentHome, views
 
 ROUNDS = 2

@@ -4,7 +4,7 @@
 
 The model gives the recorded answers and the environment the recorded outputs. In shadow and inform-only mode the
 messages must be those of the unwrapped agent; in full mode every message that differs must carry a decision that
-explains it.
+explains it; where lines are omitted, the others must be those of the output, as many as the references name left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import copy
 import json
 import logging
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ MODES: dict[str, Message | None] = {
     "inform only": {"govern": False},
     "full": {},
 }
+OMITTED = re.compile(r"\[Ledger: lines (\d+)-(\d+) of ")
+"""What stands in place of lines that are omitted."""
 
 
 class RecordedEnvironment:
@@ -89,6 +92,23 @@ def drive(run: Message, options: Message | None) -> list[Message]:
     return list(agent.messages)
 
 
+def explained(ours: Message, theirs: Message) -> bool:
+    """Whether the decision beside a message says why it differs from the agent's own."""
+    shown = ((ours.get("extra") or {}).get("ledger") or {}).get("shown") or {}
+    if shown.get("kind") != "partial":
+        return shown.get("kind") in ("reference", "remark") and shown["text"] in str(ours["content"])
+    references, expected = shown["text"].splitlines(), str(theirs["content"]).split("\n")
+    at = 0
+    for line in str(ours["content"]).split("\n"):
+        if omitted := OMITTED.match(line) if line in references else None:
+            at += int(omitted[2]) - int(omitted[1]) + 1
+        elif line == "".join(expected[at : at + 1]):
+            at += 1
+        else:
+            return False
+    return at == len(expected)
+
+
 def runs(paths: list[str]) -> Iterator[Message]:
     """The recorded v2 runs under ``paths``."""
     for source in find_runs(paths):
@@ -113,9 +133,7 @@ def main() -> int:
             count["messages"] += len(messages)
             for ours, theirs in zip(messages, expected, strict=True):
                 if ours.get("content") != theirs.get("content"):
-                    shown = ((ours.get("extra") or {}).get("ledger") or {}).get("shown") or {}
-                    explained = shown.get("kind") in ("reference", "remark") and shown["text"] in str(ours["content"])
-                    count["explained" if explained else "unexplained"] += 1
+                    count["explained" if explained(ours, theirs) else "unexplained"] += 1
     for mode, count in counts.items():
         print(f"{mode}: " + ", ".join(f"{number:,} {name}" for name, number in count.items()))
     wrong = sum(count["unexplained"] for count in counts.values())

@@ -133,9 +133,13 @@ def redundant(truths: Truths) -> Counter[Kind]:
     return Counter(kind for kinds in truths for kind in kinds if kind)
 
 
-def net(balance: Balance | None) -> str:
-    """The bytes saved net of those added, and their share."""
-    return f"{balance.net:,} ({balance.net / max(balance.sent, 1):.2%})" if balance else SILENT
+def saved(balance: Balance | None) -> str:
+    """The bytes saved, and their share of those sent.
+
+    Those added are not taken off: most of the saved ones would have been cached and views never are, so that the
+    difference of bytes says nothing about cost.
+    """
+    return f"{balance.saved:,} ({balance.saved / max(balance.sent, 1):.2%})" if balance else SILENT
 
 
 def rows(found: Sequence[Account], there: Counter[Kind]) -> Iterator[tuple[str, list[str]]]:
@@ -159,17 +163,16 @@ def rows(found: Sequence[Account], there: Counter[Kind]) -> Iterator[tuple[str, 
     yield row("results shown one way, then another", lambda one: f"{one.rewritten:,}", "detector", "ledger")
     again = "bytes of results that a prompt cache must take in again"
     yield row(again, lambda one: f"{one.disturbed:,}", "detector", "ledger")
-    yield row("bytes saved", lambda one: f"{one.total.saved:,}", "detector")
-    yield row("bytes added", lambda one: f"{one.total.added:,}", "detector")
-    yield row("net, and its share of the bytes of all results", lambda one: net(one.total), "detector")
+    yield row("bytes saved, and their share of the bytes of all results", lambda one: saved(one.total), "detector")
     for agents in (SHELL, FILE_TOOLS):
-        yield row(f"- {agents}", partial(net_of, agents), "detector")
+        yield row(f"- {agents}", partial(saved_of, agents), "detector")
+    yield row("bytes added", lambda one: f"{one.total.added:,}", "detector")
     yield row("processor time per call, Ledger's being 1", lambda one: f"{one.per_call / base:.2f}" if base else "")
 
 
-def net_of(agents: str, account: Account) -> str:
+def saved_of(agents: str, account: Account) -> str:
     """What a tool saves in the runs of some agents."""
-    return net(account.bytes.get(agents))
+    return saved(account.bytes.get(agents))
 
 
 def of_kind(kind: Kind, all_of_them: int, account: Account) -> str:

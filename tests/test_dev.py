@@ -17,7 +17,7 @@ ATTACKS = "tests.support.guarantees.report"
 @pytest.fixture
 def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """``dev.py`` in a folder of its own, with two benchmarks that need the corpus."""
-    for folder in ("src", "tests", "benchmarks", ".venv", "docs"):
+    for folder in ("src", "tests", "benchmarks", "examples", ".venv", "docs"):
         (tmp_path / folder).mkdir()
     for name in ("one", "two"):
         (tmp_path / "benchmarks" / f"{name}.py").write_text("NEEDS_CORPUS = True\n")
@@ -83,6 +83,12 @@ def test_parts_of_a_check_are_measured_in_any_order(dev: Any) -> None:
     ]
 
 
+def test_a_report_in_another_form_is_written_anew(dev: Any) -> None:
+    """As older checks have left it, with fewer columns."""
+    dev.REPORT.write_text("| 2026-01-01 | 3.11.7 | `pytest` | held | 1.0 |\n")
+    assert check(dev, resume=True)[0] == "pytest"
+
+
 def test_what_failed_is_measured_again(dev: Any) -> None:
     """Its row says how it ended."""
     check(dev, resume=False)
@@ -90,12 +96,31 @@ def test_what_failed_is_measured_again(dev: Any) -> None:
     assert check(dev, resume=True) == ["benchmarks.one"]
 
 
-@pytest.mark.parametrize("changed", ["src/a.py", "tests/a.py", "benchmarks/one.py", "pyproject.toml"])
+def test_what_failed_stays_in_the_report_of_other_parts(dev: Any) -> None:
+    """A part that is measured later neither drops the failure of an earlier one nor hides it."""
+    check(dev, resume=False)
+    failed = dev.REPORT.read_text().replace("held: ('benchmarks.one'", "exit 1: ('benchmarks.one'")
+    dev.REPORT.write_text(failed)
+    assert dev.long_check("/where/it/lies", resume=True, only=("two",)) == 1
+    assert dev.REPORT.read_text() == failed
+
+
+@pytest.mark.parametrize(
+    "changed", ["src/a.py", "tests/support.py", "benchmarks/one.py", "examples/a.sh", "pyproject.toml"]
+)
 def test_nothing_is_taken_over_from_another_tree(dev: Any, changed: str) -> None:
     """Not even what a changed file can't have changed."""
     check(dev, resume=False)
+    (dev.ROOT / changed).write_text("# changed\nNEEDS_CORPUS = True\n")
+    assert check(dev, resume=True) == ["pytest", ATTACKS, "benchmarks.one", "benchmarks.two"]
+
+
+@pytest.mark.parametrize("changed", ["tests/test_a.py", "dev.py"])
+def test_a_changed_test_changes_no_benchmark(dev: Any, changed: str) -> None:
+    """Tests and attacks are run again; `dev.py` is what some of them test."""
+    check(dev, resume=False)
     (dev.ROOT / changed).write_text("# changed\n")
-    assert check(dev, resume=True)[0] == "pytest"
+    assert check(dev, resume=True) == ["pytest", ATTACKS]
 
 
 def test_nothing_is_taken_over_from_other_recorded_runs(dev: Any, tmp_path: Path) -> None:

@@ -62,6 +62,13 @@ def test_every_rule_and_reason_is_documented() -> None:
     assert [reason for reason in REASONS if f"`{reason}`" not in reasons] == []
 
 
+def test_sizes_in_the_rules_are_those_of_the_default_policy() -> None:
+    """A bound in bytes names the key that sets it, and has its value."""
+    page = (ROOT / "docs" / "decisions-explained.md").read_text()
+    bounds = re.findall(r"at least ([\d,]+) bytes(?: \(`(\w+)`\))?", page)
+    assert bounds == [(str(Policy().min_omitted), "min_omitted")]
+
+
 def test_every_claim_of_the_paper_has_an_example() -> None:
     """Each row of the page names a test that exists, and each example of a claim has a row."""
     page = (ROOT / "docs" / "paper.md").read_text()

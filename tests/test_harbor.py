@@ -6,6 +6,8 @@ import asyncio
 import logging
 import os
 import subprocess
+import sys
+import types
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -14,7 +16,9 @@ import pytest
 
 from execledger import harbor
 from execledger.agents.registry import agent_of
+from execledger.errors import LedgerError
 from execledger.harbor import AGENTS, NOT_STARTED, PRESENT, Install, Ledgered, LedgerNotStarted
+from execledger.version import __version__
 
 COMMAND = "CODEX_API_KEY= codex exec --json -- 'a task' 2>&1 | tee codex.txt"
 """A command of Harbor's agent."""
@@ -224,6 +228,13 @@ def test_a_wheel_is_uploaded(tmp_path: Path) -> None:
         Agent(tmp_path, ledger_install="no.whl")
 
 
+@pytest.mark.parametrize("value", ["/no/such/checkout", "./checkout", "~/no-such-checkout"])
+def test_a_checkout_that_is_not_there_is_an_error_of_the_user(tmp_path: Path, value: str) -> None:
+    """It is not taken for a version, which can't be installed, so that the plain agent would run."""
+    with pytest.raises(ValueError, match=f"^ledger_install={value}: found no such folder, expected a checkout$"):
+        Agent(tmp_path, ledger_install=value)
+
+
 def test_an_agent_that_imports_ledger_has_it_beside_itself(tmp_path: Path) -> None:
     """No extra: it would install the agent once more."""
     environment = Environment()
@@ -241,6 +252,39 @@ def test_ledger_may_be_there_already(tmp_path: Path) -> None:
 def test_by_default_it_is_the_ledger_that_is_installed_here() -> None:
     """This checkout, from which a wheel is built."""
     assert Install.chosen("") == Install(str(Path(__file__).resolve().parents[1]))
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_wheel_is_built_of_a_source_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool) -> None:
+    """Of one that the option names, and of the one that this Ledger was installed from."""
+    archive = tmp_path / "execledger-9.8.7.tar.gz"
+    archive.touch()
+    built = tmp_path / "execledger-9.8.7-py3-none-any.whl"
+    built.touch()
+    sources: list[Path] = []
+
+    def build(source: Path) -> Path:
+        sources.append(source)
+        return built
+
+    monkeypatch.setattr(harbor, "_built_wheel", build)
+    monkeypatch.setattr(harbor, "installed_from", lambda: (str(archive), False))
+    environment = Environment()
+    played(Agent(tmp_path, ledger_install=str(archive) if given else ""), environment)
+    assert (sources, environment.uploads) == ([archive], [(built.name, f"/installed-agent/{built.name}")])
+
+
+def test_what_the_installer_recorded_is_no_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no wheel can be had of it, the same version is installed."""
+    monkeypatch.setattr(harbor, "installed_from", lambda: ("/tmp/execledger.egg", False))
+    assert Install.chosen("") == Install(__version__)
+
+
+def test_a_source_archive_that_is_not_there_is_an_error_of_the_user(tmp_path: Path) -> None:
+    """It is not taken for a version."""
+    said = r"^ledger_install=no\.tar\.gz: found no such file, expected a source archive$"
+    with pytest.raises(ValueError, match=said):
+        Agent(tmp_path, ledger_install="no.tar.gz")
 
 
 def test_a_checkout_that_gives_no_wheel_is_named(tmp_path: Path) -> None:
@@ -306,6 +350,17 @@ def test_every_program_is_one_that_ledger_runs() -> None:
         f"Ledger{key.capitalize()}": key
         for key in ("codex", "mini", "claude", "opencode", "gemini", "qwen", "copilot", "pi")
     }
+
+
+def test_an_older_harbor_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Harbor would report an AttributeError as a class that does not exist."""
+    module = types.ModuleType("harbor.agents.installed.codex")
+    vars(module)["Codex"] = type("Codex", (), {})
+    monkeypatch.setitem(sys.modules, "pydantic", SimpleNamespace(Field=None, create_model=None))
+    monkeypatch.setattr(harbor, "import_module", lambda name: module)
+    monkeypatch.setattr(harbor, "version", lambda name: "0.22.0")
+    with pytest.raises(LedgerError, match=r"^LedgerCodex: found harbor 0\.22\.0, expected 0\.23 or newer$"):
+        getattr(harbor, "LedgerCodex")  # noqa: B009
 
 
 def test_other_names_are_not_there() -> None:

@@ -22,12 +22,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 from execledger.agents.registry import OURS, agent_of
+from execledger.errors import LedgerError
 from execledger.extras import installed_from
 from execledger.off import VARIABLE, is_off
 from execledger.runs.harbor_trials import JOURNALS, METADATA
@@ -41,6 +43,8 @@ USAGE_ERROR = 2
 """The exit status of ``execledger run`` for options that it does not know."""
 TESTED = ("0.25.0",)
 """The versions of Harbor that the tests run, the newest last."""
+OLDEST = "0.23"
+"""The oldest version of Harbor whose agents take options as ours do."""
 INSTALL_SECONDS = 600
 """Seconds after which an installation is given up, and the trial runs without Ledger."""
 
@@ -171,7 +175,7 @@ class Ledgered(_Agent):
         self._source = Install.chosen(self.options.ledger_install)
         self._running = False
         self._ledger = ""
-        self._status = self._told(installed=False, reason="the agent was not set up")
+        self._status = self._status_fields(installed=False, reason="the agent was not set up")
 
     async def install(self, environment: _Environment) -> None:
         """Install the agent, then Ledger."""
@@ -179,7 +183,7 @@ class Ledgered(_Agent):
         try:
             if is_off():
                 raise LedgerNotStarted(f"{VARIABLE} is off")
-            ledger, version = await self._install_ledger(environment)
+            ledger, own = await self._install_ledger(environment)
             checked = await environment.exec(f"{ledger} run {shlex.join(self._flags)} --help")
             if checked.return_code not in (0, USAGE_ERROR):
                 raise LedgerNotStarted(f"it is installed and can't be started: {_last_words(checked)}")
@@ -191,7 +195,7 @@ class Ledgered(_Agent):
         if checked.return_code:
             raise ValueError(f"ledger={shlex.join(self._flags)}: {_last_words(checked)}")
         self._ledger = ledger
-        self._status = self._told(installed=True, version=version)
+        self._status = self._status_fields(installed=True, version=own)
 
     async def run(self, instruction: str, environment: _Environment, context: Any) -> None:
         """Run the agent; its program is started by ``execledger run`` if Ledger is installed."""
@@ -248,16 +252,16 @@ class Ledgered(_Agent):
 
     def _not_started(self, reason: str) -> None:
         """Say that the trial runs without Ledger."""
-        self._status = self._told(installed=False, reason=reason)
+        self._status = self._status_fields(installed=False, reason=reason)
         self.logger.warning("Ledger: not in this trial, %s runs without it: %s", self.program, reason)
         folder = self.logs_dir / JOURNALS
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / NOT_STARTED).write_text(f"{reason}\n", encoding="utf-8")
 
-    def _told(self, **told: object) -> dict[str, object]:
-        """What the result's metadata say of Ledger: always with its options, as the arm follows from them."""
-        return {**told, "options": [*self._flags]}
+    def _status_fields(self, **status: object) -> dict[str, object]:
+        """The fields on Ledger in the metadata of a result: always with its options, as the arm follows from them."""
+        return {**status, "options": [*self._flags]}
 
 
 def _last_words(done: _Result) -> str:
@@ -283,26 +287,46 @@ class Install(Struct, frozen=True):
     """What is installed in environments: the option ``ledger_install``."""
 
     value: str
-    """A version of the package, the path of a wheel or of a checkout, or ``present``."""
+    """A version of the package, the path of a wheel, a checkout or a source archive, or ``present``."""
 
     @classmethod
     def chosen(cls, value: str) -> Install:
-        """The installation that an option names; without one it is what is installed here."""
-        chosen = cls(value or installed_from()[0] or __version__)
-        if chosen.is_wheel and not Path(chosen.value).expanduser().is_file():
+        """The installation that an option names, else what is installed here; raises ``ValueError`` for a path in the
+        option where nothing is."""
+        if not value:
+            source = cls(installed_from()[0] or __version__)
+            return source if source.is_path else cls(__version__)
+        chosen = cls(value)
+        path = Path(value).expanduser()
+        if chosen.is_wheel and not path.is_file():
             raise ValueError(f"ledger_install={value}: found no such file, expected a wheel")
+        if chosen.is_archive and not path.is_file():
+            raise ValueError(f"ledger_install={value}: found no such file, expected a source archive")
+        if "/" in value and not chosen.is_path:
+            raise ValueError(f"ledger_install={value}: found no such folder, expected a checkout")
         return chosen
 
     @property
     def is_wheel(self) -> bool:
-        """Whether it is the path of a wheel."""
+        """Whether it is named like a wheel."""
         return self.value.endswith(".whl")
 
+    @property
+    def is_archive(self) -> bool:
+        """Whether it is named like a source archive, of which a wheel can be built."""
+        return self.value.endswith((".tar.gz", ".zip"))
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it is the path of something from which a wheel is taken or built."""
+        path = Path(self.value).expanduser()
+        return path.is_file() if self.is_wheel or self.is_archive else path.is_dir()
+
     async def requirement(self, environment: _Environment, extra: str) -> str:
-        """What pip or uv is told to install; a wheel is built if necessary, and uploaded."""
+        """The requirement for pip or uv; a wheel is built if necessary, and uploaded."""
         package = f"execledger[{extra}]" if extra else "execledger"
         path = Path(self.value).expanduser()
-        if not self.is_wheel and not path.is_dir():
+        if not self.is_path:
             return f"{package}=={self.value}"
         wheel = path if self.is_wheel else await asyncio.to_thread(built_wheel, path.resolve())
         target = f"/installed-agent/{wheel.name}"
@@ -315,25 +339,25 @@ _BUILDING = threading.Lock()
 """Held while a wheel is built: trials that start together build it once."""
 
 
-def built_wheel(checkout: Path) -> Path:
-    """The wheel of a checkout, built at the first call of a process; raises ``LedgerNotStarted``."""
+def built_wheel(source: Path) -> Path:
+    """The wheel of a checkout or source archive, built at the first call of a process; raises ``LedgerNotStarted``."""
     with _BUILDING:
-        return _built_wheel(checkout)
+        return _built_wheel(source)
 
 
 @cache
-def _built_wheel(checkout: Path) -> Path:
+def _built_wheel(source: Path) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="execledger-wheel-"))
     uv = shutil.which("uv")
     if uv:
-        command: Sequence[str] = (uv, "build", "--quiet", "--wheel", "-o", str(folder), str(checkout))
+        command: Sequence[str] = (uv, "build", "--quiet", "--wheel", "-o", str(folder), str(source))
     else:
-        command = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(checkout))
+        command = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(source))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode or not wheels:
         said = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise LedgerNotStarted(f"no wheel can be built of {checkout}: {''.join(said)}")
+        raise LedgerNotStarted(f"no wheel can be built of {source}: {''.join(said)}")
     return wheels[0]
 
 
@@ -344,8 +368,11 @@ def _agent_class(name: str) -> type:
 
     known = AGENTS[name]
     inner = getattr(import_module(known.module), known.name)
+    if not hasattr(inner, "options_model"):
+        # An AttributeError would be reported as a class that is not there.
+        raise LedgerError(f"{name}: found harbor {version('harbor')}, expected {OLDEST} or newer")
     flags = Field(default="", description="Options of execledger run, such as --sealed.")
-    source = Field(default="", description="Version, wheel or checkout of execledger to install, or 'present'.")
+    source = Field(default="", description="Version, wheel, sdist or checkout of execledger to install, or 'present'.")
     fields: dict[str, Any] = {"ledger": (str | list[str], flags), "ledger_install": (str, source)}
     body = {
         "__module__": __name__,

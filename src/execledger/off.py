@@ -10,6 +10,8 @@ from contextlib import suppress
 VARIABLE = "EXECLEDGER"
 ON = ("on", "1", "true", "yes")
 OFF = ("off", "0", "false", "no")
+SWITCHED_OFF = f"{VARIABLE} is off"
+"""The reason for which calls are left alone if Ledger was switched off on purpose."""
 
 
 def is_off() -> bool:
@@ -26,6 +28,11 @@ def is_off() -> bool:
 def is_on() -> bool:
     """Whether the environment switches Ledger on, whatever the files of settings say."""
     return _word() in ON
+
+
+def is_switched_off() -> bool:
+    """Whether the variable says off in one of the words for it: on purpose, and not by a missing or unknown value."""
+    return _word() in OFF
 
 
 def unknown_word() -> str:

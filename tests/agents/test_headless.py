@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.agents.evaluation import Batch, Instance, nested_settings, stored
 from execledger.agents.registry import agents, evaluated
@@ -70,7 +71,7 @@ class Bench:
 
     def work(self) -> str:
         """Run the task; why it is not finished."""
-        return runner_of(self.plan).work(self.batch)
+        return runner_of(self.plan).work(self.batch).get(TASK.instance_id, "")
 
 
 @pytest.fixture(autouse=True)
@@ -102,8 +103,18 @@ def test_a_run_that_no_model_answered_is_not_finished(tmp_path: Path) -> None:
     """The reason is the client's own."""
     bench = Bench(tmp_path, answers=0)
     log = tmp_path / "log"
-    assert bench.work() == f"{TASK.instance_id}: the agent ended with status 0: no model here ({log})"
+    assert bench.work() == f"the agent ended with status 0: no model here ({log})"
     assert stored(bench.batch.folder / TASK.instance_id) is None
+
+
+def test_each_run_of_a_batch_has_its_reason(tmp_path: Path) -> None:
+    """One was answered by no model, the other one has no repository."""
+    bench = Bench(tmp_path, answers=0)
+    other = Instance(instance_id="ledger__warehouse-2", problem_statement="Repair it.")
+    salts = {**bench.batch.salts, other.instance_id: "2" * 18}
+    told = runner_of(bench.plan).work(replace(bench.batch, tasks=(TASK, other), salts=salts))
+    assert list(told) == [TASK.instance_id, other.instance_id]
+    assert "no model here" in told[TASK.instance_id] and other.instance_id in told[other.instance_id]
 
 
 def test_a_run_that_went_past_ledger_is_not_finished(tmp_path: Path) -> None:
@@ -111,7 +122,7 @@ def test_a_run_that_went_past_ledger_is_not_finished(tmp_path: Path) -> None:
     bench = Bench(tmp_path, ledger=(sys.executable, "-m", "execledger", "run", "--no-settings"))
     log = tmp_path / "log"
     reason = "no request of the agent reached Ledger, though its model has answered"
-    assert bench.work() == f"{TASK.instance_id}: {reason} ({log})"
+    assert bench.work() == f"{reason} ({log})"
     assert "Ledger saw no request of claude" in log.read_text()
 
 
@@ -120,6 +131,16 @@ def test_a_script_is_refused_for_containers(tmp_path: Path) -> None:
     bench = Bench(tmp_path, repos="")
     with pytest.raises(LedgerError, match="claude: found a script, expected a program that needs nothing else"):
         runner_of(bench.plan).versions(bench.batch.setup)
+
+
+def test_an_agent_that_does_not_tell_its_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the time in which a container program must answer as well."""
+    monkeypatch.setattr("execledger.agents.evaluation.ANSWER_SECONDS", 0.5)
+    bench = Bench(tmp_path)
+    bench.program.write_text("#!/bin/sh\nexec sleep 600\n")
+    with pytest.raises(LedgerError) as caught:
+        runner_of(bench.plan).versions(bench.batch.setup)
+    assert str(caught.value) == f"{bench.program}: can't be asked for its version: no answer within 0.5 seconds"
 
 
 NOT_CONTAINED = [one.key for one in evaluated() if "docker" not in [key.name for key in one.plan_keys]]

@@ -10,8 +10,8 @@ import pytest
 
 from execledger.agents import work_folder
 from execledger.agents.codex.batch import RUNNER
-from execledger.agents.evaluation import Instance
-from execledger.agents.work_folder import clear, opened
+from execledger.agents.evaluation import Instance, Problem
+from execledger.agents.work_folder import clear, opened, unprepared
 from execledger.demo.repository import make_repository
 from execledger.errors import LedgerError
 from execledger.evaluate.experiment import setup_of
@@ -116,6 +116,25 @@ def test_a_missing_repository_is_named(plan: Plan, tmp_path: Path) -> None:
         opened(setup_of(plan, "codex", tmp_path), task, tmp_path / "scratch", CODEX),
     ):
         pass
+
+
+def test_what_is_not_prepared_is_found_before_any_run(plan: Plan, tmp_path: Path) -> None:
+    """Missing repositories and those at another commit, a few by name; the folder alone if it is none."""
+    setup = setup_of(plan, "codex", tmp_path)
+    here = Instance(instance_id=TASK.instance_id, problem_statement="")
+    assert list(unprepared(setup, [here])) == []
+    many = [Instance(instance_id=f"acme__proj-{number}", problem_statement="") for number in range(1, 8)]
+    other = Instance(instance_id=TASK.instance_id, problem_statement="", base_commit="a" * 40)
+    hint = "`repos` names a folder with a clone for each instance, DIR/INSTANCE, at the instance's base commit"
+    assert list(unprepared(setup, [other, *many])) == [
+        Problem("repos: found no repository of acme__proj-1, acme__proj-2, acme__proj-3 and 4 more", hint),
+        Problem(f"repos: found another commit than the base commit of {TASK.instance_id}", hint),
+    ]
+    (tmp_path / "file").touch()
+    for name, found in (("none", "nothing there"), ("file", "a file")):
+        nowhere = Plan(agent="codex", own={"repos": name})
+        said = f"{name}: found {found}, expected a folder with prepared repositories"
+        assert list(unprepared(setup_of(nowhere, "codex", tmp_path), [here])) == [Problem(said, hint)]
 
 
 def test_a_container_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,21 +39,31 @@ def test_the_demo_ends_with_the_view_and_the_sum(execledger: Execledger) -> None
             "</execution_state>",
             "",
             """\
-14 commands: 0 reused before running, because an earlier result still holds; 2 reused after running,
-because the output was shown before; 1 nudged.\
+14 commands: 0 would have been reused before running, because an earlier result still holds; 2 after
+running, because the output was shown before; 1 nudged.\
 """,
             "2 references, 0 of them false by what was recorded.",
             """\
-References would have saved 173 uncached and 434 cached tokens ($0.0003); state views would have
-cost 247 uncached tokens, 43 of which would have been cached ($0.0003); net -$0.0000, -0.6% of the
-$0.0052 that the runs cost. Prices of 2026-11-15 for gpt-5 (assumed); tokens of both are estimated
-from bytes.\
+References would have saved 173 uncached and 434 cached tokens ($0.00027); state views would have
+cost 247 uncached tokens, 43 of which would have been cached ($0.00030); net -74 uncached and +477
+cached tokens, -$0.000033, -0.64% of the $0.0052 that the run is estimated to have cost at table
+prices. Prices of 2026-11-15 for gpt-5 (assumed); tokens of both are estimated from bytes.\
 """,
             "A scripted agent does not react: this shows what is decided, not what a model makes of it.",
             "",
             "Next: execledger replay PATH... measures the same on your own recorded runs.",
         ]
     )
+
+
+def test_the_demo_says_what_would_have_been(execledger: Execledger) -> None:
+    """It is a replay: none of the decisions was made when the commands ran."""
+    said = re.findall(r"^      \w+, rule `[\w-]+`: (.+)$", execledger("demo", "--recorded").out, re.MULTILINE)
+    assert {re.sub(r"\d+", "N", one) for one in said} == {
+        "would have been run: N bytes",
+        "would have been run: N bytes with a remark behind them",
+        "would have been reused after running: a reference of N bytes in place of N",
+    }
 
 
 def test_the_full_demo_leaves_no_line_out(execledger: Execledger) -> None:
@@ -74,9 +84,9 @@ def test_the_live_demo_shows_every_arm(execledger: Execledger) -> None:
     assert rows["commands run"][:2] == [str(len(COMMANDS) + 1)] * 2
     assert rows["results replaced by a reference"][0] == "0" < rows["results replaced by a reference"][1]
     price = load_prices().charged("")[1]
-    names = ("new input tokens", "cached input tokens", "kept out of the cache by views", "output tokens")
-    for new, cached, kept, output, cost in zip(*(rows[name] for name in (*names, "cost")), strict=True):
-        tokens = Tokens(uncached=int(new) + int(kept), cached=int(cached) - int(kept), written=0, output=int(output))
+    names = ("new input tokens", "cached input tokens", "output tokens")
+    for new, cached, output, cost in zip(*(rows[name] for name in (*names, "cost")), strict=True):
+        tokens = Tokens(uncached=int(new), cached=int(cached), written=0, output=int(output))
         assert float(cost) == pytest.approx(price.cost(tokens), abs=5e-5)
     without, verified, _ = (float(cost) for cost in rows["cost"])
     assert verified <= without, "the default costs no more than it saves"

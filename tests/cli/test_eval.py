@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,12 +18,14 @@ from inline_snapshot import snapshot
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import Study
 from execledger.extras import install_command
+from execledger.journal.codec import encode
+from tests.agents.inspect_ai.test_recorded import sample, write_log
 from tests.cli.conftest import Execledger
 from tests.evaluate.test_collect import study_in
 from tests.evaluate.trials import leave, trajectory
 from tests.support.agents.fake_docker import FakeDocker
 from tests.support.agents.swebench import make_instances, write_dataset
-from tests.viewer.stage import DEMO
+from tests.viewer.stage import DEMO, shown, told
 
 NAME = "ledger__warehouse-1"
 # Does what a batch runner does, and takes no time: a trajectory for every task that the filter names.
@@ -124,18 +129,38 @@ def test_a_runner_that_finishes_nothing_is_told(
     assert (called.status, called.out, len(others)) == (1, "", 2)
     assert first.startswith(f"execledger: base-1, {NAME}: error: ended with status 0: the words were: swebench")
     told = execledger("eval", "report", "out")
-    assert told.status == 2 and "base-1: error: ended with status 0: the words were: swebench" in told.err
+    assert told.status == 2 and f"base-1, {NAME}: error: ended with status 0: the words were: swebench" in told.err
     assert total == "execledger: 0 of 9 runs finished, cost unknown; ended: none"
     stopped = "3 jobs of the arm base in a row finished nothing"
     assert reason == f"execledger: {stopped}; the same command goes on from here"
+
+
+def test_a_report_has_the_reasons_of_what_is_still_missing(
+    execledger: Execledger, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job of three tasks finishes one of them in each call; a reason is of one task, and goes with it."""
+    write_dataset(folder / "dataset", make_instances(3))
+    (folder / "mini-extra").write_text(RUNNER.replace('not os.environ.get("BROKEN")', 'name in os.environ["WHOLE"]'))
+    found = []
+    for number in (1, 2):
+        monkeypatch.setenv("WHOLE", f"ledger__warehouse-{number}")
+        called = execledger("eval", "run", "plan.toml", "-o", "out", "--batch", "3")
+        report = execledger("eval", "report", "out")
+        found.append(
+            [re.findall(r"base-1, \S+-(\d): error: ended with status 0", err) for err in (called.err, report.err)]
+        )
+    assert found == [[["2", "3"], ["2", "3"]], [["3"], ["3"]]]
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["none.toml"], "none.toml: the plan can't be read"),
-        (["plan.toml", "--trials", "0"], "plan.toml: `trials` is 0, expected at least 1"),
+        (["plan.toml", "--trials", "0"], "execledger: `--trials` is 0, expected at least 1"),
+        (["wrong.toml"], "wrong.toml: `trials` is 0, expected at least 1"),
+        (["--agent", "codex", "--step-limit", "5"], "execledger: `--step-limit` means nothing to codex"),
         (["plan.toml", "--set", "a"], "--set a: expected KEY=VALUE"),
+        (["plan.toml", "--model", "a\udcff"], "plan.toml: found 'a\\udcff', expected text in UTF-8"),
         (
             ["plan.toml", "--subset", "verifed"],
             "`verifed`: found no such subset\nhint: known are full, lite, multilingual",
@@ -147,9 +172,10 @@ def test_a_runner_that_finishes_nothing_is_told(
 def test_a_plan_that_cannot_be_followed_is_refused(
     execledger: Execledger, folder: Path, words: list[str], said: str
 ) -> None:
-    """In one sentence."""
+    """In one sentence, which names the plan file or the option that the value came from."""
+    (folder / "wrong.toml").write_text("trials = 0\n")
     called = execledger("eval", "run", *words, "-o", "out")
-    assert (called.status, said in called.err) == (2, True)
+    assert (called.status, said in called.err) == (2, True), called.err
 
 
 def test_a_docker_that_does_not_answer_is_the_reason(
@@ -195,13 +221,46 @@ def test_what_is_refused_leaves_no_tasks_and_comes_with_the_warnings(execledger:
             ],
         )
     )
-    assert [path.name for path in (folder / "out").iterdir()] == [".lock"]
+    assert not (folder / "out").exists()
+    (folder / "mine").mkdir()
+    for output in ("mine", "new/er/out"):
+        assert execledger("eval", "run", "plan.toml", "-o", output, "--program", "/bin/true").status == 2
+    assert list((folder / "mine").iterdir()) == [], "a folder of the user's stays"
+    assert not (folder / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("agent", "words", "problem"),
+    [
+        ("codex", ["--repos", "nowhere"], "nowhere: found nothing there, expected a folder with prepared repositories"),
+        ("codex", ["--docker", "no-such-docker"], "no-such-docker: not found, expected the container program"),
+        ("pi", [], "pi can't be run in containers: it needs more than its program, which images do not have"),
+        ("mini", ["--set", "environment.executable=no-such"], "no-such: not found, expected the container program"),
+    ],
+)
+def test_a_missing_program_is_told_with_the_other_problems(
+    execledger: Execledger,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    agent: str,
+    words: list[str],
+    problem: str,
+) -> None:
+    """What is wrong with repositories or containers does not wait for the program."""
+    monkeypatch.setenv("CODEX_API_KEY", "x")
+    plan = ["--agent", agent, "--subset", "dataset", "--model", "gpt-5-mini", "--program", "/nowhere/it", *words]
+    called = execledger("eval", "run", "-o", "out", *plan)
+    assert called.err.splitlines()[:2] == [
+        "execledger: found 2 problems, and started nothing:",
+        "- /nowhere/it: found no program there, expected one that can be started",
+    ]
+    assert [line for line in called.err.splitlines() if line.startswith("- ")][1:] == [f"- {problem}"]
 
 
 def test_a_plan_that_comes_to_nothing_leaves_the_folder_to_others(execledger: Execledger, folder: Path) -> None:
     """Its tasks can't be had; another plan takes the same folder, with tasks of its own."""
     assert execledger("eval", "run", "plan.toml", "-o", "out", "--instance", "nobody").status == 2
-    (folder / "out" / "dataset").mkdir()
+    (folder / "out" / "dataset").mkdir(parents=True)
     (folder / "out" / "dataset" / "test.jsonl").write_text("of an earlier plan")
     assert execledger("eval", "run", "plan.toml", "-o", "out").status == 0
 
@@ -223,6 +282,8 @@ def test_a_missing_configuration_file_is_noticed_before_agents_start(execledger:
     pytest.importorskip("minisweagent")
     called = execledger("eval", "run", "plan.toml", "-o", "out", "--config", "nowhere.yaml")
     assert (called.status, "nowhere.yaml: found no such configuration file" in called.err) == (2, True)
+    called = execledger("eval", "run", "plan.toml", "-o", "out", "--config", "/")
+    assert (called.status, "/: found no such configuration file" in called.err) == (2, True)
     (folder / "mine.yaml").write_text("agent: {}\n")
     words = ["--config", "swebench", "--config", "mine.yaml", "--config", "scripted.yaml", "--config", "a.b=1"]
     assert execledger("eval", "run", "plan.toml", "-o", "out", *words).status == 0
@@ -246,7 +307,7 @@ def done(folder: Path) -> Study:
     os.rename(folder / "dataset" / "test.jsonl", study.dataset / "test.jsonl")
     for arm, number in ((ArmName.BASE, 1), (ArmName.BASE, 2), (ArmName.BOTH, 1)):
         name = f"ledger__warehouse-{number}"
-        leave(study.trial(arm, 1).folder, name, trajectory(name))
+        leave(study.trial(arm, 1).folder, name, trajectory(name, patch=f"diff of {arm}"))
     return study
 
 
@@ -254,13 +315,13 @@ def test_a_report_says_what_is_missing(execledger: Execledger, done: Study) -> N
     """Runs that are not finished, journals that are not there, grades that nobody gave."""
     called = execledger("eval", "report", "out", "--json")
     assert called.status == 0
-    assert "execledger: out: not finished yet: both-1 1 of 2 instances" in called.err
-    missing = "found no journal of 1 run in arms with Ledger: what Ledger did in it is unknown"
+    assert "execledger: out: not finished yet: 1 of 2 instances of both-1" in called.err
+    missing = "found no journal of 1 run in arms with Ledger: what Ledger did in it is unknown and left out"
     first = done.root / "both" / "1" / NAME / f"{NAME}.traj.json"
     assert f"execledger: {missing}; whatever else is known of it counts (first: {first})\n" in called.err
     assert "not read" not in called.err
     text = json.dumps(json.loads(called.out))
-    assert "unknown" in text and "not finished yet: both-1 1 of 2 instances" in text
+    assert "unknown" in text and "not finished yet: 1 of 2 instances of both-1" in text
 
 
 def test_a_report_on_runs_from_elsewhere(execledger: Execledger, folder: Path) -> None:
@@ -268,16 +329,43 @@ def test_a_report_on_runs_from_elsewhere(execledger: Execledger, folder: Path) -
     leave(folder / "mine", "a", trajectory("a"))
     (folder / "mine" / "broken.json").write_text("{")
     called = execledger("eval", "report", "mine")
-    assert (called.status, "base" in called.out, "1 files were not read" in called.err) == (0, True, True)
+    assert (called.status, "base" in called.out, "1 file was not read" in called.err) == (0, True, True)
+    assert "execledger: Prices are of 2" in called.err
     assert execledger("eval", "report", "mine", "-o", "told", "--format", "md").status == 0
     assert [path.name for path in (folder / "told").iterdir()] == ["report.md"]
+
+
+def test_a_damaged_file_is_one_file_however_much_is_wrong_with_it(execledger: Execledger, folder: Path) -> None:
+    """A journal with a line that is no event, steps behind a gap and a torn end; an export counts as people do, too."""
+    (folder / "mine").mkdir()
+    lines = [encode(event) for event in told([shown("ls"), shown("pwd"), shown("ls")])]
+    (folder / "mine" / "run.ledger.jsonl").write_bytes(b"".join((*lines[:2], b"no event\n", lines[3], b'{"event')))
+    called = execledger("eval", "export", "mine", "-o", "tables")
+    assert called.out == "1 run and 1 call are in tables\n"
+    assert [line for line in called.err.splitlines() if "run.ledger" in line] == [
+        "execledger: read as far as it goes: mine/run.ledger.jsonl: the last line is torn; lines that are no events: 1;"
+        " steps behind a gap: 1"
+    ]
+    reported = execledger("eval", "report", "mine", "--json")
+    assert "not read:" not in reported.err
+    assert json.loads(reported.out)["notes"][-1].startswith("Read as far as it goes: mine/run.ledger.jsonl: the last")
+    assert "execledger: 1 file was not read, or not wholly" in called.err.splitlines()
+
+
+def test_a_report_says_how_many_samples_were_retried(execledger: Execledger, folder: Path) -> None:
+    """A retried log of Inspect copies the samples of the first one: each counts once."""
+    for day in (1, 2):
+        write_log(folder / "logs" / f"2026-01-0{day}_fix_{'A' * 22}.eval", sample())
+    called = execledger("eval", "report", "logs")
+    assert "left out: runs that a later log of the same task has again (1)" in called.err
+    assert "further trials" not in called.out and "1/1" in called.out
 
 
 def test_a_report_as_the_paper_prints_it(execledger: Execledger, done: Study) -> None:
     """Another layout of the same runs, for people and for programs."""
     called = execledger("eval", "report", "out", "--layout", "paper", "--json")
     tables = json.loads(called.out)["tables"]
-    assert [table["name"] for table in tables] == ["main", "efficiency", "ablation"]
+    assert [table["name"] for table in tables] == ["main", "efficiency", "ablation", "evidence", "published"]
     assert "Backbone" in execledger("eval", "report", "out", "--layout", "paper").out
 
 
@@ -343,6 +431,28 @@ def test_an_evaluation_is_exported_with_its_arms(execledger: Execledger, done: S
     assert rows == [("base", NAME), ("base", "ledger__warehouse-2"), ("both", NAME)]
 
 
+def test_an_export_of_nothing_is_refused(execledger: Execledger, folder: Path) -> None:
+    """As a report on nothing is; what could not be read is named, and nothing is written."""
+    (folder / "mine").mkdir()
+    (folder / "mine" / "broken.json").write_text("{")
+    called = execledger("eval", "export", "mine", "-o", "tables")
+    assert (called.status, called.out, (folder / "tables").exists()) == (2, "", False)
+    assert "execledger: not read: mine/broken.json" in called.err
+    assert "found no runs to export" in called.err
+
+
+def test_an_export_names_what_it_leaves_out(execledger: Execledger, done: Study, folder: Path) -> None:
+    """As the report does: the copies of an evaluation's runs, with their folder."""
+    both = folder / "copies"
+    for name in ("out", "out-backup"):
+        shutil.copytree(done.root, both / name)
+    called = execledger("eval", "export", "copies", "-o", "tables")
+    said = "left out: runs that another copy of the same evaluation has, in copies/out-backup (3)"
+    assert (called.status, called.out) == (0, "3 runs and 3 calls are in tables\n")
+    assert f"execledger: {said}\n" in called.err
+    assert f"execledger: {said}\n" in execledger("eval", "report", "copies", "--json").err
+
+
 @pytest.mark.parametrize(("module", "words"), [("scipy", ()), ("matplotlib", ("-o", "out", "--format", "png"))])
 def test_a_report_without_its_extra_names_it(tmp_path: Path, module: str, words: tuple[str, ...]) -> None:
     """In two lines, and not by a traceback."""
@@ -351,3 +461,51 @@ def test_a_report_without_its_extra_names_it(tmp_path: Path, module: str, words:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     said = f"execledger: {module}: not installed, it comes with the extra `eval`\nhint: {install_command('eval')}\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('"agent": "mini"', '"agent": "newer"', "`agent` is 'newer', expected mini or codex"),
+        ('"trials": 1', '"trials": 1, "novel": 3', "has the unknown key `novel`: its arms and grades are lost"),
+        ('"base",', '"other",', "its arms and grades are lost"),
+    ],
+)
+def test_a_plan_of_a_newer_version_is_named_and_the_runs_are_reported(
+    execledger: Execledger, done: Study, old: str, new: str, fault: str
+) -> None:
+    """Its agent, a key or an arm is not known here: `eval report`, `export` and `grade` say so in one line."""
+    file = done.root / "plan.json"
+    file.write_text(file.read_text().replace(old, new, 1))
+    reported = execledger("eval", "report", "out", "--json")
+    assert reported.status == 0 and json.loads(reported.out)
+    assert sum(str(file) in line and fault in line for line in reported.err.splitlines()) == 1, reported.err
+    exported = execledger("eval", "export", "out", "-o", "tables")
+    assert (exported.status, exported.out) == (0, "3 runs and 3 calls are in tables\n")
+    assert sum(str(file) in line and fault in line for line in exported.err.splitlines()) == 1, exported.err
+    graded = execledger("eval", "grade", "out", "--reports", "dataset")
+    assert str(file) in graded.err and fault in graded.err
+    assert graded.status == (0 if "agent" in old else 2)
+
+
+def test_a_full_disk_is_told_with_the_path(
+    execledger: Execledger, done: Study, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error of the system names no file; what was half written is removed."""
+
+    def full(path: Path, *_: object, **__: object) -> int:
+        path.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (folder / "base-1.json").write_text(json.dumps({"resolved_ids": [NAME]}))
+    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    reported = execledger("eval", "report", "out", "-o", "told", "--format", "md")
+    assert (reported.status, reported.err.splitlines()[-1]) == (
+        2,
+        "execledger: told: can't be written: No space left on device",
+    )
+    graded = execledger("eval", "grade", "out", "--reports", "base-1.json")
+    grades = done.root / "base" / "1" / "resolved.json"
+    assert (graded.status, graded.err) == (1, f"execledger: {grades}: can't be written: No space left on device\n")
+    assert not [path.name for path in grades.parent.iterdir() if path.name.startswith(".resolved")]

@@ -227,3 +227,50 @@ def test_a_state_folder_that_can_not_be_read_is_named(
     assert (called.status, called.out) == (1, "")
     assert called.err.startswith(f"execledger: {state}: can't be read: ") and called.err.count("\n") == 1
     assert not (tmp_path / "z.html").exists()
+
+
+WITHOUT_EXTRAS = """
+import importlib.abc
+import sys
+
+EXTRAS = "aiohttp duckdb inspect_ai litellm matplotlib minisweagent numpy ray scipy swebench zstandard".split()
+
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, Absent())
+from execledger.cli.main import main
+
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *([verb, "--help"] for verb in VERBS),
+        *(["eval", verb, "--help"] for verb in ("run", "grade", "report", "export")),
+        ["replay", str(DEMO)],
+        ["replay", str(DEMO), "--html", "page.html"],
+        ["why", str(DEMO), "3"],
+        ["view", str(DEMO), "--export", "runs.html"],
+        ["demo", "--recorded"],
+    ],
+    ids=" ".join,
+)
+def test_what_needs_no_extra_runs_without(arguments: list[str], tmp_path: Path) -> None:
+    """An installation with the required packages alone has every verb's help, replays and exported pages."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr

@@ -47,3 +47,19 @@ def test_what_is_no_file_is_named_and_the_others_are_read(
     for name, words in {**links, **others}.items():
         assert sum(f"{folder / name}:" in line and words in line for line in told) == 1, (name, result.err)
     assert len(told) == 5
+
+
+def test_an_evaluation_names_them_once_as_well(execledger: Execledger, folder: Path, tmp_path: Path) -> None:
+    """`eval report` and `eval export` read the runs beside a link into itself; `eval grade` refuses it."""
+    for words in (("report", folder, "--json"), ("export", folder, "-o", tmp_path / "tables")):
+        result = execledger("eval", *words)
+        assert result.status == 0, result.err
+        told = [line for line in result.err.splitlines() if line.startswith(f"execledger: not read: {folder}")]
+        assert len(told) == 5, result.err
+        assert sum("leads back to itself" in line for line in told) == 2
+    graded = execledger("eval", "grade", folder / "loop")
+    assert (graded.status, graded.err) == (
+        2,
+        f"execledger: {folder / 'loop'}: found a symbolic link that leads back to itself,"
+        " expected the output of `execledger eval run`\n",
+    )

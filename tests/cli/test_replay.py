@@ -11,16 +11,19 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from execledger.agents.inspect_ai.tools import KEY
 from execledger.core import govern
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy, Preset
 from execledger.runs.find import HINT
 from execledger.runs.prices import shipped
+from execledger.shell.paths import UNRECORDED_DIRECTORY
 from execledger.vocabulary.decisions import Decision
+from tests.agents.inspect_ai.test_recorded import sample, write_log
 from tests.cli.conftest import Execledger
 from tests.core.stories import text, wrapped
 from tests.journal.runs import events_of, retold, written
-from tests.runs.samples import answer, encoded, trajectory, turn
+from tests.runs.samples import DOCKER, answer, encoded, trajectory, turn
 from tests.support.simulation.sessions import simulate
 
 KEYS = [
@@ -29,10 +32,10 @@ KEYS = [
 ]  # fmt: skip
 
 
-def recorded(path: Path, *calls: tuple[str, str]) -> Path:
-    """A recorded run in a container, one command to a turn."""
+def recorded(path: Path, *calls: tuple[str, str], config: object = DOCKER) -> Path:
+    """A recorded run, in a container unless ``config`` says otherwise, one command to a turn."""
     messages = [message for command, output in calls for message in (turn(command), answer(command, output))]
-    path.write_bytes(encoded(trajectory("mini-swe-agent-1.1", messages)))
+    path.write_bytes(encoded(trajectory("mini-swe-agent-1.1", messages, config)))
     return path
 
 
@@ -72,6 +75,34 @@ def test_decisions_are_one_line_of_json_per_call(execledger: Execledger, good: P
     )
 
 
+@pytest.mark.parametrize("preset", ["verified", "paper"])
+def test_a_run_that_does_not_say_where_it_started(execledger: Execledger, tmp_path: Path, preset: str) -> None:
+    """A local mini-swe-agent records no directory: its relative paths are comparable all the same, and the
+    placeholder for it is never shown."""
+    calls = (
+        ("cat src/a.py", text(40)),
+        ("python -m pytest", 'Traceback (most recent call last):\n  File "/repo/src/a.py", line 3, in f\nValueError\n'),
+        ("cat src/a.py", text(40)),
+        ("sed -i s/row/line/ src/a.py", ""),
+        ("ls .", "src\n"),
+        ("ls src", "a.py\n"),
+        ("cat src/a.py", text(40)),
+        ("cd src && sed -n '5,30p' a.py", text(26, 5)),
+    )
+    decided, said = [], ""
+    for cwd in ("/repo", ""):
+        run = recorded(tmp_path / "run.traj.json", *calls, config={"environment": {"cwd": cwd}})
+        out, page, view = (tmp_path / name for name in ("decisions.jsonl", "page.html", "view.html"))
+        execledger("replay", run, "--preset", preset, "--decisions", out, "--html", page)
+        execledger("view", run, "--preset", preset, "--export", view)
+        explained = "".join(execledger("why", run, at, "--preset", preset).out for at in range(len(calls)))
+        decided.append(out.read_text())
+        said = explained + page.read_text() + view.read_text()
+    assert decided[0] == decided[1] and '"shown":"reference"' in decided[1]
+    assert "names src/a.py" in said and "<td>src/a.py</td>" in said
+    assert UNRECORDED_DIRECTORY not in said
+
+
 def test_decisions_are_redacted_and_private(execledger: Execledger, tmp_path: Path) -> None:
     """The file of decisions is the owner's alone, also where an older one was open to others, and keeps no secret."""
     secret = "correct-horse-1"
@@ -106,19 +137,19 @@ def test_the_summary_for_people(execledger: Execledger, good: Path) -> None:
             "│ opaque                         │     0 │ 0.0%                                                 │",
             "│ unknown effects                │     2 │ 40.0%                                                │",
             "│ simple commands                │     5 │ 100.00% are of known programs                        │",
-            "│ reused before running          │     1 │ whole-read 1                                         │",
+            "│ would be reused before running │     1 │ whole-read 1                                         │",
             "│ false reuses                   │     0 │                                                      │",
-            "│ reused after running           │     1 │ same 1                                               │",
-            "│ nudges                         │     1 │ 1 with a remark; repeated-test 1                     │",
-            "│ reused in part                 │     0 │ run, some lines of the output replaced by references │",
+            "│ would be reused after running  │     1 │ same 1                                               │",
+            "│ would be nudged                │     1 │ 1 with a remark; repeated-test 1                     │",
+            "│ would be reused in part        │     0 │ run, some lines of the output replaced by references │",
             "│ second looks                   │     0 │ 0% of 2 references                                   │",
             "│ redundant snippet re-reads     │     2 │ 40.0 per 100 model calls                             │",
             "│   fully covered reads          │     1 │                                                      │",
             "│     the exact same range again │     1 │                                                      │",
             "│   searches and compounds       │     1 │                                                      │",
             "│ output bytes                   │ 4,686 │ each once for every later model call, mostly cached  │",
-            "│ saved by references            │ 1,862 │ 39.74% of these                                      │",
-            "│ state views                    │   177 │ bytes, never cached                                  │",
+            "│ references would save          │ 1,862 │ 39.74% of these                                      │",
+            "│ state views would take         │   177 │ bytes in 2 views, never cached                       │",
         ]
     )
 
@@ -133,6 +164,7 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "unreadable": [],
             "troubled": [],
             "calls": 5,
+            "took_part": 0,
             "turns": 5,
             "categories": {"inspect": 2, "test": 2, "search": 1},
             "opaque": {},
@@ -154,7 +186,7 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             "second_looks": 0,
             "looks": {"some/model": [0, 2]},
             "measured": 5,
-            "views": 5,
+            "views": 2,
             "shadow_partial": 0,
             "shadow_reuses": 0,
             "shadow_right": 0,
@@ -182,6 +214,8 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
                 "saved_tokens": {"uncached": 240, "cached": 228, "written": 0, "output": 0},
                 "spent_tokens": {"uncached": 48, "cached": -4, "written": 0, "output": 0},
                 "own": 0.000815875,
+                "runs": 1,
+                "estimated": True,
                 "models": ["gpt-5 (assumed)"],
                 "date": "2026-11-15",
                 "net": 0.00026900000000000003,
@@ -189,6 +223,20 @@ def test_the_summary_for_programs(execledger: Execledger, good: Path) -> None:
             },
         }
     )
+
+
+def test_what_views_are_charged_with_beyond_their_bytes_is_said_beside_them(
+    execledger: Execledger, tmp_path: Path
+) -> None:
+    """A call without a command, such as the last one here, is charged with the view before it."""
+    run = tmp_path / "run.traj.json"
+    messages = [turn("cat a.py"), answer("cat a.py", text(20)), turn("ls"), answer("ls", "a.py\n"), turn("pwd")]
+    run.write_bytes(encoded(trajectory("mini-swe-agent-1.1", messages)))
+    found = json.loads(execledger("replay", run, "--preset", "paper", "--json").out)
+    charged, repeated = (found["counterfactual"][name] for name in ("views", "repeated_views"))
+    assert charged["tokens"]["uncached"] - repeated == pytest.approx(found["view_bytes"] / 4, abs=1) and repeated > 0
+    said = " ".join(execledger("replay", run, "--preset", "paper").out.replace("│", " ").split())
+    assert f"bytes in 2 views, never cached; calls without commands add {repeated} tokens" in said
 
 
 PRICES = """date = "2026-01-01"
@@ -213,32 +261,32 @@ def test_the_costs_for_people(execledger: Execledger, good: Path, prices: Path) 
     assert [wrapped(line.rstrip()) for line in called.out.splitlines()][21:] == snapshot(
         [
             "└────────────────────────────────┴───────┴──────────────────────────────────────────────────────┘",
-            "cost, the agent's behaviour held fixed",
-            "┏━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",
-            "┃ input tokens            ┃ calls ┃ new ┃ cached ┃ dollars ┃   share ┃",
-            "┡━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━╇━━━━━╇━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩",
-            "│ the runs as they were   │       │ 447 │    777 │  0.5247 │ 100.00% │",
-            "│ exact repeat            │     1 │ 146 │    292 │  0.1752 │  33.39% │",
-            "│   saved by references   │     1 │ 114 │    228 │  0.1368 │  26.07% │",
-            "│ covered read            │     0 │   0 │      0 │  0.0000 │   0.00% │",
-            "│ overlapping read        │     0 │   0 │      0 │  0.0000 │   0.00% │",
-            "│ repeated search         │     1 │ 146 │      0 │  0.1460 │  27.83% │",
-            "│   saved by references   │     1 │ 126 │      0 │  0.1260 │  24.01% │",
-            "│ repeated test           │     1 │   0 │      0 │  0.0000 │   0.00% │",
-            "│ stale read acted upon   │     0 │   0 │      0 │  0.0000 │   0.00% │",
-            "│ saved by all references │     2 │ 240 │    228 │  0.2628 │  50.09% │",
-            "│ remarks                 │       │   0 │      0 │  0.0000 │   0.00% │",
-            "│ state views             │       │ -44 │      0 │ -0.0440 │  -8.39% │",
-            "│ kept out of the cache   │       │  -4 │      4 │ -0.0036 │  -0.69% │",
-            "│ saved in all            │       │ 192 │    232 │  0.2152 │  41.01% │",
-            "└─────────────────────────┴───────┴─────┴────────┴─────────┴─────────┘",
-            "The tokens of 0 of 1 runs were counted by the provider; all others are",
+            "cost at table prices, the agent's behaviour held fixed",
+            "┏━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━┳━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓",
+            "┃ input tokens           ┃ calls ┃ uncached ┃ cached ┃ dollars ┃   share ┃",
+            "┡━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━╇━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩",
+            "│ the run as it was      │       │      447 │    777 │  0.5247 │ 100.00% │",
+            "│ exact repeat           │     1 │      146 │    292 │  0.1752 │  33.39% │",
+            "│   would be saved       │     1 │      114 │    228 │  0.1368 │  26.07% │",
+            "│ covered read           │     0 │        0 │      0 │  0.0000 │   0.00% │",
+            "│ overlapping read       │     0 │        0 │      0 │  0.0000 │   0.00% │",
+            "│ repeated search        │     1 │      146 │      0 │  0.1460 │  27.83% │",
+            "│   would be saved       │     1 │      126 │      0 │  0.1260 │  24.01% │",
+            "│ repeated test          │     1 │        0 │      0 │  0.0000 │   0.00% │",
+            "│ stale read acted upon  │     0 │        0 │      0 │  0.0000 │   0.00% │",
+            "│ references would save  │     2 │      240 │    228 │  0.2628 │  50.09% │",
+            "│ remarks would take     │       │        0 │      0 │  0.0000 │   0.00% │",
+            "│ state views would take │       │      -44 │      0 │ -0.0440 │  -8.39% │",
+            "│ kept out of the cache  │       │       -4 │      4 │ -0.0036 │  -0.69% │",
+            "│ net                    │       │      192 │    232 │  0.2152 │  41.01% │",
+            "└────────────────────────┴───────┴──────────┴────────┴─────────┴─────────┘",
+            "The tokens of 0 of 1 run were counted by the provider; all others are",
             "bytes / 4. Prices of 2026-01-01, 2026-11-15: some/model 1.",
             """\
 References would have saved 240 uncached and 228 cached tokens ($0.2628); state views would have
-cost 48 uncached tokens, 4 of which would have been cached ($0.0476); net $0.2152, +41.0% of the
-$0.5247 that the runs cost. Prices of 2026-01-01, 2026-11-15 for some/model; tokens of both are
-estimated from bytes.\
+cost 48 uncached tokens, 4 of which would have been cached ($0.0476); net +192 uncached and +232
+cached tokens, $0.2152, +41.0% of the $0.5247 that the run is estimated to have cost at table
+prices. Prices of 2026-01-01, 2026-11-15 for some/model; tokens of both are estimated from bytes.\
 """,
         ]
     )
@@ -248,7 +296,7 @@ def test_without_a_price_another_models_is_assumed(execledger: Execledger, good:
     """And said, with the day of the table: where saved and spent are compared, something must weigh them."""
     shown = " ".join(execledger("replay", good).out.split())
     assert f"Prices of {shipped().date}: gpt-5 (assumed) 1." in shown
-    assert "that the runs cost. " in shown
+    assert "that the run is estimated to have cost at table prices. " in shown
 
 
 def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path) -> None:
@@ -270,7 +318,10 @@ def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path
         {
             "runs": 1,
             "estimated": 1,
+            "unknown": 0,
+            "cache_untold": 0,
             "priced": {"some/model": 1},
+            "unpriced": 0,
             "own": {"tokens": {"uncached": 447, "cached": 777, "written": 0, "output": 16}, "dollars": 0.5247},
             "files": {
                 "a.py": {
@@ -283,9 +334,25 @@ def test_the_costs_for_programs(execledger: Execledger, good: Path, prices: Path
             "blind_edits": 0,
             "remarks": {"tokens": {"uncached": 0, "cached": 0, "written": 0, "output": 0}, "dollars": 0.0},
             "views": {"tokens": {"uncached": 44, "cached": 0, "written": 0, "output": 0}, "dollars": 0.044},
+            "repeated_views": 0,
             "kept_out": {"tokens": {"uncached": 4, "cached": -4, "written": 0, "output": 0}, "dollars": 0.0036},
         }
     )
+
+
+def test_logs_of_inspect_with_ledger_are_told_from_others(execledger: Execledger, tmp_path: Path) -> None:
+    """Also that nothing is known of what a sample took that failed before its first model call."""
+    noted = {"event": "info", "source": KEY, "data": {"policy": {}}}
+    one, two, failed = (sample(id=name) for name in ("one", "two", "failed"))
+    one["events"].append(noted)
+    failed |= {"events": [], "messages": [], "scores": None, "error": {"message": "no container"}}
+    log = write_log(tmp_path / "a.eval", one, two, failed)
+    called = execledger("replay", log)
+    assert called.out.splitlines()[-1] == ("Ledger took part in 1 of 3 runs: their tokens are those after its edits.")
+    counted = "The tokens of 2 of 3 runs were counted by the provider; of 1 nothing is known;"
+    assert counted in " ".join(called.out.split())
+    alone = execledger("replay", write_log(tmp_path / "b.eval", failed)).out
+    assert re.search(r"the run as it was +│ +│ +unknown │ +unknown │ +unknown │ +│", alone), alone
 
 
 def test_bad_prices_are_named(execledger: Execledger, good: Path, tmp_path: Path) -> None:
@@ -463,9 +530,14 @@ def test_the_page_says_what_was_read_twice_by_kind_and_by_file(
     assert any(row.startswith(f"||exact repeat||{repeated['calls']}||{new}||{cached}||") for row in rows)
     assert [name for name in found["files"] if any(f"||{name}||" in row for row in rows)] == list(found["files"])
     assert found["files"] and "would have saved" in page
+    assert "Costs are at the prices of a table, not as agents recorded them." in page
+    assert "that the session is estimated to have cost at table prices.</p>" in page
+    calls, read = (sum(one["calls"] for one in found[group].values()) for group in ("classes", "files"))
+    other = "Other calls, such as searches and tests, belong to no one file." if read < calls else ""
+    assert f"{read} of these {calls} calls read one file. {other}" in page
     own, net = found["own"]["tokens"], json.loads(called.out)["net"]
     taken = "||".join(f"{own[name]:,}" for name in ("uncached", "written", "cached", "output"))
-    assert any(row.startswith(f"||the sessions as they were||{taken}||") for row in rows)
+    assert any(row.startswith(f"||the session as it was||{taken}||") for row in rows)
     saved = "||".join(f"{net['saved_tokens'][name]:,}" for name in ("uncached", "written", "cached"))
     assert any(row.startswith(f"||would have been saved||{saved}||") for row in rows)
     assert not re.search(r"<script|https?://|src=|href=", page)

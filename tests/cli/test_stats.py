@@ -85,6 +85,19 @@ def test_torn_and_foreign_files_are_named_and_counted(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("torn", ["a", "z"])
+def test_of_copies_of_a_run_one_with_an_end_counts(tmp_path: Path, torn: str) -> None:
+    """Whichever is read first: the other lost its last line."""
+    written(tmp_path, [replace(start(), at=1.0), *RUN[1:]], "m")
+    copy = tmp_path / f"{torn}.ledger.jsonl"
+    copy.write_bytes((tmp_path / "m.ledger.jsonl").read_bytes()[:-40])
+    found = totals(str(tmp_path))
+    assert [found[name] for name in ("runs", "repeated", "torn", "unended", "cost")] == [1, 1, 0, 0, 0.125]
+    (tmp_path / "m.ledger.jsonl").unlink()
+    found = totals(str(tmp_path))
+    assert [found[name] for name in ("runs", "repeated", "torn", "unended")] == [1, 0, 1, 1]
+
+
 def test_recorded_runs_of_agents_are_pointed_to_replay(tmp_path: Path) -> None:
     """Where there are none yet, where there are only those, and where they are beside journals."""
     for name in ("notes.txt", "run.traj.json"):

@@ -19,6 +19,7 @@ from tests.cli.conftest import Execledger
 from tests.cli.test_replay import recorded
 from tests.core.stories import numbered, text, wrapped
 from tests.journal.runs import start, written
+from tests.runs.samples import answer, encoded, trajectory, turn
 from tests.support.looking import LookingSession
 
 
@@ -41,15 +42,29 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_first_decision(execledger: Execledger, run: str) -> None:
     """Nothing was seen before it."""
     assert execledger("why", run, 0).out == snapshot("""\
-call 0 of run.json
+call 0 of run.json, a replay: what would have been shown
 command:   cat a.py
 category:  inspect, effects none
 decision:  allow, by the rule `new`
 in words:  Run: no earlier result was certain to answer it.
 compared:  different: its output was not found as a whole in visible results
 shown:     full
-no state view was shown before it
+no state view would have been shown before it
 """)
+
+
+def test_a_replay_has_a_view_where_the_model_was_called(execledger: Execledger, tmp_path: Path) -> None:
+    """Before the first call of a turn, not before the others; and not without the state view."""
+    asked = turn("cat b.py", "cat c.py")
+    messages = [turn("cat a.py"), answer("cat a.py", text(40)), asked, *(answer(f"cat {f}.py", "x\n") for f in "bc")]
+    run = tmp_path / "run.json"
+    run.write_bytes(encoded(trajectory("mini-swe-agent-1.1", messages)))
+    silent = tmp_path / "policy.toml"
+    silent.write_text('preset = "paper"\ninform = false\n')
+    none = "no state view would have been shown before it\n"
+    said = [execledger("why", run, index, "--preset", "paper").out for index in range(3)]
+    assert ["<execution_state>" in one for one in said] == [True, True, False]
+    assert said[2].endswith(none) and execledger("why", run, 1, "--policy", silent).out.endswith(none)
 
 
 def test_a_reuse_prints_its_proof(execledger: Execledger, run: str) -> None:
@@ -60,7 +75,7 @@ def test_a_reuse_prints_its_proof(execledger: Execledger, run: str) -> None:
             0,
             "",
             [
-                "call 1 of run.json",
+                "call 1 of run.json, a replay: what would have been shown",
                 "command:   sed -n '5,16p' a.py",
                 "category:  inspect, effects none",
                 "decision:  reuse, by the rule `covered-read`",
@@ -70,14 +85,14 @@ that it asks for, and no change of the file was recorded since.\
 """,
                 "proof:     file: /repo/a.py",
                 "proof:     sealed; commands that may write, then and now: 0",
-                "proof:     expected saving 101, cost 80 new tokens",
+                "proof:     expected saving: the price of 101 new tokens; expected cost: that of 80",
                 "refers to: call 0: cat a.py",
                 "compared:  covered: its lines were visible already",
                 """\
 shown:     reference: [Ledger: not run, a.py has not changed. Lines 5-16 of a.py are as shown by
 `cat a.py`, 1 command ago. Repeat it to see it again.]\
 """,
-                "no state view was shown before it",
+                "no state view would have been shown before it",
             ],
         )
     )
@@ -87,7 +102,7 @@ def test_a_reference_after_running_prints_what_bears_it_out(execledger: Execledg
     """The lines are where they were, although the file had been edited; no view was due."""
     assert [wrapped(line) for line in execledger("why", run, 5).out.splitlines()] == snapshot(
         [
-            "call 5 of run.json",
+            "call 5 of run.json, a replay: what would have been shown",
             "command:   sed -n '20,34p' a.py",
             "category:  inspect, effects none",
             "decision:  allow, by the rule `new`",
@@ -102,8 +117,32 @@ its place.\
 shown:     reference: [Ledger: output omitted. Lines 20-34 of a.py are as shown by `cat a.py`, 5
 commands ago.]\
 """,
-            "price:     a reference saves 164, second looks cost 82 new tokens, expected: worth it",
-            "no state view was shown before it",
+            """\
+price:     a reference was expected to save the price of 164 new tokens, second looks to cost that
+of 82: worth it\
+""",
+            "no state view would have been shown before it",
+        ]
+    )
+
+
+def test_a_price_does_not_say_how_an_output_was_shown(execledger: Execledger, run: str) -> None:
+    """A repeat whose reference is not worth its price gets a remark."""
+    log = ("git log --oneline", text(12))
+    reads = [(f"cat {letter}.py", text(9000)) for letter in "bcdefgh"]
+    name = recorded(Path("loop.json"), *reads, log, log)
+    assert said(execledger("why", name, len(reads) + 1).out, "decision", "compared", "shown", "price") == snapshot(
+        [
+            "decision:  nudge, by the rule `loop`",
+            "compared:  same: its output was visible already",
+            """\
+shown:     remark: [Ledger: the same command gave the same result 1 command ago, and you have edited
+no file in between.]\
+""",
+            """\
+price:     a reference was expected to save the price of 115 new tokens, second looks to cost that
+of 271: not worth it\
+""",
         ]
     )
 
@@ -179,9 +218,9 @@ def journal(policy: Policy, *turns: tuple[tuple[str, str], ...]) -> str:
     """A journal in the current folder, as an adapter writes it: a view before each turn, then what it called."""
     ledger = Ledger("Please fix the sum.", policy)
     events: list[Event] = [start(policy, task="Please fix the sum.")]
-    for turn, calls in enumerate(turns):
+    for number, calls in enumerate(turns):
         if policy.inform and not policy.shadow:
-            events.append(ViewRendered(index=len(ledger), text=ledger.inform(sealed=True).text + f"\nturn {turn}"))
+            events.append(ViewRendered(index=len(ledger), text=ledger.inform(sealed=True).text + f"\nturn {number}"))
         visible = range(len(ledger))
         steps = []
         for command, output in calls:
@@ -192,7 +231,7 @@ def journal(policy: Policy, *turns: tuple[tuple[str, str], ...]) -> str:
             steps.append(complete(ledger, action, decision, observation, visible))
         for step in steps:
             ledger.record(step)
-            events.append(recorded_step(ledger, step, turn=turn, sealed=True))
+            events.append(recorded_step(ledger, step, turn=number, sealed=True))
     return written(Path(), events, "live").name
 
 
@@ -243,7 +282,27 @@ def test_a_journal_under_another_policy_is_replayed(execledger: Execledger, run:
         [
             "proof:     file: /repo/a.py",
             "proof:     sealed; commands that may write, then and now: 0",
-            "proof:     expected saving 101, cost 80 new tokens",
+            "proof:     expected saving: the price of 101 new tokens; expected cost: that of 80",
+        ]
+    )
+
+
+def test_a_call_that_was_not_run_is_told_as_that(execledger: Execledger, run: str) -> None:
+    """A replay that would have run it knows nothing of its output."""
+    name = journal(Policy(preset=Preset.PAPER), (READ,), (("frobnicate", "x\n"),), (PART,))
+    labels = ("decision", "in words", "compared", "shown")
+    assert said(execledger("why", name, 2).out, "decision", "compared") == snapshot(
+        ["decision:  reuse, by the rule `covered-read`", "compared:  no, it was reused before running"]
+    )
+    assert said(execledger("why", name, 2, "--preset", "verified").out, *labels) == snapshot(
+        [
+            "decision:  allow, by the rule `new`",
+            """\
+in words:  Would have been run: no earlier result was certain to answer it. It was not run when it
+was recorded, so its output is not known.\
+""",
+            "compared:  no, its output is not known",
+            "shown:     full, an output that is not known",
         ]
     )
 
@@ -358,6 +417,23 @@ d.py\
         ["looked at: a.py: 1-20 same; shown by call 0: cat a.py"]
     )
     assert said(execledger("why", looked, 0).out, "looked at") == []
+
+
+def test_the_view_of_a_replay_has_what_was_looked_at_before_it(execledger: Execledger, looked: str) -> None:
+    """It is that of the run where the policy is the same, as in ``replay`` and the viewer."""
+    Path("policy.toml").write_text('cadence = "every"\n')
+    view = execledger("why", looked, 6, "--policy", "policy.toml").out.partition("<execution_state>")[2]
+    assert said(view, "- c.py", "- b.py") == snapshot(
+        ["- c.py: whole, 20 lines (gone, not by you)", "- b.py: 5-9 (changed, not by you)"]
+    )
+
+
+def test_a_policy_without_looks_has_the_words_without_a_witness(execledger: Execledger, looked: str) -> None:
+    """``paper`` keeps the published words also for a journal in which files were looked at."""
+    view = execledger("why", looked, 6, "--preset", "paper").out.partition("<execution_state>")[2]
+    assert said(view, "- c.py", "- b.py") == snapshot(
+        ["- c.py: whole, 20 lines (possibly stale, in context)", "- b.py: 5-9 (possibly stale, in context)"]
+    )
 
 
 def test_programs_read_the_same(execledger: Execledger, looked: str) -> None:

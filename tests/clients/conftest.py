@@ -41,6 +41,12 @@ def binary(request: pytest.FixtureRequest) -> Path:
     return installed(request.param)
 
 
+@pytest.fixture(params=[CURRENT, pytest.param(OLD, marks=pytest.mark.long)])
+def either(request: pytest.FixtureRequest) -> Path:
+    """The version that users have, and in the long form the one from before: for what does not depend on it."""
+    return installed(request.param)
+
+
 @pytest.fixture
 def current() -> Path:
     """The version that users have."""

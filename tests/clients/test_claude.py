@@ -58,6 +58,10 @@ def model(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+both_in_long = pytest.mark.parametrize("model", [NEWER, pytest.param(MODEL, marks=pytest.mark.long)])
+"""For tests in which the client's reminders play a small part."""
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> ClaudeHome:
     """Folders of a new user, and a file that is long enough to be worth a reference."""
@@ -197,6 +201,7 @@ def test_a_shim_that_the_users_rules_refuse_is_shown_as_the_client_answered(curr
     assert "denied" in refused and "[Ledger:" not in refused
 
 
+@both_in_long
 def test_subagents_are_conversations_of_their_own(current: Path, place: ClaudeHome, model: str) -> None:
     """They run in the background, beside the main one: each is shown its own results, and one session has all."""
     path = str(place.repository / "big.py")
@@ -263,6 +268,7 @@ def test_what_is_asked_beside_the_conversation_has_no_view(
     assert len(steps(place.journals)) == len(turns)
 
 
+@both_in_long
 def test_compaction_forgets_what_the_model_no_longer_sees(current: Path, place: ClaudeHome, model: str) -> None:
     """The request for a summary has no view, and nothing is referred to that it removed."""
     path = str(place.repository / "big.py")

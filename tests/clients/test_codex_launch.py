@@ -238,24 +238,24 @@ def test_pass_through_changes_nothing(way: str, binary: Path, home: CodexHome) -
     assert packed == [way == "login"] * 6
 
 
-def test_off_is_off(binary: Path, home: CodexHome) -> None:
+def test_off_is_off(either: Path, home: CodexHome) -> None:
     """Codex is started as it is, also where what Ledger needs is missing."""
     with ResponsesServer(turns(*TWICE)) as server:
         configure(home, server.url)
-        alone = run((), plain(binary), home)
-        under = run(LAUNCHER, plain(binary), home, EXECLEDGER="off", PYTHONPATH=without(home, "aiohttp"))
+        alone = run((), plain(either), home)
+        under = run(LAUNCHER, plain(either), home, EXECLEDGER="off", PYTHONPATH=without(home, "aiohttp"))
     assert (under.status, unnamed(under.out), server.faults) == (0, unnamed(alone.out), []), under.err
     assert sent(server.requests[3:]) == sent(server.requests[:3])
     assert "Ledger" not in under.err
     assert not (home.user / ".local").exists()
 
 
-def test_a_proxy_of_the_network_is_between_us_and_the_model_only(binary: Path, home: CodexHome) -> None:
+def test_a_proxy_of_the_network_is_between_us_and_the_model_only(either: Path, home: CodexHome) -> None:
     """Codex finds us on this machine, and we reach the model in the way that the user's environment says."""
     with ResponsesServer(turns(*TWICE)) as server:
         configure(home, "http://model.invalid/v1")
         network = server.url.removesuffix("/v1")
-        ended = run(LAUNCHER, plain(binary), home, HTTP_PROXY=network, http_proxy=network, no_proxy="example.org")
+        ended = run(LAUNCHER, plain(either), home, HTTP_PROXY=network, http_proxy=network, no_proxy="example.org")
     assert (ended.status, server.faults) == (0, []), ended.err
     told = [(one.headers["host"], bool(view(one))) for one in server.requests]
     assert told == [("model.invalid", True)] * 3
@@ -281,14 +281,26 @@ VERSIONS = ("0.100.0", OLD, "0.140.0", "0.152.0", CURRENT)
 EFFORT = ("-c", 'model_reasoning_effort="high"')
 
 
+PLACES = {
+    "before": (*EFFORT, *TASK),
+    "after": (TASK[0], *EFFORT, *TASK[1:]),
+    "both": (*EFFORT, TASK[0], *EFFORT, *TASK[1:]),
+    "last": (*TASK, *EFFORT),
+}
+"""Where options can be."""
+IN_SHORT = {(OLD, "before"), (OLD, "after"), (CURRENT, "both"), (CURRENT, "last")}
+"""What is tried in the short form: each place, with one of the versions of all other tests."""
+
+
 @pytest.mark.parametrize(
-    "words",
-    [(*EFFORT, *TASK), (TASK[0], *EFFORT, *TASK[1:]), (*EFFORT, TASK[0], *EFFORT, *TASK[1:]), (*TASK, *EFFORT)],
-    ids=["before", "after", "both", "last"],
-)
-@pytest.mark.parametrize(
-    "version",
-    [pytest.param(one, marks=[] if one in (OLD, CURRENT) else [pytest.mark.long]) for one in VERSIONS],
+    ("version", "words"),
+    [
+        pytest.param(
+            version, words, id=f"{version}-{place}", marks=[] if (version, place) in IN_SHORT else [pytest.mark.long]
+        )
+        for version in VERSIONS
+        for place, words in PLACES.items()
+    ],
 )
 def test_options_before_and_after_the_subcommand(version: str, words: tuple[str, ...], home: CodexHome) -> None:
     """Wherever the user's own options are, they count, and every request goes through Ledger."""
@@ -309,7 +321,12 @@ def test_options_before_and_after_the_subcommand(version: str, words: tuple[str,
     [
         (["--no-inform"], False, RAN, "2 commands, 0 reused before running, 1 after, 0 nudged"),
         (["--no-govern"], True, "", "2 commands, 0 reused before running, 0 after, 0 nudged"),
-        (["--shadow"], False, "", "2 commands, shadow: 0 would have been reused before running, 0 of them wrongly"),
+        (
+            ["--shadow"],
+            False,
+            "",
+            "2 commands, shadow: nothing changed; would have been 0 reused before running, 1 after, 0 nudged",
+        ),
         (["--preset", "paper"], True, NOT_RUN, "2 commands, 1 reused before running, 0 after, 0 nudged"),
         (["--sealed"], True, NOT_RUN, "2 commands, 1 reused before running, 0 after, 0 nudged"),
     ],
@@ -367,11 +384,11 @@ def test_what_asks_no_model_is_codexs_own(words: str, binary: Path, home: CodexH
     assert under == alone
 
 
-def test_a_failure_is_passed_on(binary: Path, home: CodexHome) -> None:
+def test_a_failure_is_passed_on(either: Path, home: CodexHome) -> None:
     """What the model's server refuses, codex reports, and its status is ours."""
     with ResponsesServer(turns(refuse(400, '{"error": {"message": "no such model, says the server"}}'))) as server:
         configure(home, server.url)
-        alone, under = (run(prefix, plain(binary), home) for prefix in ((), LAUNCHER))
+        alone, under = (run(prefix, plain(either), home) for prefix in ((), LAUNCHER))
     assert (under.status, unnamed(under.out)) == (alone.status, unnamed(alone.out))
     assert (under.status, "no such model, says the server" in under.out) == (1, True)
 
@@ -408,10 +425,10 @@ def test_the_death_of_codex_is_ours(current: Path, home: CodexHome) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process of its parent's death")
-def test_after_our_death_nothing_is_left(binary: Path, home: CodexHome, bell: Bell) -> None:
+def test_after_our_death_nothing_is_left(either: Path, home: CodexHome, bell: Bell) -> None:
     """Killed without a chance to act while a command runs: codex ends, too, and so does its command."""
     with ResponsesServer(turns(shell(f"echo $$ > {bell.path}; exec sleep 600"))) as server:
-        started = Started([*LAUNCHER, "--", *plain(binary, server.url)], home)
+        started = Started([*LAUNCHER, "--", *plain(either, server.url)], home)
         held = int(bell.wait())
         before = started.alive(held)
         started.process.kill()
@@ -423,12 +440,12 @@ def test_after_our_death_nothing_is_left(binary: Path, home: CodexHome, bell: Be
     assert (len(before) >= 3, started.alive(held)) == (True, [])
 
 
-def test_what_cannot_be_kept_stops_nobody(binary: Path, home: CodexHome) -> None:
+def test_what_cannot_be_kept_stops_nobody(either: Path, home: CodexHome) -> None:
     """Where there is no place for edits and journals, the run goes on, and the end says so."""
     (home.user / "state").write_text("in the way")
     with ResponsesServer(turns(*TWICE)) as server:
         configure(home, server.url)
-        ended = run(LAUNCHER, plain(binary), home, XDG_STATE_HOME=str(home.user / "state"))
+        ended = run(LAUNCHER, plain(either), home, XDG_STATE_HOME=str(home.user / "state"))
     assert (ended.status, server.faults) == (0, []), ended.err
     assert [reference(text) for text in results(server.requests[-1])] == ["", RAN]
     assert f"Ledger can't keep its edits in {home.user}/state/execledger/edits.sqlite3" in ended.err
@@ -500,13 +517,13 @@ def test_an_interruption_from_the_keyboard_comes_once(home: CodexHome) -> None:
     assert (status, screen.text.partition("came:")[2].partition("Ledger")[0]) == (0, "SIGINTSIGUSR1and-no-more")
 
 
-def test_an_interrupted_run_ends_as_without_ledger(binary: Path, home: CodexHome) -> None:
+def test_an_interrupted_run_ends_as_without_ledger(either: Path, home: CodexHome) -> None:
     """Typed while the model thinks."""
     statuses = []
     for prefix in ((), (*LAUNCHER, "--")):
         gate = Gate()
         with ResponsesServer(turns(answer(say("Never."), gate=gate))) as server:
-            with Terminal([*prefix, *plain(binary, server.url)], home.repository, home.environment()) as screen:
+            with Terminal([*prefix, *plain(either, server.url)], home.repository, home.environment()) as screen:
                 assert gate.reached.wait(PATIENCE)
                 screen.send(INTERRUPT)
                 statuses.append(screen.wait())
@@ -547,7 +564,8 @@ def healthz(url: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("heeded")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+# One that is off is ended by SIGTERM, below.
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_standing_proxy_serves_many(number: signal.Signals, current: Path, old: Path, home: CodexHome) -> None:
     """It says where it is, several runs go through it at once, and a signal ends it with what came of them."""
     gate = Gate()

@@ -117,6 +117,8 @@ def test_a_session_with_everything_in_it(copilot: Path, dialect: str, home: Agen
     assert [step["observation"].get("exit_status") for step in made[-4:-2]] == [3, 0]
 
 
+# In each dialect, and for Claude Code in every run of CI, shadow mode is tested without this client.
+@pytest.mark.long
 def test_shadow_changes_no_byte(copilot: Path, home: AgentHome) -> None:
     """What the client sent is what the server received."""
     with (

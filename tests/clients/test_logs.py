@@ -16,6 +16,7 @@ from tests.clients import test_copilot, test_gemini, test_opencode, test_openhan
 from tests.support.agents.claude import CURRENT, OLD, ClaudeHome, claude, run_claude
 from tests.support.agents.native import run_client
 from tests.support.agents.npm import NotInstalled, node, npm_package
+from tests.support.agents.opencode import run_opencode
 from tests.support.agents.sessions import AgentHome, agent_home, or_skip, results
 from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
 
@@ -113,7 +114,7 @@ def test_copilot_cli(copilot: Path, home: AgentHome) -> None:
 def test_opencode_database(opencode: Path, home: AgentHome) -> None:
     """opencode; the files of its database stay as they are."""
     with ScriptedServer(played(story(home, "read", "filePath", "bash"))) as server:
-        done = test_opencode.run(opencode, home, server.url)
+        done = run_opencode(opencode, home, server.url)
     assert done.status == 0, done.errors
     folder = home.user / ".local" / "share" / "opencode"
     before = {file.name: file.read_bytes() for file in folder.glob("*.db*")}

@@ -169,7 +169,10 @@ JOBS = {
 """Commands of which something goes on in the container when they have returned."""
 
 
-@pytest.mark.parametrize("name", JOBS)
+# That a command leaves a job in the background is seen before it runs, and tested without containers.
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.long if one == "in the background" else []) for one in JOBS]
+)
 def test_what_goes_on_in_the_container_ends_the_seal(stage: Stage, image: str, name: str) -> None:
     """What writes later is a job in the background, or a command whose client was killed; no read is suppressed."""
     others = {6: "touch /tmp/go; while [ ! -e /tmp/done ]; do sleep 0.02; done"}
@@ -218,7 +221,10 @@ UNUSABLE = {
 """Images in which no probe has a usable answer: files, and a command that changes the image."""
 
 
-@pytest.mark.parametrize("name", UNUSABLE)
+# A probe that ends without an answer is the lesser case of one that does not end.
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.long if one == "no sha256sum" else []) for one in UNUSABLE]
+)
 def test_after_three_unusable_answers_nothing_is_probed(
     stage: Stage, containers: Engine, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +232,7 @@ def test_after_three_unusable_answers_nothing_is_probed(
     monkeypatch.setattr(mini_witness, "PROBE_SECONDS", PROBE_SECONDS)
     files, run = UNUSABLE[name]
     image = containers.image(name.replace(" ", "-"), {**FILES, **files}, run)
-    commands = ("cat a.py", *(f"echo {number} >> b.txt" for number in range(5)))
+    commands = ("cat a.py", *(f"echo {number} >> b.txt" for number in range(4)))
     played, without = (
         stage.play(image, *commands, interpreter=("bash", "-lc"), witness=witness) for witness in ("auto", "off")
     )
@@ -299,7 +305,7 @@ def test_a_failure_in_an_unchanged_container_is_remarked_on(stage: Stage, tree: 
 
 
 @pytest.mark.guarantee("working-tree")
-@pytest.mark.parametrize("between", ["sh logs.sh", "sh scratch.sh"])
+@pytest.mark.parametrize("between", ["sh logs.sh", pytest.param("sh scratch.sh", marks=pytest.mark.long)])
 def test_a_log_or_scratch_file_withdraws_the_remark(stage: Stage, tree: str, between: str) -> None:
     """A file of the container's tree has changed, whatever its name is."""
     assert remarks(stage.play(tree, FAILS, between, FAILS)) == [""] * 3

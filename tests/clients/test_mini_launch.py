@@ -295,8 +295,8 @@ def test_an_interrupted_batch_ends_as_without_ledger(tmp_path: Path, bell: Bell)
         pytest.param(["mini", "-t"], marks=pytest.mark.long),
         ["mini", "-t", "x", "-c", "no-such-file.yaml"],
         ["mini", "-t", "x", "-c", "mini.yaml", "-c", "model.model_class=no.such.Model", "-m", "x"],
-        ["mini", "--help"],
-        ["mini-extra", "no-such-command"],
+        pytest.param(["mini", "--help"], marks=pytest.mark.long),
+        pytest.param(["mini-extra", "no-such-command"], marks=pytest.mark.long),
         ["mini-extra", "swebench", "--workers", "many"],
     ],
     ids=" ".join,
@@ -423,8 +423,15 @@ def test_the_end_of_a_run_says_where_its_journal_is(repository: Path, tmp_path: 
     assert len([*folder.glob("*.ledger.jsonl")]) == bool(told)
 
 
-@pytest.mark.parametrize("prefix", [(), (*LAUNCHER, "--")], ids=["plain", "launcher"])
-@pytest.mark.parametrize(("preset", "suppressed"), [("verified", 0), ("paper", 1)])
+@pytest.mark.parametrize(
+    ("prefix", "preset", "suppressed"),
+    [
+        pytest.param((), "paper", 1, id="plain-paper"),
+        pytest.param((*LAUNCHER, "--"), "verified", 0, id="launcher-verified"),
+        pytest.param((), "verified", 0, id="plain-verified", marks=pytest.mark.long),
+        pytest.param((*LAUNCHER, "--"), "paper", 1, id="launcher-paper", marks=pytest.mark.long),
+    ],
+)
 def test_a_configuration_of_the_users_is_followed(
     repository: Path, tmp_path: Path, prefix: tuple[str, ...], preset: str, suppressed: int
 ) -> None:

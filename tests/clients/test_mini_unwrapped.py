@@ -14,7 +14,7 @@ from execledger.demo.mini import SUBMIT
 from execledger.demo.repository import TASK, make_repository
 from execledger.testing.scripted_model import BLOCK, BYTES_PER_TOKEN, ModelServer, PromptItem, Request, Script
 from tests.support.agents.fake_docker import FakeDocker
-from tests.support.agents.mini import MiniRun, installed, run_mini, run_swebench
+from tests.support.agents.mini import FORMATS, MiniRun, installed, run_mini, run_swebench
 from tests.support.agents.swebench import make_instances
 
 pytestmark = [
@@ -75,7 +75,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], MiniRun]:
 # The other formats are run to their end with Ledger, in test_mini_wrapped.
 @pytest.mark.parametrize(
     "message_format",
-    ["openrouter", "anthropic", *(pytest.param(one, marks=pytest.mark.long) for one in ("chat", "responses", "text"))],
+    [pytest.param(one, marks=[] if one == "openrouter" else pytest.mark.long) for one in FORMATS],
 )
 def test_every_format_runs_to_its_end(message_format: str, runs: Callable[[str], MiniRun]) -> None:
     """In each format the agent runs the commands in order, and each request is a prefix of the next."""
@@ -99,6 +99,8 @@ def test_the_agent_is_shown_what_its_commands_printed(runs: Callable[[str], Mini
     assert ("class Inventory" in results["call_0_0"], "test_inventory.py" in results["call_0_1"]) == (True, True)
 
 
+# With Ledger, markers are looked at in every run of CI, in test_mini_wrapped.
+@pytest.mark.long
 def test_anthropic_marks_the_last_item_only(runs: Callable[[str], MiniRun]) -> None:
     """Unwrapped, the only cache marker sits at the very end, and the saved usage is the server's."""
     run = runs("anthropic")

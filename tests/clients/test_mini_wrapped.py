@@ -45,6 +45,9 @@ SCRIPT: Script = (
 )
 COMMANDS = [command for turn in SCRIPT for command in turn]
 LAUNCHER = (sys.executable, "-m", "execledger", "run", "--cadence", "every")
+SLOW = ("chat", "text")
+"""Formats of the long form: what is sent in the first is what OpenRouter is sent, also in a test below, and messages
+of the second are those of test_mini_interactive; each imports litellm, which takes seconds."""
 
 
 def view_of(request: Request) -> str:
@@ -102,7 +105,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., MiniRun]:
     return once
 
 
-@pytest.mark.parametrize("message_format", FORMATS)
+@pytest.mark.parametrize(
+    "message_format", [pytest.param(one, marks=pytest.mark.long if one in SLOW else []) for one in FORMATS]
+)
 def test_the_view_is_last_and_the_prefix_is_append_only(runs: Callable[..., MiniRun], message_format: str) -> None:
     """In every message format."""
     done = runs(message_format)
@@ -146,7 +151,7 @@ def test_a_batch_runs_with_suppressed_commands_not_executed(tmp_path: Path) -> N
     instances = make_instances(3)
     with ModelServer(SCRIPT) as server:
         prefix = (*LAUNCHER, "--")
-        done = run_swebench(server, instances, docker, tmp_path / "home", message_format="chat", prefix=prefix)
+        done = run_swebench(server, instances, docker, tmp_path / "home", prefix=prefix)
         assert (done.status, server.faults) == (0, []), done.output
         for instance in instances:
             requests = server.conversation(instance.problem_statement)

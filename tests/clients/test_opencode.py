@@ -11,7 +11,8 @@ import pytest
 from execledger.agents.opencode import AGENT
 from execledger.agents.opencode.tools import ADAPTER
 from tests.support.agents.hooked import commands, session
-from tests.support.agents.native import ClientRun, native, run_client
+from tests.support.agents.native import native
+from tests.support.agents.opencode import MODELS, run_opencode
 from tests.support.agents.sessions import (
     VIEW,
     AgentHome,
@@ -31,10 +32,6 @@ from tests.support.agents.sessions import (
 from tests.support.servers.scripted import Request, ScriptedServer, Turn, played
 
 pytestmark = pytest.mark.long
-MODELS = {"chat": "mine/m1", "messages": "anthropic/claude-sonnet-4-5", "responses": "openai/gpt-5.2"}
-"""A model for each dialect: the provider decides."""
-
-
 home = agent_home
 VERSIONS = [*((one, "chat") for one in AGENT.tested[:-1]), *((AGENT.tested[-1], name) for name in MODELS)]
 
@@ -43,27 +40,6 @@ VERSIONS = [*((one, "chat") for one in AGENT.tested[:-1]), *((AGENT.tested[-1], 
 def opencode(request: pytest.FixtureRequest) -> Path:
     """A tested version, the newest unless a test asks for another."""
     return or_skip(lambda: native("opencode-ai", request.param, "opencode", "bin/opencode"))
-
-
-def run(
-    opencode: Path, home: AgentHome, url: str, *arguments: str, dialect: str = "chat", prefix: list[str] | None = None
-) -> ClientRun:
-    """Run ``opencode run`` to its end; the user's own configuration leads to ``url``."""
-    options: dict[str, Any] = {"options": {"baseURL": f"{url}/v1", "apiKey": "dummy"}}
-    mine = {"npm": "@ai-sdk/openai-compatible", "models": {"m1": {"limit": {"context": 200_000, "output": 8000}}}}
-    config = {
-        "provider": {"anthropic": options, "openai": options, "mine": {**mine, **options}},
-        "permission": "allow",
-        "share": "disabled",
-        "autoupdate": False,
-    }
-    variables = {
-        "OPENCODE_CONFIG_CONTENT": json.dumps(config),
-        "OPENCODE_DISABLE_MODELS_FETCH": "1",
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-    }
-    words = ["run", "--model", MODELS[dialect], "--format", "json", *arguments, "Mend it."]
-    return run_client([*(prefix or []), str(opencode), *words], home, variables)
 
 
 def bash(command: str) -> tuple[str, dict[str, Any]]:
@@ -105,7 +81,7 @@ def name(dialect: str, turn: int) -> str:
 def test_a_session_with_everything_in_it(opencode: Path, dialect: str, home: AgentHome) -> None:
     """Repeated reads become references inside of the client's frame, and its edits still work."""
     with ScriptedServer(played(story(home, dialect))) as server:
-        done = run(opencode, home, server.url, dialect=dialect, prefix=ledger(home.journals))
+        done = run_opencode(opencode, home, server.url, dialect=dialect, prefix=ledger(home.journals))
     assert done.status == 0, done.errors
     assert "fault" not in done.errors and "saw no request" not in done.errors
     requests = server.turns
@@ -131,7 +107,7 @@ def test_shadow_changes_no_byte(dialect: str, opencode: Path, home: AgentHome) -
         ScriptedServer(played(story(home, dialect))) as server,
         shadowed(ADAPTER, server.url, home.journals) as tap,
     ):
-        done = run(opencode, home, tap.url, dialect=dialect)
+        done = run_opencode(opencode, home, tap.url, dialect=dialect)
     assert done.status == 0, done.errors
     assert sorted(tap.bodies) == sorted(request.raw for request in server.requests if request.method == "POST")
     assert len(steps(home.journals)) == 13
@@ -143,7 +119,7 @@ def test_breakpoints_are_where_they_are_without_ledger(opencode: Path, home: Age
     for prefix in ([], ledger(home.journals, "--cadence", "every")):
         home.rewrite()
         with ScriptedServer(played(told)) as server:
-            done = run(opencode, home, server.url, dialect="messages", prefix=prefix)
+            done = run_opencode(opencode, home, server.url, dialect="messages", prefix=prefix)
         assert done.status == 0, done.errors
         sent.append([marked_places(request) for request in server.turns])
     assert sent[0] == sent[1]
@@ -154,8 +130,8 @@ def test_a_resumed_session_is_shown_what_it_was_shown(opencode: Path, home: Agen
     """References made before are there again, byte for byte."""
     turns = story(home)[:5]
     with ScriptedServer(played([*turns, "Done.", [bash("ls")], "Done."])) as server:
-        assert run(opencode, home, server.url, prefix=ledger(home.journals)).status == 0
-        done = run(opencode, home, server.url, "--continue", prefix=ledger(home.journals))
+        assert run_opencode(opencode, home, server.url, prefix=ledger(home.journals)).status == 0
+        done = run_opencode(opencode, home, server.url, "--continue", prefix=ledger(home.journals))
     assert done.status == 0, done.errors
     last, before = server.turns[-1], leaves(server.turns[len(turns)])
     assert references(last) and len(leaves(last)) > len(before)
@@ -166,7 +142,7 @@ def test_a_suppressed_command_is_shown_as_the_model_made_it(opencode: Path, home
     """Sealed, a repeated command is replaced by a shim; the model sees its own call, answered by a reference."""
     given = {"command": "cat big.py", "description": "run it"}
     with ScriptedServer(played([[("bash", given)], [("bash", given)]])) as server:
-        done = run(opencode, home, server.url, prefix=ledger(home.journals, "--sealed"))
+        done = run_opencode(opencode, home, server.url, prefix=ledger(home.journals, "--sealed"))
     assert done.status == 0, done.errors
     assert calls(server.turns[-1]) == [("bash", given)] * 2
     assert results(server.turns[-1])[name("chat", 1)].startswith("[Ledger: not run, ")
@@ -184,7 +160,7 @@ def test_subagents_are_conversations_of_their_own(opencode: Path, home: AgentHom
         return main[request.turns] if request.turns < len(main) else "Done."
 
     with ScriptedServer(script) as server:
-        done = run(opencode, home, server.url, prefix=ledger(home.journals))
+        done = run_opencode(opencode, home, server.url, prefix=ledger(home.journals))
     assert done.status == 0, done.errors
     beside = [request for request in server.turns if "x-parent-session-id" in request.headers]
     assert beside and not any(references(request) for request in beside)
@@ -200,7 +176,7 @@ def test_compaction_forgets_what_the_model_no_longer_sees(opencode: Path, home: 
     with ScriptedServer(
         lambda _: told[min(len(server.turns), len(told)) - 1], lambda _: 195_000 if len(server.turns) == 2 else 1000
     ) as server:
-        done = run(opencode, home, server.url, prefix=prefix)
+        done = run_opencode(opencode, home, server.url, prefix=prefix)
     assert done.status == 0, done.errors
     assert "fault" not in done.errors
     beside = [request for request in server.requests if request.dialect and not request.is_turn]
@@ -221,7 +197,9 @@ def test_the_plugin_reports_exit_codes_beside_the_users_own(opencode: Path, home
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps({"$schema": "https://opencode.ai/config.json", "plugin": [mine.as_uri()]}))
     before = settings.read_bytes()
-    found = session(lambda url, home, prefix: run(opencode, home, url, prefix=prefix), home, truth, "bash", "--hooks")
+    found = session(
+        lambda url, home, prefix: run_opencode(opencode, home, url, prefix=prefix), home, truth, "bash", "--hooks"
+    )
     assert found.status == 0 and "fault" not in found.errors, found.errors
     assert found.exits(truth) == found.places(truth, home) == ["right"] * len(truth)
     check_prefixes(found.requests)
@@ -229,7 +207,7 @@ def test_the_plugin_reports_exit_codes_beside_the_users_own(opencode: Path, home
     assert (tmp_path / "hooked").read_text().split() == ["bash"] * len(truth)
     assert settings.read_bytes() == before
     with ScriptedServer(played(["Done."])) as server:
-        done = run(opencode, home, server.url, "--continue", prefix=ledger(home.journals))
+        done = run_opencode(opencode, home, server.url, "--continue", prefix=ledger(home.journals))
     assert done.status == 0, done.errors
     shown = leaves(found.requests[-1])
     assert leaves(server.turns[-1])[: len(shown)] == shown

@@ -303,3 +303,25 @@ def test_an_equal_output_with_a_newer_one_in_its_place_says_so() -> None:
         story.do("git show HEAD", text(lines))
     again = story.do("git show HEAD", text(20))
     assert (outcome(again), again.shown.kept) == (("same", (0,), "full"), "superseded")
+
+
+@pytest.mark.parametrize(("policy", "kept"), [(UNPRICED, "short"), (replace(UNPRICED, min_output=0), "small")])
+def test_the_size_comes_first_of_the_reasons_against_a_reference(policy: Policy, kept: str) -> None:
+    """The same command printed something else in between, but no reference could replace so short an output."""
+    story = Story(policy=policy)
+    for output in ("a.md\n", "b.md\n"):
+        story.do("ls notes", output)
+    again = story.do("ls notes", "a.md\n")
+    assert (outcome(again), again.shown.kept) == (("same", (0,), "full"), kept)
+
+
+@pytest.mark.parametrize("command", ["git show HEAD", 'cat "$FILE"', 'cd "$FOLDER" && cat a.py'])
+def test_an_equal_output_of_unknown_files_says_that_they_may_have_changed(command: str) -> None:
+    """No newer result is known to show anything else: files changed twice, and something was printed in between."""
+    story = Story(policy=UNPRICED)
+    story.do(command, text(30))
+    story.do("touch b.py")
+    story.do("ls", "a.py\nb.py\n")
+    story.do("touch c.py")
+    again = story.do(command, text(30))
+    assert (outcome(again), again.shown.kept) == (("same", (0,), "full"), "unknown-files")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.safeguards import MAX_FILES, files_in_errors, names_file
+from execledger.shell.paths import UNRECORDED_DIRECTORY
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,11 @@ def test_an_endless_list_of_errors_is_cut() -> None:
         ("src/a.py", "/repo/lib/a.py", False),
         ("a.py", "/repo/aa.py", False),
         ("/other/a.py", "/repo/a.py", False),
+        ("/repo/src/a.py", f"{UNRECORDED_DIRECTORY}/src/a.py", True),
+        ("/repo/lib/a.py", f"{UNRECORDED_DIRECTORY}/src/a.py", False),
+        ("/repo/a.py", UNRECORDED_DIRECTORY, False),
     ],
 )
 def test_a_name_in_an_error_may_be_relative(name: str, path: str, expected: bool) -> None:
-    """To a folder that we don't know, but never to a part of a name."""
+    """To a folder that we don't know, but never to a part of a name; so may the path where the run recorded none."""
     assert names_file(frozenset({name}), path) is expected

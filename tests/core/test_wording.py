@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from execledger.core.wording import ago, clip, printable, shown_name, span, spans
+from execledger.shell.paths import UNRECORDED_DIRECTORY
 from execledger.vocabulary.records import Lines
 
 
@@ -61,6 +62,8 @@ def test_runs_of_lines_are_put_in_words(ranges: tuple[Lines, ...], end: int | No
         ("/other/a.py", "/repo", "/other/a.py"),
         ("/repository/a.py", "/repo", "/repository/a.py"),
         ("/a.py", "/", "/a.py"),
+        (f"{UNRECORDED_DIRECTORY}/a.py", "/elsewhere", "a.py"),
+        (UNRECORDED_DIRECTORY, UNRECORDED_DIRECTORY, "."),
         ("/repo/a\nb\x1b[31m.py", "/repo", "a b?[31m.py"),
     ],
 )

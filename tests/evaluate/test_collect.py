@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from execledger.agents.evaluation import SUBAGENTS
+from execledger.agents.evaluation import RECORDED, SUBAGENTS
 from execledger.core.policy import Policy
-from execledger.evaluate.collect import collect, conditions, unfinished
-from execledger.evaluate.grade import GRADES
+from execledger.evaluate.collect import COPIED, SAME_CONTENT, collect, conditions, left_out, unfinished
+from execledger.evaluate.grade import GRADES, Verdicts, keep
 from execledger.evaluate.plan import ArmName, Cache, Plan
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.study import Study
@@ -19,6 +21,7 @@ from execledger.journal.events import policy_fields
 from execledger.runs.prices import Prices
 from tests.evaluate.test_metrics import journal_of
 from tests.evaluate.trials import leave, trajectory
+from tests.support.faults.machine import bound_by_modes
 
 PRICES = Prices("2026-01-01", {})
 
@@ -112,7 +115,120 @@ def test_a_folder_may_hold_evaluations(tmp_path: Path) -> None:
     assert arms(rows(unreadable, *twice)) == [*of_each, *of_each, ("base", 1, "z")]
     assert (unreadable, unfinished(tmp_path / "outs")) == ([], [])
     (one.root / "both" / "1" / "a" / "a.traj.json").unlink()
-    assert unfinished(tmp_path / "outs") == [f"{one.root}: not finished yet: both-1 1 of 1 instances"]
+    assert unfinished(tmp_path / "outs") == [f"{one.root}: not finished yet: 1 of 1 instances of both-1"]
+
+
+def test_a_copy_of_an_evaluation_is_no_further_trial(tmp_path: Path) -> None:
+    """A backup beside it has the same runs, and what was run in the copy alone counts; its folder is named."""
+    study = study_in(tmp_path / "out")
+    shutil.copytree(study.root, tmp_path / "out-backup")
+    leave(tmp_path / "out-backup" / "base" / "1", "b", trajectory("b"))
+    skipped: Counter[str] = Counter()
+    found = [row for _, row in collect([str(tmp_path)], PRICES, [], skipped=skipped)]
+    assert sorted(arms(found)) == [("base", 1, "a"), ("base", 1, "b"), ("both", 1, "a")]
+    assert left_out(skipped) == [f"left out: {COPIED}, in {tmp_path / 'out-backup'} (2)"]
+
+
+@pytest.mark.parametrize("original", ["b-out", "z-out"])
+def test_of_copies_of_an_evaluation_the_graded_one_counts(tmp_path: Path, original: str) -> None:
+    """Whichever has the first name: the backup was made before grading."""
+    study = study_in(tmp_path / original)
+    shutil.copytree(study.root, tmp_path / "m-backup")
+    trial = study.trial(ArmName.BASE, 1)
+    keep(trial, Verdicts(resolved={"a": True}), "report.json")
+    skipped: Counter[str] = Counter()
+    found = [row for _, row in collect([str(tmp_path)], PRICES, [], skipped=skipped)]
+    assert {row.arm: row.resolved for row in found} == {"base": True, "both": None}
+    assert len(found) == 2 and all(row.run.startswith(str(study.root)) for row in found)
+    assert left_out(skipped) == [f"left out: {COPIED}, in {tmp_path / 'm-backup'} (2)"]
+
+
+def test_a_copy_that_was_graded_before_does_not_count(tmp_path: Path) -> None:
+    """It was made by a program that gives copies the time of copying; then the repairs were graded again."""
+    study = study_in(tmp_path / "out")
+    trial = study.trial(ArmName.BASE, 1)
+    keep(trial, Verdicts(resolved={"a": False}), "report.json")
+    shutil.copytree(study.root, tmp_path / "backup", copy_function=shutil.copy)
+    for file in (tmp_path / "backup").rglob("*.json"):
+        os.utime(file, (file.stat().st_mtime + 60,) * 2)
+    keep(trial, Verdicts(resolved={"a": True}), "report.json")
+    grades = trial.folder / GRADES
+    os.utime(grades, (grades.stat().st_mtime + 120,) * 2)
+    skipped: Counter[str] = Counter()
+    found = [row for _, row in collect([str(tmp_path)], PRICES, [], skipped=skipped)]
+    assert {row.arm: row.resolved for row in found} == {"base": True, "both": None}
+    assert left_out(skipped) == [f"left out: {COPIED}, in {tmp_path / 'backup'} (2)"]
+
+
+def test_of_ungraded_copies_of_an_evaluation_the_newer_result_counts(tmp_path: Path) -> None:
+    """A task was run again in the one that has the later name."""
+    study = study_in(tmp_path / "z-out")
+    shutil.copytree(study.root, tmp_path / "a-backup")
+    file = study.root / "base" / "1" / "a" / "a.traj.json"
+    file.write_text(trajectory("a", ended="LimitsExceeded"))
+    os.utime(file, (file.stat().st_mtime + 60,) * 2)
+    assert {row.arm: row.ended for row in rows([], tmp_path)} == {"base": "LimitsExceeded", "both": "Submitted"}
+
+
+def test_copies_of_files_are_no_further_trials(tmp_path: Path) -> None:
+    """Of plain trajectories with their journals, whatever their names; what can't be read is named each time."""
+    mine = tmp_path / "mine"
+    leave(mine, "a", trajectory("a"))
+    journal = journal_of(mine, Policy())
+    leave(mine, "b", governed("b", journal.name, Policy()))
+    (mine / "broken.json").write_text("{")
+    shutil.copytree(mine, tmp_path / "copies")
+    skipped: Counter[str] = Counter()
+    unreadable: list[str] = []
+    found = [row for _, row in collect([str(mine), str(tmp_path / "copies")], PRICES, unreadable, skipped=skipped)]
+    assert arms(found) == [("base", 1, "a"), ("both", 1, "b")]
+    assert left_out(skipped) == [f"left out: {SAME_CONTENT} (2)"]
+    assert len(unreadable) == 2
+
+
+@pytest.mark.parametrize("file", ["{}/{}.traj.json", "{}/run.traj.json", "{}.traj.json", "django__django-1.{}.json"])
+def test_equal_files_of_several_runs_are_no_copies(tmp_path: Path, file: str) -> None:
+    """Runs that failed before their first model call have the same bytes, and their paths say which is which."""
+    runs = ("run1", "run2") if file.startswith("django") else ("django__django-1", "django__django-2")
+    for folder in ("mine", "copies"):
+        for name in runs:
+            path = tmp_path / folder / file.format(name, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(trajectory(""))
+    skipped: Counter[str] = Counter()
+    found = [row for _, row in collect([str(tmp_path)], PRICES, [], skipped=skipped)]
+    assert [file.format(name, name) in row.run for name, row in zip(runs, found, strict=True)] == [True, True]
+    assert skipped[SAME_CONTENT] == 2
+
+
+@pytest.mark.parametrize("first", [[], [Policy(inform=False)]], ids=["no journal", "another journal"])
+def test_equal_files_with_different_journals_are_no_copies(tmp_path: Path, first: list[Policy]) -> None:
+    """The journal tells the arm; a file with an equal journal is a copy, and so is one that lacks its journal."""
+
+    def leave_in(folder: Path, *policies: Policy) -> None:
+        (folder / RECORDED).mkdir(parents=True)
+        (folder / RECORDED / "run.json").write_text(trajectory("a"))
+        for policy in policies:
+            journal_of(folder, policy)
+
+    leave_in(tmp_path / "1", *first)
+    leave_in(tmp_path / "2", Policy())
+    shutil.copytree(tmp_path / "2", tmp_path / "3")
+    leave_in(tmp_path / "4")
+    skipped: Counter[str] = Counter()
+    found = [row for _, row in collect([str(tmp_path)], PRICES, [], skipped=skipped)]
+    assert [row.arm for row in found] == [*(["govern"] if first else ["base"]), "both"]
+    assert skipped[SAME_CONTENT] == 2
+
+
+def test_a_part_of_a_copy_has_no_other_copy(tmp_path: Path) -> None:
+    """Only what is given is compared: an arm of the one, and another of the other."""
+    study = study_in(tmp_path / "out")
+    shutil.copytree(study.root, tmp_path / "backup")
+    assert arms(rows([], tmp_path / "out" / "base", tmp_path / "backup" / "both")) == [
+        ("base", 1, "a"),
+        ("both", 1, "a"),
+    ]
 
 
 def test_a_broken_plan_is_named_and_the_runs_know_their_arm(tmp_path: Path) -> None:
@@ -123,10 +239,7 @@ def test_a_broken_plan_is_named_and_the_runs_know_their_arm(tmp_path: Path) -> N
     found = rows(unreadable, study.root)
     assert arms(found) == [("base", 1, "a"), ("both", 1, "a")]
     assert found[1].proposed > 1, "its journal was read"
-    assert [sentence.partition(":")[0] for sentence in unreadable] == [
-        str(study.root / "plan.json"),
-        str(study.dataset / "test.jsonl"),
-    ]
+    assert [sentence.partition(":")[0] for sentence in unreadable] == [str(study.root / "plan.json")]
 
 
 @pytest.mark.parametrize(
@@ -169,3 +282,51 @@ def test_without_its_journal_what_ledger_did_is_unknown(tmp_path: Path) -> None:
     known = [(row.arm, row.proposed, row.counts) for row in (both, mine)]
     assert known == [("both", 1, None), ("inform", 1, None)]
     assert ([row.lacks_journal for row in (both, mine)], unreadable) == ([True, True], []), "they were read"
+
+
+def test_what_cannot_be_read_costs_nothing_else(tmp_path: Path) -> None:
+    """A journal and a record that are links into themselves: the run counts without the one, the other is named."""
+    study = study_in(tmp_path / "out")
+    journal = study.root / "both" / "1" / "journals" / "one.ledger.jsonl"
+    journal.unlink()
+    journal.symlink_to(journal.name)
+    record = leave(study.trial(ArmName.BASE, 1).folder, "b", trajectory("b"))
+    record.unlink()
+    record.symlink_to(record.name)
+    unreadable: list[str] = []
+    found = rows(unreadable, study.root)
+    assert arms(found) == [("base", 1, "a"), ("both", 1, "a")]
+    assert found[1].lacks_journal
+    assert unreadable == [f"{path}: Too many levels of symbolic links" for path in (record, journal)]
+
+
+def test_a_broken_journal_costs_no_run(tmp_path: Path) -> None:
+    """It counts as lost, in an evaluation and elsewhere, and is named."""
+    study = study_in(tmp_path / "out")
+    journal = study.root / "both" / "1" / "journals" / "one.ledger.jsonl"
+    journal.write_text('{"journal": 99}\n')
+    for place in (study.root, study.root / "both"):
+        unreadable: list[str] = []
+        found = rows(unreadable, place)
+        assert [row.lacks_journal for row in found][-1]
+        assert [sentence.partition(": ")[0] for sentence in unreadable] == [str(journal)]
+
+
+@pytest.mark.parametrize("name", ["base", "base/1", "base/1/a", "base/1/a/a.traj.json", "both/1/journals", "../e/x"])
+def test_without_rights_the_rest_is_reported(tmp_path: Path, name: str) -> None:
+    """A folder or a file that this user may not read is named, and every run that can be read has its row."""
+    study = study_in(tmp_path / "out")
+    leave(tmp_path / "e", "x", trajectory("x"))
+    closed = Path(os.path.normpath(study.root / name))
+    mode = closed.stat().st_mode
+    closed.chmod(0)
+    unreadable: list[str] = []
+    try:
+        with bound_by_modes():
+            found = rows(unreadable, tmp_path)
+            said = len(unfinished(tmp_path)), len(conditions(tmp_path))
+    finally:
+        closed.chmod(mode)
+    assert ("both", 1, "a") in arms(found)
+    assert any(str(closed) in sentence and "Permission denied" in sentence for sentence in unreadable)
+    assert said == (int("base" in name), 1)

@@ -64,7 +64,7 @@ def test_views_are_uncached_at_every_call_and_keep_what_was_written_out_of_the_c
     total = account(recorded, WHOLE_VIEWS)
     views = sizes[0] + 2 * sizes[1]
     late = sum(tokens_in(len(step.action.command)) for step in recorded.steps)
-    assert total.views == Amount(Tokens(uncached=views), views)
+    assert (total.views, total.repeated_views) == (Amount(Tokens(uncached=views), views), sizes[1])
     assert total.kept_out == Amount(Tokens(uncached=late, cached=-late), 0.75 * late)
     assert total.net.dollars == -views - 0.75 * late
 
@@ -127,6 +127,30 @@ def test_what_it_is_worth_in_three_numbers() -> None:
     assert (worth.own, worth.models, worth.date) == (total.own.dollars, ("model",), "2026-01-01")
     assert worth.net == pytest.approx(total.net.dollars)
     assert min(worth.saved, worth.spent) > 0
+
+
+def test_a_share_without_reports_of_cached_tokens_is_called_a_lower_bound() -> None:
+    """The runs' own cost is then that of uncached tokens, and what was sent again is taken for cached all the same."""
+    recorded = run(READ, READ, LIST)
+    calls = [ModelCall(Tokens.of(input=900, output=9))] * recorded.turns
+    untold, told = (
+        account(replace(recorded, model_calls=tuple(one))) for one in (calls, [*calls[1:], ModelCall(Tokens.of(9, 0))])
+    )
+    assert "1 of 1 run has no report of cached tokens" in untold.caveat and "a lower bound" in untold.caveat
+    assert (told.caveat, account(recorded).caveat) == ("", "")
+
+
+def test_a_run_that_ended_before_its_first_model_call_is_no_part_of_what_runs_took() -> None:
+    """Its record says nothing of its tokens; a run without an error took none, and those with calls are counted."""
+    took = replace(run(READ), model_calls=(ModelCall(Tokens.of(input=10, cached=0)),) * 2)
+    ended = replace(run(), turns=0)
+    found = Counterfactual()
+    for one in (took, ended, replace(ended, failed=True)):
+        found.add(account(one))
+    assert (found.runs, found.unknown, found.estimated, found.worth("").runs) == (3, 1, 0, 2)
+    assert found.counted("run") == ("The tokens of 2 of 3 runs were counted by the provider; of 1 nothing is known")
+    alone = account(replace(ended, failed=True))
+    assert (alone.unknown, alone.worth("").own) == (1, None)
 
 
 def test_runs_add_up() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from execledger.agents.evaluation import Instance
 from execledger.errors import LedgerError
-from execledger.evaluate.dataset import load_tasks
+from execledger.evaluate.dataset import load_tasks, selected
 from execledger.evaluate.plan import Plan
 from tests.support.agents.swebench import make_instances, write_dataset
 
@@ -49,7 +49,23 @@ def test_the_tasks_stay_as_they_were(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "asked", "said"),
     [
-        ("{}\n", {}, "test.jsonl:1: expected a task"),
+        ("{}\n", {}, "test.jsonl:1: expected a task: object missing required field `instance_id`"),
+        ('{"instance_id": 3}\n', {}, "test.jsonl:1: expected a task: `instance_id` is 3, expected a text"),
+        ("x\n", {}, "test.jsonl:1: expected a task: JSON is malformed"),
+        *(
+            (
+                f'{{"instance_id": "{name}", "problem_statement": ""}}\n',
+                {},
+                f"found an instance `{name}`, expected a name",
+            )
+            for name in ("", "..", "../a", "a/b", ".a", "journals", "Journals", "a" * 121)
+        ),
+        ('{"instance_id": "a", "problem_statement": ""}\n' * 2, {}, "found several instances `a`, expected every name"),
+        (
+            '{"instance_id": "A", "problem_statement": ""}\n{"instance_id": "a", "problem_statement": ""}\n',
+            {},
+            "found several instances `A` and `a`, expected every name once, in any case",
+        ),
         ('{"instance_id": "a", "problem_statement": "b"}\n', {"instances": ["c"]}, "found no instance `c` among 1"),
         ('{"instance_id": "a", "problem_statement": "b"}\n', {"slice": "5:"}, "found no instances"),
     ],
@@ -60,6 +76,16 @@ def test_tasks_that_are_not_there_are_told(tmp_path: Path, rows: str, asked: dic
     with pytest.raises(LedgerError, match=said):
         load_tasks(Plan.from_values({"subset": str(tmp_path), **asked}), tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "found"), [({}, "no `instance_id`"), ({"instance_id": 3}, "`instance_id` 3"), ({"id": "a"}, "no `inst")]
+)
+def test_rows_of_a_hub_without_a_name_are_refused(row: dict[str, Any], found: str) -> None:
+    """With the number of the row; no file of ours has checked them before."""
+    rows = [{"instance_id": "a", "problem_statement": ""}, row, row]
+    with pytest.raises(LedgerError, match=f"^verified, split test, row 2: found {found}.*, expected a text$"):
+        selected(Plan(), rows)
 
 
 def test_an_image_is_the_rows_own_or_the_benchmarks() -> None:

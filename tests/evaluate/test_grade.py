@@ -188,6 +188,23 @@ def test_reports_that_contradict_each_other_are_refused(tmp_path: Path, trials: 
     assert grades(trials[0]) == {"a": None, "b": None}
 
 
+def test_a_report_that_contradicts_itself_is_refused(tmp_path: Path, trials: list[Trial]) -> None:
+    """Whether the instance is resolved is unknown, and so is what else the report is worth."""
+    report = written(tmp_path / "base-1.json", {"resolved_ids": ["a", "b"], "unresolved_ids": ["b"]})
+    unused: list[str] = []
+    assert import_reports(report, trials, unused) == {}
+    assert unused == [f"{report}: it lists b as resolved and as unresolved"]
+    assert grades(trials[0]) == {"a": None, "b": None}
+
+
+def test_instances_of_a_report_that_were_not_run_are_named(tmp_path: Path, trials: list[Trial]) -> None:
+    """How many they are, and one of them; the others are graded."""
+    report = written(tmp_path / "base-1.json", {"resolved_ids": ["a", "y"], "unresolved_ids": ["z"]})
+    unused: list[str] = []
+    assert import_reports(report, trials, unused) == {"base-1": 1}
+    assert unused == [f"{report}: 2 of the 3 instances that it names have no result in base-1, such as y"]
+
+
 def test_a_grade_belongs_to_the_repair_that_was_graded(trials: list[Trial]) -> None:
     """Of another repair of the same task nothing is known."""
     trial = trials[0]

@@ -18,6 +18,12 @@ needs_mini = pytest.mark.skipif(not installed(), reason="mini-swe-agent is not i
 Usage = namedtuple("Usage", "total used free")
 
 
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that Codex reads."""
+    monkeypatch.setenv("CODEX_API_KEY", "x")
+
+
 def task(name: str, image: str = "") -> Instance:
     return Instance(instance_id=name, problem_statement="it", image_name=image or None)
 
@@ -82,7 +88,10 @@ def test_a_container_program_must_be_there_and_answer(tmp_path: Path) -> None:
     (problem,) = looked(codex(docker=silent), tmp_path, task("a"))
     assert problem.message == f"{silent} does not answer: Cannot connect to the Docker daemon"
     assert problem.hint == "start Docker, or set DOCKER_HOST"
+    (tmp_path / "repos" / "a" / ".git").mkdir(parents=True)
     assert looked(codex(docker=silent, repos="repos"), tmp_path, task("a")) == []
+    (absent,) = looked(codex(docker=silent, repos="repos"), tmp_path, task("a"), task("b"))
+    assert absent.message == "repos: found no repository of b"
     cluster = Plan(agent="codex", model="gpt-5-mini", engine=EngineName.RAY, own={"docker": silent})
     assert looked(cluster, tmp_path, task("a")) == []
 
@@ -101,6 +110,17 @@ def test_images_are_here_or_can_be_pulled(tmp_path: Path) -> None:
             True,
         ),
     ]
+
+
+@pytest.mark.parametrize("question", ["version ", "image inspect"])
+def test_a_container_program_that_hangs_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """Whichever question it does not answer."""
+    monkeypatch.setattr("execledger.agents.evaluation.ANSWER_SECONDS", 0.5)
+    silent = docker(tmp_path / "bin", f'case "$1 $2" in "{question}") exec sleep 600;; esac')
+    (problem,) = looked(codex(docker=silent), tmp_path, task("a"))
+    assert problem == Problem(f"{silent} does not answer within 0.5 seconds", "start Docker, or set DOCKER_HOST")
 
 
 def test_a_container_program_that_hangs_is_waited_for_in_vain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,12 +144,14 @@ def test_little_room_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_model_without_a_price_is_a_warning(tmp_path: Path) -> None:
-    """Nothing else is known about its name."""
-    plan = Plan(agent="codex", model="gpt-6-nowhere", own={"repos": "repos"})
+    """Nothing else is known about its name, and the hint says so."""
+    plan = Plan(agent="codex", model="gpt-6-nowhere", own={"repos": "."})
     (found,) = looked(plan, tmp_path)
-    assert (found.message, found.warning) == (
+    assert found == Problem(
         "the model `gpt-6-nowhere` has no price in Ledger's table: its cost is unknown",
-        True,
+        "check its name, which was not checked: its client has no list of models that could be asked;"
+        " `eval report --prices FILE` takes prices of your own",
+        warning=True,
     )
 
 

@@ -52,6 +52,20 @@ def test_lines_that_stand_in_view_in_part_are_an_overlapping_read() -> None:
     assert found(run(first, second)) == [None, Redundant(Kind.OVERLAPPING, len(text(5, 6)))]
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "the middle left out"])
+def test_an_overlapping_read_counts_its_line_numbers(whole: bool) -> None:
+    """What is sent again is what was printed; a reference in place of these lines spares all of it."""
+    rows = [f"{n:6}\t{line}\n" for n, line in enumerate(text(10, 6).splitlines(), 6)]
+    output = Observation("".join(rows), exit_status=0)
+    if not whole:
+        # The cut splits the fourth line and the last but one: of those at both ends, the first three overlap.
+        head, tail = "".join(rows)[: len("".join(rows[:3])) + 9], "".join(rows[-2:])[9:]
+        output = Observation(head + tail, exit_status=0, truncated=True, cut=len(head))
+    recorded = run(("sed -n '1,10p' a.py", text(10)), ("nl -ba a.py | sed -n '6,15p'", ""))
+    recorded = replace(recorded, steps=(recorded.steps[0], replace(recorded.steps[1], observation=output)))
+    assert found(recorded) == [None, Redundant(Kind.OVERLAPPING, len("".join(rows[: 5 if whole else 3])))]
+
+
 def test_two_lines_in_common_are_no_overlap() -> None:
     """They match by chance."""
     assert found(run(("sed -n '1,10p' a.py", text(10)), ("sed -n '9,18p' a.py", text(10, 9)))) == [None, None]

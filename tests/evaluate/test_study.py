@@ -10,12 +10,15 @@ import threading
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.agents.evaluation import TaskResult, held
 from execledger.errors import LedgerError
+from execledger.evaluate.collect import collect
 from execledger.evaluate.experiment import remaining_jobs
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import Study
+from execledger.runs.prices import Prices
 from tests.evaluate.trials import leave, trajectory
 
 VERSIONS = {"execledger": "1", "mini-swe-agent": "2"}
@@ -45,6 +48,30 @@ def test_what_is_whole_is_adopted_and_the_rest_is_removed(study: Study) -> None:
     assert json.loads((trial.folder / "preds.json").read_text()) == predictions
 
 
+def test_a_cost_that_is_no_number_is_unknown_and_the_task_is_finished(study: Study) -> None:
+    """The agent writes ``NaN`` where its price table fails; the run is there, and must not be paid for again."""
+    trial = study.trial(ArmName.BASE, 1)
+    leave(trial.work("a"), "a", trajectory("a").replace("0.25", "NaN"))
+    assert [(one.instance_id, one.cost) for one in trial.adopt(trial.work("a"))] == [("a", None)]
+
+
+def test_results_are_read_with_the_packages_of_evaluations_alone(study: Study) -> None:
+    """The proxy's, which come with other extras, may be missing: `eval` goes on after each job, grades and reports."""
+    trial = study.trial(ArmName.BASE, 1)
+    leave(trial.work("a"), "a", trajectory("a"))
+    trial.adopt(trial.work("a"))
+    program = """
+import sys
+sys.modules.update(dict.fromkeys(("aiohttp", "zstandard", "tree_sitter_javascript", "minisweagent")))
+from pathlib import Path
+from execledger.evaluate.study import Study
+from execledger.evaluate.plan import ArmName
+print(*Study(Path(sys.argv[1])).trial(ArmName.BASE, 1).results())
+"""
+    done = subprocess.run([sys.executable, "-c", program, study.root], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("a\n", "")
+
+
 def test_adopting_goes_on_where_it_was_cut_off(study: Study) -> None:
     """Whatever stands in its place stays, and nothing is lost between the two."""
     trial = study.trial(ArmName.BASE, 1)
@@ -58,10 +85,10 @@ def test_adopting_goes_on_where_it_was_cut_off(study: Study) -> None:
 
 def test_only_what_is_not_finished_is_still_to_do(study: Study) -> None:
     """Trial by trial, and within one the arms take turns, in an order that what is finished does not change."""
-    plan = Plan(arms=(ArmName.BASE, ArmName.BOTH), trials=2, batch=2)
+    plan = Plan(arms=(ArmName.BASE, ArmName.BOTH), trials=2, batch=2, seed=2)
     for arm, number, name in ((ArmName.BASE, 1, "b"), (ArmName.BOTH, 2, "a")):
         leave(study.trial(arm, number).folder, name, trajectory(name))
-    jobs = remaining_jobs(study, plan, "mini-extra", ["a", "b", "c", "d"], study.root, seed=2)
+    jobs = remaining_jobs(study, study.admit(plan, VERSIONS), plan, "mini-extra", ["a", "b", "c", "d"], study.root)
     assert [(job.trial, str(job.arm), job.instances) for job in jobs] == [
         (1, "base", ("a",)),
         (1, "both", ("a", "b")),
@@ -72,6 +99,28 @@ def test_only_what_is_not_finished_is_still_to_do(study: Study) -> None:
         (2, "base", ("c", "d")),
         (2, "both", ("c", "d")),
     ]
+
+
+@pytest.mark.parametrize(("batch", "sizes"), [(1, {1}), (2, {2, 1}), (3, {3, 1}), (9, {3, 1})])
+def test_another_batch_in_a_later_call_keeps_the_order(study: Study, batch: int, sizes: set[int]) -> None:
+    """Jobs have other sizes, and arms take turns as planned at first, which is what reports test the order with."""
+    plan = Plan(arms=(ArmName.BASE, ArmName.BOTH), trials=2, batch=3, seed=2)
+    study.claim(plan, VERSIONS)
+    study.dataset.mkdir()
+    tasks = ({"instance_id": name, "problem_statement": "p"} for name in "abcdefg")
+    (study.dataset / "test.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    recorded = study.recorded()
+    assert recorded is not None
+    jobs = remaining_jobs(study, recorded, replace(plan, batch=batch), "mini-extra", "abcdefg", study.root)
+    assert {len(job.instances) for job in jobs} == sizes
+    turns: dict[tuple[str, int], list[str]] = {}
+    for job in jobs:
+        for name in job.instances:
+            turns.setdefault((name, job.trial), []).append(job.arm)
+            leave(job.place.folder, name, trajectory(name))
+    rows = [row for _, row in collect([str(study.root)], Prices("2026-01-01", {}), [])]
+    assert len(rows) == 7 * 2 * 2
+    assert all(turns[row.instance, row.trial].index(row.arm) == row.position for row in rows)
 
 
 def test_what_ended_badly_can_be_taken_back(study: Study) -> None:

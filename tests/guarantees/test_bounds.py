@@ -240,6 +240,7 @@ def test_the_bounds_are_stated_where_users_look() -> None:
         assert f"{getattr(limits, name):,}" in page, name
     for name in ("MAX_BODY", "MAX_NEW", "MAX_EVENT", "MAX_CALL", "MAX_HELD"):
         assert f"{getattr(limits, name) // 1_000_000} MB" in page, name
+    assert f"{limits.MAX_SURROGATES:,} halves of characters" in page
     assert f"{limits.MAX_TAKEN // 1_000_000} million characters" in page
     assert f"{limits.KEPT_TAKEN // 1_000_000} million" in page
 

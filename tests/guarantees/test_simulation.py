@@ -10,7 +10,7 @@ import pytest
 from tests.support.simulation.checks import Session
 from tests.support.simulation.sessions import besiege, refold
 
-SHORT, LONG = 2_000, 100_000
+SHORT, LONG = 1_000, 100_000
 """Steps of the short and of the long form."""
 TELLING = (38, 40, 71, 80, 83, 89)
 """Seeds that find something wrong where a job may outlive its command, or a volatile file may be reused."""

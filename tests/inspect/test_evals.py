@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from execledger.agents.formats import find_recorded, read_run
+from execledger.agents.inspect_ai.recorded import OFF
 from execledger.demo.mini import SUBMIT
 from execledger.evaluate.collect import collect
 from execledger.journal.reader import JournalRun, read_journal
@@ -147,28 +148,81 @@ def test_without_the_variable_the_package_changes_nothing(plain: EvalRun, folder
 
 @pytest.mark.faults
 def test_a_fault_of_ours_changes_no_run(plain: EvalRun, folder: Path) -> None:
-    """With a fault at every model call, models read and samples keep what they do without Ledger."""
+    """With a fault at every model call, models read and samples keep what they do without Ledger; a report leaves the
+    samples out."""
     faulty = run_eval(folder / "faulty", "native", SCRIPT, *TWICE, approval=False, modules=[FAULTY])
     for broken, whole in zip(faulty.samples(), plain.samples(), strict=True):
         assert steady(broken["messages"]) == steady(whole["messages"])
         assert steady([call["input"] for call in asked(broken)]) == steady([call["input"] for call in asked(whole)])
         assert steady(broken["scores"]) == steady(whole["scores"])
         assert "planted" in str([event for event in broken["events"] if event["event"] == "logger"])
+    unreadable: list[str] = []
+    assert [*collect([str(faulty.path)], shipped(), unreadable)] == []
+    assert len(unreadable) == 4 and all("left model calls alone" in reason for reason in unreadable)
+
+
+def test_where_ledger_was_asked_for_and_took_no_part_is_no_run_without_it(folder: Path) -> None:
+    """Wrong options change nothing in the run; a report leaves the samples out, with the reason."""
+    run = run_eval(folder / "wrong", "native", SCRIPT, approval=False, options="presett=paper")
+    unreadable: list[str] = []
+    assert [*collect([str(run.path.parent)], shipped(), unreadable)] == []
+    assert len(unreadable) == len(run.samples())
+    said = "Ledger was asked for and took no part: "
+    assert all(said in reason and "presett" in reason for reason in unreadable), unreadable
+
+
+def test_an_approver_without_ledger_is_no_run_without_it(folder: Path) -> None:
+    """A warning says so at the start, and a report leaves the samples out."""
+    run = run_eval(folder / "forgotten", "native", SCRIPT, ledger=None)
+    assert "EXECLEDGER is not on" in run.output
+    unreadable: list[str] = []
+    assert [*collect([str(run.path.parent)], shipped(), unreadable)] == []
+    assert len(unreadable) == len(run.samples()) and all(OFF in reason for reason in unreadable)
+
+
+def test_where_ledger_is_switched_off_on_purpose_the_approver_changes_no_arm(folder: Path) -> None:
+    """The runs to compare with can have the same command line."""
+    run = run_eval(folder / "off-on-purpose", "native", SCRIPT, ledger=False)
+    assert "EXECLEDGER is not on" not in run.output
+    rows = [row for _, row in collect([str(run.path.parent)], shipped(), [])]
+    assert [row.arm for row in rows] == ["base"] * len(run.samples())
+
+
+def test_wrong_options_with_the_approver_end_the_run_before_its_first_sample(folder: Path) -> None:
+    """There is no log, and the message names the options."""
+    with pytest.raises(AssertionError, match="hint: the options are: preset, inform"):
+        run_eval(folder / "refused", "native", SCRIPT, options="presett=paper")
+
+
+@pytest.mark.parametrize("place", ["solver", "sandbox"])
+def test_a_sample_that_fails_before_its_first_model_call_is_in_its_arm(folder: Path, place: str) -> None:
+    """Also where its sandbox can't be made; what it took is unknown."""
+    initial = ("-T", f"initial={str(place == 'sandbox').lower()}")
+    retried = ("--retry-on-error", "1") if place == "solver" else ()
+    run = run_eval(folder / place, "failing", SCRIPT, *initial, *retried, options="govern=false", approval=False)
+    (sample,) = run.samples()
+    assert sample["error"] is not None
+    unreadable: list[str] = []
+    ((_, row),) = collect([str(run.path)], shipped(), unreadable)
+    assert (row.arm, row.resolved, row.tokens, row.cost, unreadable) == ("inform", None, None, None, [])
+    assert row.failure.partition(":")[0] == "RuntimeError"
 
 
 def test_many_samples_at_once_and_retries(folder: Path) -> None:
-    """Of 12 samples side by side each view names its own task; a retried call has one view, a retried sample a new
-    ledger, and a grader none."""
+    """Of 6 samples side by side each view names its own task; a retried call has one view, a retried sample a new
+    ledger, and a grader none, also one with tools."""
     script = {"turns": TURNS, "overloaded": {"1": 2}, "breaks": {"3": 1}}
-    many = ("-T", "samples=12", "-T", "grader=true", "--max-samples", "12", "--retry-on-error", "1")
+    many = ("-T", "samples=6", "-T", "grader=true", "--max-samples", "6", "--retry-on-error", "1")
     run = run_eval(folder / "many", "native", script, *many, options=EVERY)
     samples = run.samples()
-    assert [sample["scores"]["graded"]["value"] for sample in samples] == ["C"] * 12
+    assert [sample["scores"]["graded"]["value"] for sample in samples] == ["C"] * 6
     for sample in samples:
         calls = [event for event in sample["events"] if event["event"] == "model"]
         for call in calls:
             said = [message["content"] for message in call["input"] if is_view(message)]
-            assert [f"Task: Fix {sample['id']}, please.\n" in text for text in said] == [True] * bool(call["tools"])
+            own = len(call["input"]) > 1
+            assert [f"Task: Fix {sample['id']}, please.\n" in text for text in said] == [True] * own
+        assert [len(call["input"]) for call in calls[-2:]] == [1, 1]
         assert len(decided(journal_of(run, sample, 1))) == 3 and len(decided(journal_of(run, sample, 2))) == 4
 
 

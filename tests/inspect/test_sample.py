@@ -157,6 +157,43 @@ def test_only_the_published_rules_suppress_native_calls(tmp_path: Path, preset: 
     assert [kind for _, kind, _ in sample.ended()] == ["full", "reference"]
 
 
+def test_replaced_calls_of_several_turns_may_have_one_id(tmp_path: Path) -> None:
+    """Some providers number the calls of each turn anew: every reference stays as the model has read it."""
+    sample = Sample(tmp_path, Policy(preset=Preset.PAPER))
+    sample.ask(START)
+    numbered = "".join(f"{at:6}\t{line}" for at, line in enumerate(TEXT.splitlines(keepends=True), 1))
+    history, read = [*START, turn(("a", "cat -n a.py")), result("a", numbered)], []
+    for command in ("sed -n '5,9p'", "sed -n '20,30p'", "sed -n '5,9p'"):
+        given, asked = sample.ask(history)
+        assert asked is not None
+        proposed = turn(("a", f"cat -n a.py | {command}"))
+        found = anyio.run(partial(sample.ledger.judge, asked, proposed.tool_calls or [], "a"))
+        first, last = map(int, command[8:-2].split(","))
+        printed = "".join(numbered.splitlines(keepends=True)[first - 1 : last])
+        history += [proposed, result("a", f"{found.reference}\n" if found is not None else printed)]
+        read.append(found.reference if found is not None else printed)
+    given, _ = sample.ask(history)
+    assert [one.content for one in given[5:10:2]] == read
+    assert [kind for _, kind, _ in sample.ended()] == ["full", "reference", "reference", "full"]
+
+
+def test_a_list_that_is_the_agents_own_has_one_view(tmp_path: Path) -> None:
+    """Some providers share it: the views of earlier calls leave it."""
+    sample = Sample(tmp_path, Policy(cadence=Cadence.EVERY))
+    given, _ = sample.ask(START)
+    shared = [*given, turn(("a", "cat a.py")), result("a", TEXT)]
+    given, _ = sample.ask(shared)
+    assert given[:4] == [*START, *shared[3:]] and given[4].metadata == {"execledger": "view"} and len(given) == 5
+
+
+def test_words_that_were_put_together_with_a_view_are_kept(tmp_path: Path) -> None:
+    """A provider that asks another one may have them in one message, whose metadata are those of both."""
+    sample = Sample(tmp_path, Policy())
+    told = Message("user", "Fix a.py.\n<execution_state>", metadata={"execledger": "view", "combined_from": ["a", "b"]})
+    given, _ = sample.ask([START[0], told])
+    assert given[:2] == [START[0], told]
+
+
 NOISE = [
     "",
     "mesg: ttyname failed: Inappropriate ioctl for device\n\n",
@@ -238,13 +275,15 @@ def test_another_conversation_is_another_thread(tmp_path: Path) -> None:
 
 
 def test_a_task_behind_a_clients_own_text_is_found_and_tells_sub_agents_apart(tmp_path: Path) -> None:
-    """Each part of a message is a text of its own; conversations with one system prompt differ by their tasks."""
+    """Each part of a message is a text of its own, also beside an image; conversations with one system prompt differ
+    by their tasks."""
     asker = Asker(name="claude", adapter=claude_adapter, native=False)
     own = [Message("system", "x-anthropic-billing-header: x"), Message("system", "\n - Working directory: /w\n")]
     sample = Sample(tmp_path, Policy(cadence=Cadence.EVERY))
     seen = []
+    image = replace(Part(""), type="image")
     for task in ("Fix a.py.", "Look at b.py."):
-        texts = [Part("<system-reminder>\nx\n</system-reminder>"), Part(task)]
+        texts = [Part("<system-reminder>\nx\n</system-reminder>"), Part(task), image]
         call = Call("a", {"command": "cat a.py"}, "Bash")
         messages = [*own, Message("user", texts), Message("assistant", "", [call]), result("a", TEXT)]
         for known in (3, 5):

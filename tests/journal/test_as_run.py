@@ -157,7 +157,7 @@ def test_a_replay_decides_as_the_live_run_did(tmp_path: Path, seed: int, policy:
     folder.mkdir()
     session = retold(simulate(folder, seed), policy)
     path = written(tmp_path, events_of(session))
-    calls = replay(read_run(str(path), path.read_bytes()))
+    calls = replay(read_run(str(path), path.read_bytes()), policy)
     assert [(call.decision, call.shown.kind, call.shown.text) for call in calls] == [
         (step.decision, step.shown.kind, step.shown.text) for step in session.steps
     ]

@@ -11,9 +11,11 @@ from random import Random
 
 import pytest
 
+from execledger.agents.formats import read_run
 from execledger.core.ledger import Ledger
 from execledger.journal.events import Sighted, Started, StepRecorded, ViewRendered
 from execledger.journal.reader import Trouble, read_events
+from execledger.runs.replay import replay
 from execledger.symbols.edits import edited_symbols
 from tests.core.stories import text
 from tests.support.knowing import Folder, Shape
@@ -60,7 +62,7 @@ def rebuilt_views(path: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.guarantee("witness-journal")
 def test_a_journal_rebuilds_every_view_byte_for_byte(tmp_path: Path, figure: Callable[[str], None], full: bool) -> None:
-    """From its steps and sightings alone, wherever the files are by then."""
+    """From its steps and sightings alone, wherever the files are by then, and when it is replayed."""
     said: list[str] = []
     for seed in range(2, 42) if full else (2, 4, 6):
         root = tmp_path / f"work-{seed}"
@@ -70,6 +72,8 @@ def test_a_journal_rebuilds_every_view_byte_for_byte(tmp_path: Path, figure: Cal
         shutil.rmtree(root)
         views = rebuilt_views(path)
         assert [rebuilt for _, rebuilt in views] == [seen for seen, _ in views] == session.views
+        replayed = (call.view for call in replay(read_run(path.name, path.read_bytes())))
+        assert [view.text for view in replayed if view is not None] == session.views
         said += session.views
     assert all(any(word in view for view in said) for word in WORDS)
     figure(f"{len(said):,} views rebuilt from journals with sightings, byte for byte")

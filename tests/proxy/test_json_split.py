@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,8 +15,9 @@ from msgspec import Raw
 
 from execledger.proxy import json_split
 from execledger.proxy.dialects.responses import Responses
-from execledger.proxy.json_split import object_fields, split_in_windows
+from execledger.proxy.json_split import object_fields, split_in_windows, split_list
 from execledger.proxy.worker import run_to_end
+from execledger.runs.json_surrogates import SurrogateEscapes
 
 ODD = ['},{"type":', '{"input":[', "\\", '"', "],", "é\n", "}}}", '\\"},{', "", "x" * 300, "\ud800", "} , {"]
 
@@ -110,3 +112,38 @@ def test_an_object_that_repeats_a_name_is_not_read(pairs: list[tuple[str, Any]],
         assert found is None
     else:
         assert found is not None and {name: json.loads(bytes(raw)) for name, raw in found.items()} == dict(pairs)
+
+
+def test_a_lone_surrogate_behind_text_that_spells_one_is_kept() -> None:
+    """An escaped backslash and ``ud83d`` are no half of the pair that they seem to be."""
+    item = rb'{"type":"message","content":"%b\\ud83d\ude00"}' % (b"x" * 300)
+    body = b'{"model":"m","input":[%b]}' % b",".join([item] * 9)
+    found = run_to_end(split_in_windows(body, "input"))
+    assert found is not None and found[1] == [item] * 9
+
+
+def test_lone_surrogates_of_a_long_request_are_searched_once_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one portion is searched, other sessions wait; the elements are decoded window by window, too."""
+    searched: list[int] = []
+
+    class Counted(SurrogateEscapes):
+        def replace(self, text: bytes, portion: int) -> Iterator[int]:
+            for size in super().replace(text, portion):
+                searched.append(size)
+                yield size
+
+    monkeypatch.setattr(json_split, "SurrogateEscapes", Counted)
+    items = [rb'{"type":"message","content":"\ud83d%b"}' % (b"x" * 90) for _ in range(200)]
+    found = run_to_end(split_list(b'{"input":[%b],"model":"m"}' % b",".join(items), "input"))
+    assert found is not None and found[1] == items
+    assert sum(searched) == len(b",".join(items)) + len(b'],"model":"m"}')
+    assert max(searched) < 2 * json_split.WINDOW
+
+
+def test_a_request_with_more_lone_surrogates_than_the_limit_is_not_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is forwarded as it came; one with as many as the limit is split."""
+    body = b'{"input":[%b]}' % b",".join([rb'{"type":"message","content":"\ud83d"}'] * 40)
+    monkeypatch.setattr(json_split, "MAX_SURROGATES", 40)
+    assert run_to_end(split_list(body, "input")) is not None
+    monkeypatch.setattr(json_split, "MAX_SURROGATES", 39)
+    assert run_to_end(split_list(body, "input")) is None

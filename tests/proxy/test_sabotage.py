@@ -90,7 +90,7 @@ def sites(folder: Path, preset: str) -> dict[CallSite, int]:
 
 @pytest.mark.guarantee("fail-open", "append-only")
 @pytest.mark.parametrize("preset", ["paper", "verified"])
-@pytest.mark.parametrize("share", [pytest.param(12, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
+@pytest.mark.parametrize("share", [pytest.param(24, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
 def test_a_fault_anywhere_never_stops_or_changes_a_conversation(tmp_path: Path, preset: str, share: int) -> None:
     """Whatever call fails, first time or last: every request arrives, grows, and answers each call once."""
     asked = [command for commands in TURNS for command in commands]
@@ -293,7 +293,7 @@ class Reply:
 def test_a_fault_at_any_place_while_a_swapped_call_is_answered(
     preset: str, full: bool, figure: Callable[[str], None]
 ) -> None:
-    """Every call site in turn, first time and last, wherever the stream is cut: the client gets a valid answer."""
+    """Every call site or every other one, first time and last, wherever the stream is cut: a valid answer arrives."""
     planted = 0
     for size in (40, 200, 1_000_000) if full else (200,):
         Reply(preset, size).pass_on()
@@ -301,7 +301,7 @@ def test_a_fault_at_any_place_while_a_swapped_call_is_answered(
         reached = call_sites(clean.pass_on)
         assert b"[ledger:" in clean.sent
         clean.check()
-        for site, times in reached.items():
+        for site, times in [*reached.items()][:: 1 if full else 2]:
             for occurrence in {1, times}:
                 reply = Reply(preset, size)
                 with sabotaged(site, occurrence) as trap:

@@ -81,7 +81,7 @@ def test_a_change_between_two_requests_is_not_the_agents(tmp_path: Path) -> None
 def test_a_fault_at_any_call_of_a_look_changes_no_conversation(
     tmp_path: Path, full: bool, figure: Callable[[str], None]
 ) -> None:
-    """Each call fails that is made with a witness and not without: what the model is shown is the same."""
+    """Each call fails that is made with a witness and not without, or one in four: the model is shown the same."""
     folder = tmp_path / "work"
     plain = conversation(folder, local_files=False)
     clean = conversation(folder)
@@ -90,7 +90,7 @@ def test_a_fault_at_any_call_of_a_look_changes_no_conversation(
     reached = {site: times for site, times in call_sites(lambda: conversation(folder)).items() if site not in without}
     assert {"LocalWitness.look", "Session.look", "Ledger.witness"} <= {site.callee.co_qualname for site in reached}
     planted = 0
-    for site, times in reached.items():
+    for site, times in [*reached.items()][:: 1 if full else 4]:
         for occurrence in {1, times} if full else {1}:
             planted += 1
             with sabotaged(site, occurrence) as trap:

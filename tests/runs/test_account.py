@@ -12,7 +12,7 @@ from execledger.core.rereads import Reread, counted
 from execledger.journal import Ended, Event, FaultCaught, ViewRendered
 from execledger.journal.events import Counts
 from execledger.journal.folder import journal_folder
-from execledger.runs.account import Account, Net, dollars, sentences, weighed
+from execledger.runs.account import Account, Net, dollars, sentences, signed_share, weighed
 from execledger.runs.prices import Price, Prices
 from execledger.runs.usage import Tokens
 from execledger.session.chronicle import Chronicle
@@ -41,7 +41,8 @@ def test_shadow_mode_says_what_would_have_been_done(tmp_path: Path) -> None:
     assert (counts.shadow_reuses, counts.shadow_right, counts.shadow_wrong) == (live.suppressed, live.suppressed, 0)
     assert (counts.shadow_elided, counts.shadow_nudges) == (live.elided, live.nudged)
     assert min(live.suppressed, live.elided, live.nudged) > 0
-    said = f"Ledger: 40 commands, shadow: {live.suppressed} would have been reused before running, 0 of them wrongly"
+    done = f"{live.suppressed} reused before running, {live.elided} after, {live.nudged} nudged"
+    said = f"Ledger: 40 commands, shadow: nothing changed; would have been {done}; 0 of the first wrongly"
     assert summed(events).sentence() == said
 
 
@@ -156,11 +157,40 @@ def test_the_end_of_a_run_states_saved_spent_and_net() -> None:
     """In tokens by class and in dollars; a run in which neither happened says nothing of it."""
     (_, net) = sentences([balance(4, "gpt-5", view="v" * 200)])
     assert net == (
-        "Ledger: References saved 99 uncached and 81 cached tokens ($0.0001); state views cost 100 uncached tokens"
-        " ($0.0001); net $0.0000, +3.7% of the $0.0002 that the runs cost. Prices of 2026-11-15 for gpt-5; tokens of"
-        " both are estimated from bytes."
+        "Ledger: References saved 99 uncached and 81 cached tokens ($0.00013); state views cost 100 uncached tokens"
+        " ($0.00013); net -1 uncached and +81 cached tokens, $0.0000089, +3.7% of the $0.00024 that the run cost at"
+        " table prices. Prices of 2026-11-15 for gpt-5; tokens of both are estimated from bytes."
     )
     assert len(sentences([Account(counts=Counts(proposed=1, ran=1))])) == 1
+
+
+def test_what_the_runs_cost_is_a_fact_only_at_a_known_price() -> None:
+    """One run at the assumed price makes an estimate of the sum."""
+    (_, known), (_, assumed) = (sentences([balance(4, model, view="v" * 200)]) for model in ("gpt-5", "unheard-of"))
+    assert "that the run cost at table prices." in known
+    estimated = "that the run is estimated to have cost at table prices."
+    assert f"{estimated} Prices of 2026-11-15 for gpt-5 (assumed)" in assumed
+    both = [balance(4, model, view="v" * 200) for model in ("gpt-5", "unheard-of")]
+    assert "that the runs are estimated to have cost at table prices." in sentences(both)[1]
+
+
+def test_small_sums_keep_their_sign_and_size_and_rounding_errors_have_none() -> None:
+    """Two significant digits of money at least; a share of it that is rounded to nothing has no sign."""
+    assert [dollars(value) for value in (-0.00001, -0.0001, 0.0, -2.5, 1000)] == [
+        "-$0.000010",
+        "-$0.00010",
+        "$0.00",
+        "-$2.50",
+        "$1,000.00",
+    ]
+    assert [signed_share(value) for value in (-0.00001, 0.00001, 0.0, -0.01, 0.1)] == [
+        "0.00%",
+        "0.00%",
+        "0.00%",
+        "-1.0%",
+        "+10.0%",
+    ]
+    assert [signed_share(value) for value in (-0.0005, 0.0007, 0.0015)] == ["-0.05%", "+0.07%", "+0.15%"]
 
 
 def test_views_are_never_cached_and_keep_what_the_model_wrote_out_of_the_cache() -> None:
@@ -200,23 +230,32 @@ def test_runs_add_up_and_are_told_in_a_sentence() -> None:
         saved_tokens=Tokens(uncached=1_000, cached=9_000, written=7),
         spent_tokens=viewed,
         own=25.0,
+        runs=2,
         models=("a", "b"),
         date="2026-01-01",
     )
     assert both.net_tokens == Tokens(uncached=500, cached=9_020, written=7)
     assert both.sentence() == (
         "References saved 1,000 uncached and 7 written to the cache and 9,000 cached tokens ($1.75); state views cost"
-        " 500 uncached tokens, 20 of which would have been cached ($2.00); net -$0.2500, -1.0% of the $25.00 that the"
-        " runs cost. Prices of 2026-01-01 for a, b; tokens of both are estimated from bytes."
+        " 500 uncached tokens, 20 of which would have been cached ($2.00); net +500 uncached and +7 written to the"
+        " cache and +9,020 cached tokens, -$0.2500, -1.0% of the $25.00 that the"
+        " runs cost at table prices. Prices of 2026-01-01 for a, b; tokens of both are estimated from bytes."
     )
     unknown = Net(spent=2.0, models=("b",), date="2026-01-01") + one
     assert unknown.sentence(would=True) == (
         "References would have saved 1,000 uncached and 9,000 cached tokens ($1.50); state views would have cost"
-        " 500 uncached tokens, 20 of which would have been cached ($4.00); net -$2.50. "
+        " 500 uncached tokens, 20 of which would have been cached ($4.00); net +500 uncached and +9,020"
+        " cached tokens, -$2.50. "
         "Prices of 2026-01-01 for b; tokens of both are estimated from bytes."
     )
 
 
 def test_small_sums_are_told_from_nothing() -> None:
     """By more digits."""
-    assert [dollars(value) for value in (0.0, 1234.5, -0.00012, 0.5)] == ["$0.00", "$1,234.50", "-$0.0001", "$0.5000"]
+    assert [dollars(value) for value in (0.0, 1234.5, -0.00012, 0.5)] == ["$0.00", "$1,234.50", "-$0.00012", "$0.5000"]
+    assert [dollars(value) for value in (-0.000004321, 0.00002, 1e-17, -1e-17)] == [
+        "-$0.0000043",
+        "$0.000020",
+        "$0.00",
+        "$0.00",
+    ]

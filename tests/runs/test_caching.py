@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
+from execledger.core.policy import Policy
 from execledger.runs.caching import PromptCache, RunTokens, charges_writes, estimate, timeline, usage
-from execledger.runs.recording import Recorded, Run
-from execledger.runs.usage import ModelCall, Tokens
+from execledger.runs.recording import Governed, Recorded, Run
+from execledger.runs.usage import ModelCall, Tokens, summed
 from execledger.vocabulary.actions import Action, Observation
+from execledger.vocabulary.decisions import Allow, Shown, Step
 
 ECHO, OUTPUT = "e" * 40, "o" * 400
 """A command of 10 tokens and an output of 100."""
@@ -70,6 +73,19 @@ def test_where_only_the_totals_are_told_they_stand_for_the_calls() -> None:
     recorded = replace(run(), totals=ModelCall(Tokens.of(input=1000, cached=500, output=70)))
     assert usage(recorded) == RunTokens(Tokens(uncached=500, cached=500, output=70), (), estimated=False)
     assert PromptCache(timeline(recorded)).sent(100, 0) == Tokens(uncached=100 + 100, cached=100)
+
+
+@pytest.mark.parametrize(("cached", "told"), [(None, False), (0, True), (9, True)])
+def test_a_report_without_cached_tokens_is_told_from_one_of_none(cached: int | None, told: bool) -> None:
+    """Both count all input as uncached; only one of them knows that it was."""
+    call = ModelCall(Tokens.of(input=77, cached=cached, output=5))
+    assert usage(run(call, call, steps=1)).cached_told is told
+    assert usage(replace(run(steps=1), totals=call)).cached_told is told
+
+
+def test_a_run_without_a_call_lacks_no_report() -> None:
+    """It took no tokens at all, as one that failed at once."""
+    assert usage(replace(run(), turns=0, steps=())) == RunTokens(Tokens(), (), estimated=False, cached_told=True)
 
 
 def test_writes_are_charged_as_told_else_by_the_model() -> None:
@@ -141,6 +157,43 @@ def test_the_provider_tells_whether_its_cache_reached_what_the_model_wrote() -> 
     )
     cache = PromptCache(timeline(run(*calls, steps=2)))
     assert [cache.displaced("", turn) for turn in range(3)] == [8, 0, 0]
+
+
+@pytest.mark.parametrize(("model", "displaced"), [("deepseek-chat", 10), ("gpt-5-mini", 0)])
+def test_views_of_a_run_that_had_some_displace_what_the_provider_may_cache(model: str, displaced: int) -> None:
+    """The same by the run's record, which has counts of each call, and by its journal, which has the totals alone."""
+    calls = (
+        ModelCall(Tokens.of(input=100, cached=0, output=10)),
+        ModelCall(Tokens.of(input=200, cached=100, output=10)),
+    )
+    recorded = replace(timeline(run(*calls, steps=1, model=model)), governed=True, had_views=True)
+    journal = replace(recorded, model_calls=(), totals=summed(calls))
+    assert [PromptCache(one).displaced("", 0) for one in (recorded, journal)] == [displaced, displaced]
+
+
+@pytest.mark.parametrize(
+    ("policy", "view", "displaced"),
+    [
+        pytest.param(Policy(shadow=True), None, 8, id="shadow mode"),
+        pytest.param(Policy(inform=False), None, 8, id="a policy without views"),
+        pytest.param(Policy(), "", 8, id="a journal without views"),
+        pytest.param(Policy(), None, 10, id="nobody knows"),
+        pytest.param(Policy(), "view", 10, id="views"),
+    ],
+)
+def test_the_counts_of_a_governed_run_without_views_tell_what_views_would_displace(
+    policy: Policy, view: str | None, displaced: int
+) -> None:
+    """Call 1 found 8 of the 10 tokens that call 0 had written in the cache: no view had kept them out."""
+    calls = (
+        ModelCall(Tokens.of(input=100, cached=0, output=10)),
+        ModelCall(Tokens.of(input=200, cached=108, output=10)),
+    )
+    recorded = run(*calls, steps=1, model="deepseek-chat")
+    step = Step(recorded.steps[0].action, Allow("default"), recorded.steps[0].observation, Shown("full"))
+    governed = replace(recorded.steps[0], governed=Governed(step, sealed=True, since=0, view=view))
+    cache = PromptCache(timeline(replace(recorded, steps=(governed,), policy=policy)))
+    assert cache.displaced("", 0) == displaced
 
 
 def test_reasoning_is_not_sent_again() -> None:

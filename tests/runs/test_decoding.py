@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.runs.decoding import instance_of, joined_text, moment_of, seconds_of, trimmed, written_text
+from execledger.runs.decoding import instance_of, joined_text, moment_of, repaired, seconds_of, trimmed, written_text
 from execledger.vocabulary.actions import Action, Observation, Search
 
 
@@ -108,3 +108,22 @@ def test_structured_calls_are_not_trimmed() -> None:
     """Only the shell's outputs are."""
     given = Observation("x", cut=0, truncated=True)
     assert trimmed(Action("x", "/repo", Search()), given) == given
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'{"NaN": NaN, "a": [-Infinity, "\\"NaN", Infinity]}', b'{"NaN": null, "a": [null, "\\"NaN", null]}'),
+        (b'{"a": NaN, "b": "torn NaN', b'{"a": null, "b": "torn NaN'),
+        (b'{"a": NaN, "b": "torn \\', b'{"a": null, "b": "torn \\'),
+        (b'{"a": "NaN"}', None),
+    ],
+)
+def test_numbers_that_are_none_become_null(text: bytes, expected: bytes | None) -> None:
+    """Texts stay as they are, also one that the end of a file cuts off."""
+    assert repaired(text) == expected
+
+
+def test_a_torn_text_with_many_quotes_is_searched_once() -> None:
+    """A log of a killed run may end within a long program: a search from each quote in it would take hours."""
+    assert repaired(b'{"a": "NaN' + rb"x\"" * 500_000) is None

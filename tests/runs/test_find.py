@@ -61,6 +61,7 @@ def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
         ".venv/x.json",
         "c/node_modules/x.json",
         "out/base/1/.work/a/a.traj.json",
+        "out/plan.json",
         "c/._e.json",
         "c/.journals.lock",
     ]
@@ -72,11 +73,32 @@ def test_a_folder_is_searched_by_name(tmp_path: Path) -> None:
     skipped: Counter[str] = Counter()
     list(find_recorded([str(tmp_path)], skipped=skipped))
     assert skipped == {
-        "files not named like a run": 5,
+        "files not named like a run": 6,
         "folders of other programs, such as .git": 4,
         "hidden files": 2,
         "links to folders": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("plan", "tasks"),
+    [
+        ('{"plan": {}, "digest": "d", "versions": []}', 1),
+        ('{"my": "plan"}', 0),
+        ('["plan", "digest", "versions"]', 0),
+        ('{"plan": ', 1),
+    ],
+)
+def test_the_tasks_of_an_evaluation_are_no_runs(tmp_path: Path, plan: str, tasks: int) -> None:
+    """They are counted; beside another program's plan, a folder of that name is searched like any other."""
+    (tmp_path / "dataset").mkdir()
+    run = tmp_path / "dataset" / "a.traj.json"
+    run.write_text("{}")
+    (tmp_path / "plan.json").write_text(plan)
+    skipped: Counter[str] = Counter()
+    sources = [source.name for source in find_recorded([str(tmp_path)], skipped=skipped)]
+    assert sources == [str(run)] * (1 - tasks)
+    assert skipped["folders with the tasks of an evaluation"] == tasks
 
 
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.xz"])

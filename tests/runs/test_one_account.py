@@ -232,3 +232,15 @@ def test_the_paper_counts_executed_commands_alike_with_and_without_ledger(told: 
     (row,) = measured([str(told.path)], load_prices(), [])
     assert [without.count(name) for name in ("proposed", "ran", "suppressed")] == [9, 9, 0]
     assert [row.count(name) for name in ("proposed", "ran", "suppressed")] == [9, 8, 1]
+
+
+def test_why_explains_the_call_that_was_asked_for(told: Told) -> None:
+    """Also one behind an inherited call, which a replay does not judge, and that call itself."""
+    commands = [one.action.command for one in read_run("one", told.path.read_bytes()).steps]
+    found = [
+        msgspec.json.decode(execledger("why", "--json", "--preset", "paper", str(told.path), str(number)).stdout)
+        for number in range(len(commands))
+    ]
+    assert [one["command"] for one in found] == commands
+    assert [one["category"] for one in found[-3:]] == ["inspect", "search", "other"]
+    assert found[-3]["rule"] == "inherited"

@@ -101,6 +101,12 @@ def test_a_run_is_replayed_under_its_own_policy() -> None:
     assert [line.rule for line in lines(recorded, Policy())] == ["new", "whole-read"]
 
 
+def test_the_replay_of_a_shadow_run_says_what_would_have_been_shown() -> None:
+    """A replay changes nothing either way, so the run's shadow mode means nothing for it."""
+    recorded = replace(run(READ, READ), policy=Policy(shadow=True))
+    assert [line.shown for line in lines(recorded)] == ["full", "reference"]
+
+
 def test_rereads_are_marked() -> None:
     """By what was recorded, whatever Ledger would have suppressed."""
     recorded = run(READ, READ, ("sed -n '5,9p' a.py", text(5, 5)), ("echo x >> a.py", ""), READ)

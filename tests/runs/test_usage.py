@@ -92,6 +92,13 @@ def test_the_agents_own_cost_goes_first() -> None:
     assert model_call({"cost": 0.5}, 0.25) == ModelCall(cost=0.25)
 
 
+def test_a_cost_of_nothing_is_unknown() -> None:
+    """Agents record 0 for the calls of a model whose price they do not know."""
+    assert model_call({"input_tokens": 9, "cost": 0.0}).cost is None
+    assert model_call({"input_tokens": 9}, 0).cost is None
+    assert model_call({"cost": 0.5}, 0).cost == 0.5, "the provider says it"
+
+
 def test_sums() -> None:
     """Each count is over the calls that tell it; what none of them tells stays unknown."""
     assert summed([]) is None

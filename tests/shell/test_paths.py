@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execledger.shell.paths import resolve, spell, unstable
+from execledger.shell.paths import UNRECORDED_DIRECTORY, known_part, resolve, spell, unstable
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,29 @@ from execledger.shell.paths import resolve, spell, unstable
 def test_one_path_for_one_file(cwd: str | None, path: str, resolved: str | None) -> None:
     """Relative to an unknown directory a path means nothing."""
     assert resolve(cwd, path) == resolved
+
+
+def test_above_the_directory_that_was_not_recorded_nothing_is_known() -> None:
+    """Beneath it, paths are comparable; a step up may lead anywhere, and is never taken for an absolute path."""
+    inside = f"{UNRECORDED_DIRECTORY}/src"
+    assert resolve(UNRECORDED_DIRECTORY, "src/./a.py") == f"{inside}/a.py"
+    assert resolve(inside, "..") == UNRECORDED_DIRECTORY
+    assert resolve(UNRECORDED_DIRECTORY, "/a.py") == "/a.py"
+    assert resolve(inside, "../../a.py") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        (f"{UNRECORDED_DIRECTORY}/src/a.py", "src/a.py"),
+        (UNRECORDED_DIRECTORY, "."),
+        (f"{UNRECORDED_DIRECTORY}-2/a.py", f"{UNRECORDED_DIRECTORY}-2/a.py"),
+        ("/repo/a.py", "/repo/a.py"),
+    ],
+)
+def test_the_placeholder_is_no_part_of_a_path_for_people(path: str, known: str) -> None:
+    """A path beneath it is relative, any other as it is."""
+    assert known_part(path) == known
 
 
 def test_spelling() -> None:

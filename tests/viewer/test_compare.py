@@ -47,3 +47,18 @@ def same_task(*tasks: str) -> bool | None:
 def test_two_runs_had_the_same_task(one: str, other: str, same: bool | None) -> None:
     """By its title, and by its text as far as both tell it: of an untagged issue that is the first paragraph."""
     assert (same_task(one, other), same_task(other, one)) == (same, same)
+
+
+def test_every_class_of_input_and_the_cost_stand_beside_the_sum() -> None:
+    """The sum of cached and uncached tokens alone says nothing about which run cost more."""
+    one, other = (read_journal(journal_bytes(told([shown("ls")]))) for _ in range(2))
+    names = list(compare(one, other).titles)
+    at = names.index("input_tokens")
+    assert names[at : at + 6] == [
+        "input_tokens",
+        "uncached_tokens",
+        "written_tokens",
+        "cached_tokens",
+        "output_tokens",
+        "run_cost",
+    ]

@@ -12,12 +12,12 @@ from execledger.core.policy import Policy, Preset
 from execledger.evaluate.counterfactual import CounterfactualRun
 from execledger.journal.events import Counts, Ended, FaultCaught, StepRecorded
 from execledger.runs.account import Account
-from execledger.runs.caching import provider_total
+from execledger.runs.caching import provider_total, usage
 from execledger.runs.prices import shipped
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.totals import Tally
 from execledger.runs.usage import ModelCall, Tokens
-from execledger.viewer.counting import Origin, run_id, run_line, tallied, task_in_short
+from execledger.viewer.counting import Origin, PriceBasis, RunLine, run_id, run_line, tallied, task_in_short, totals
 from execledger.viewer.runs import reading_of
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Reuse, Shown, Step
@@ -86,8 +86,6 @@ def test_the_task_is_its_anchor() -> None:
 
 def test_tokens_are_the_providers_where_it_counted() -> None:
     """In a recorded run and at the end of a journal, cached ones apart; what was saved is estimated."""
-    line, _ = tallied("demo", DEMO.read_bytes(), None, None)
-    assert (line.run_cost, line.prices) == (None, f"{shipped().date}, gpt-5 (assumed)")
     count, run = Account(), read_run("demo", DEMO.read_bytes())
     count.add_run(
         replace(
@@ -100,15 +98,77 @@ def test_tokens_are_the_providers_where_it_counted() -> None:
         )
     )
     line = run_line(count, Origin.of_run(run))
-    assert (line.input_tokens, line.cached_tokens, line.output_tokens) == (30, 9, 3)
+    assert (line.input_tokens, line.cached_tokens, line.output_tokens, line.estimated) == (30, 9, 3, False)
     assert line.run_cost == shipped().models["gpt-5"].cost(Tokens(uncached=21, cached=9, output=3))
     end = Ended(reason="", counts=Counts(), input_tokens=70, cached_tokens=20, output_tokens=7, cost=0.5)
     line, _ = tallied("one", journal_bytes([*told([shown("ls")]), end]), None, None)
     assert (line.input_tokens, line.cached_tokens, line.output_tokens, line.run_cost) == (70, 20, 7, 0.5)
 
 
+def test_tokens_that_no_provider_counted_are_estimated() -> None:
+    """As ``execledger replay`` estimates them, and the cost by them; what the agent recorded as cost is kept."""
+    data = DEMO.read_bytes()
+    own = usage(read_run("demo", data)).total
+    cost = shipped().models["gpt-5"].cost(own)
+    line, _ = tallied("demo", data, None, None)
+    assert (line.uncached_tokens, line.cached_tokens, line.output_tokens) == (own.uncached, own.cached, own.output)
+    assert (line.estimated, line.run_cost, line.assumed_price) == (True, cost, True)
+    assert (line.price_date, line.priced_as) == (shipped().date, "gpt-5 (assumed)")
+    run = replace(read_run("demo", data), totals=ModelCall(cost=0.5))
+    line = run_line(Account.of_run(run, Policy()), Origin.of_run(run))
+    assert (line.estimated, line.run_cost) == (True, 0.5)
+
+
+def test_what_is_saved_can_be_set_against_the_same_runs() -> None:
+    """Of runs of which some do not know their tokens or cost, the totals have those that know them apart."""
+    first = RunLine(id="1", name="a", saved_cached_tokens=3, net_cost=0.25, uncached_tokens=7, run_cost=2.0)
+    others = replace(first, uncached_tokens=None, run_cost=None), replace(first, uncached_tokens=None, cost=1.0)
+    (found,) = totals((first, *others, replace(first, estimated=True)))
+    assert found.prices == PriceBasis(date="", models=[""], assumed=0, recorded=1, assumed_costs=0)
+    assert (found.runs, found.known["uncached_tokens"], found.known["run_cost"]) == (4, 2, 3)
+    assert (found.sums["saved_cached_tokens"], found.beside["uncached_tokens"]["saved_cached_tokens"]) == (12, 6)
+    assert (found.sums["net_cost"], found.beside["run_cost"]["net_cost"]) == (1.0, 0.75)
+    assert found.estimated == {"uncached_tokens": 1, "run_cost": 1}
+
+
+def test_runs_in_shadow_mode_are_not_added_to_those_that_ledger_changed() -> None:
+    """Whether their journals tell of them or they are replayed under such a policy; nothing was changed in them."""
+    line = RunLine(id="1", name="a")
+    shadow = replace(line, shadow=True)
+    kinds = (line, shadow, replace(line, replayed=True), replace(shadow, replayed=True))
+    found = [(one.shadow, one.replayed, one.took_part, one.runs) for one in totals(kinds)]
+    assert found == [(False, False, False, 1), (True, False, False, 2), (False, True, False, 1)]
+
+
+def test_a_cost_at_an_assumed_price_is_an_estimate() -> None:
+    """Also where the tokens were counted by the provider; one that the agent recorded is none."""
+    known = RunLine(id="1", name="a", priced_as="gpt-5-mini", price_date="2026-11-15", run_cost=2.0, uncached_tokens=7)
+    assumed = replace(known, priced_as="gpt-5 (assumed)", assumed_price=True)
+    unknown = replace(assumed, run_cost=None, uncached_tokens=None)
+    (found,) = totals((known, assumed, unknown, replace(assumed, cost=2.0)))
+    assert found.estimated == {"uncached_tokens": 0, "run_cost": 1}
+    assert found.prices == PriceBasis(
+        date="2026-11-15", models=["gpt-5 (assumed)", "gpt-5-mini"], assumed=3, recorded=1, assumed_costs=1
+    )
+
+
+def test_the_net_is_in_tokens_by_class() -> None:
+    """Each class is what references saved less what state views took of it, as ``replay`` has it."""
+    run = read_run("demo", DEMO.read_bytes())
+    ledger = new_ledger(run)
+    account = Account.of_run(run, ledger.policy)
+    for call in replay(run, ledger=ledger):
+        account.add_replayed(call)
+    net = account.net().net_tokens
+    line, _ = tallied("demo", DEMO.read_bytes(), None, None)
+    found = Tokens(uncached=line.net_uncached_tokens, written=line.net_written_tokens, cached=line.net_cached_tokens)
+    assert found == net
+    assert line.net_uncached_tokens == line.saved_uncached_tokens - line.view_tokens
+    assert line.net_cached_tokens == line.saved_cached_tokens + line.displaced_tokens
+
+
 @pytest.mark.parametrize(
-    ("calls", "totals", "told_input"),
+    ("calls", "in_all", "told_input"),
     [
         ((ModelCall(Tokens.of(input=3)), ModelCall(Tokens.of(input=4))), ModelCall(Tokens.of(input=9)), 7),
         ((ModelCall(Tokens.of(input=3)), ModelCall()), ModelCall(Tokens.of(input=9)), 9),
@@ -118,12 +178,29 @@ def test_tokens_are_the_providers_where_it_counted() -> None:
     ],
 )
 def test_what_a_run_took_is_told_by_calls_or_in_all(
-    calls: tuple[ModelCall, ...], totals: ModelCall | None, told_input: int | None
+    calls: tuple[ModelCall, ...], in_all: ModelCall | None, told_input: int | None
 ) -> None:
     """The calls if all of them tell, then the totals, then what is told at all."""
-    run = replace(read_run("demo", DEMO.read_bytes()), turns=2, model_calls=calls, totals=totals)
+    run = replace(read_run("demo", DEMO.read_bytes()), turns=2, model_calls=calls, totals=in_all)
     total = provider_total(run)
     assert (None if total is None else total.tokens.input) == told_input
+
+
+@pytest.mark.parametrize(
+    ("calls", "in_all", "cost"),
+    [
+        ((ModelCall(Tokens.of(input=3)), ModelCall(Tokens.of(input=4))), ModelCall(cost=0.5), 0.5),
+        ((ModelCall(Tokens.of(input=3), 0.25), ModelCall(Tokens.of(input=4), 0.5)), None, 0.75),
+        ((ModelCall(Tokens.of(input=3), 0.25), ModelCall()), ModelCall(Tokens.of(input=9)), 0.25),
+    ],
+)
+def test_a_run_cost_what_the_agent_recorded(
+    calls: tuple[ModelCall, ...], in_all: ModelCall | None, cost: float
+) -> None:
+    """In all, beside calls that have counts and no cost, as mini-swe-agent has it; else call by call."""
+    run = replace(read_run("demo", DEMO.read_bytes()), turns=2, model_calls=calls, totals=in_all)
+    line = run_line(Account.of_run(run, Policy()), Origin.of_run(run))
+    assert (line.cost, line.run_cost) == (cost, cost)
 
 
 def test_a_replay_is_counted_as_everywhere_else() -> None:

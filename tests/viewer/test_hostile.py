@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from execledger.viewer.encoding import encoded
 from execledger.viewer.export import element, export
-from execledger.viewer.responses import encoded
 from tests.viewer.stage import DEMO, api, journal_bytes, served, shown, told
 
 SCRIPT = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"

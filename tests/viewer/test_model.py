@@ -129,6 +129,7 @@ def test_a_step_in_full() -> None:
                 "bytes": 328,
                 "characters": 328,
                 "known": True,
+                "ran": True,
                 "exit_status": 0,
                 "stderr": "",
                 "notice": "",
@@ -173,6 +174,24 @@ def test_the_output_behind_a_reference_is_found_where_it_stands() -> None:
     reading = read_journal(journal_bytes(told(steps)))
     outputs = [reading.step(index).output for index in (1, 2)]
     assert [(one.text, one.known, one.bytes) for one in outputs] == [("one\ntwo\n", True, 8), ("", False, 4)]
+
+
+def test_an_output_of_a_call_that_was_not_run_is_not_known() -> None:
+    """Nor its exit status, in the journal and in a replay that would have run it; one that was replaced was printed."""
+    read, text = shown("cat a.py", "x\n" * 400), "[Ledger: as above]"
+    result, mark = Observation(text, exit_status=0), Fingerprint("another", "another", 800, 400)
+    reuse = Step(read.action, Reuse("whole-read", (), (0,)), result, Shown("reference", text, (0,)))
+    elided = Step(read.action, Allow("new"), result, Shown("reference", text, (0,), "covered", (0,), mark))
+    data = journal_bytes(told([read, shown("frobnicate"), reuse, elided]))
+    replayed = ReplayReading(read_run("one", data), Policy())
+    replayed.read()
+    found = [reading.step(index).output for reading in (read_journal(data), replayed) for index in (2, 3)]
+    not_run, ran = (False, False, None), (False, True, 0)
+    assert [(one.known, one.ran, one.exit_status) for one in found] == [not_run, ran, not_run, ran]
+    assert replayed.step(2).words == (
+        "Would have been run: no earlier result was certain to answer it. It was not run when it was recorded, so its "
+        "output is not known."
+    )
 
 
 def test_a_long_output_is_cut_in_the_middle() -> None:
@@ -320,7 +339,7 @@ def test_every_rule_has_words() -> None:
 @pytest.mark.parametrize(
     ("decision", "how", "words"),
     [
-        (Allow("setup"), Shown("full"), "Run: it sets up the environment."),
+        (Allow("setup"), Shown("full"), "Run: it, or a part of it, sets up the environment."),
         (
             Allow("new"),
             Shown("reference", refers_to=(2, 3), compared="covered"),
@@ -337,13 +356,13 @@ def test_every_rule_has_words() -> None:
             Allow("new"),
             Shown("full", compared="same", compared_to=(5,), kept="small"),
             "Run: no earlier result was certain to answer it. Its output turned out to be visible already, byte for "
-            "byte, in step 5, and yet it was shown in full: a reference would not have been half as short.",
+            "byte, in step 5, and yet it was shown in full: a reference would have been more than half as long.",
         ),
         (
             Allow("submission"),
             Shown("full", compared="same", compared_to=(5,), kept="submission"),
-            "Run: it produces, shows or submits the repair. Its output turned out to be visible already, byte for "
-            "byte, in step 5, and yet it was shown in full, for that reason.",
+            "Run: it, or a part of it, produces, shows or submits the repair. Its output turned out to be visible "
+            "already, byte for byte, in step 5, and yet it was shown in full, for that reason.",
         ),
         (
             Allow("a {rule} of another version"),
@@ -355,6 +374,21 @@ def test_every_rule_has_words() -> None:
             Shown("remark"),
             "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
             "A remark was added to its output.",
+        ),
+        (
+            Nudge("loop", (), (4,)),
+            Shown("remark", refers_to=(4,), compared="same", compared_to=(6,), kept="cap"),
+            "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
+            "Its output turned out to be visible already, byte for byte, in step 6, and yet it was shown in full: "
+            "Ledger had intervened as often as it may in one task. A remark was added to its output.",
+        ),
+        (
+            Nudge("loop", (), (4,)),
+            Shown("full", compared="same", compared_to=(4,), instead="remark", kept="price"),
+            "Run, a repeat of step 4: the same command ran a few calls ago, and no file was edited in between. "
+            "Its output turned out to be visible already, byte for byte, in step 4, and yet it was shown in full: "
+            "a second look at it was expected to cost more than a reference saves. "
+            "In shadow mode nothing was changed; otherwise a remark would have been added to its output.",
         ),
         (
             Nudge("loop", (), (4,)),
@@ -372,7 +406,7 @@ def test_every_rule_has_words() -> None:
         (
             Reuse("repeat", (), (1,)),
             Shown("reference", compared="different"),
-            "Reused before running, step 1 answers it: the very same command has a visible result, and no "
+            "Reused before running, step 1 is taken to answer it: the very same command has a visible result, and no "
             "change was recorded since. The recorded output is different: a false reuse.",
         ),
     ],
@@ -380,6 +414,27 @@ def test_every_rule_has_words() -> None:
 def test_a_decision_in_plain_words(decision: Allow | Reuse | Nudge, how: Shown, words: str) -> None:
     """What was decided, why, and what came of it."""
     assert in_words(decision, how) == words
+
+
+def test_several_steps_answer_together() -> None:
+    """Or are taken to."""
+    reuse = Reuse("covered-read", (), (1, 2))
+    assert "before running, steps 1 and 2 answer it:" in in_words(reuse, Shown("reference", compared="covered"))
+    assert "steps 1 and 2 are taken to answer it:" in in_words(reuse, Shown("reference", compared="different"))
+
+
+def test_a_repeat_is_explained_by_what_the_rule_has_checked() -> None:
+    """Under the published rules a write to a scratch file does not count: it is not said that nothing was edited."""
+    test, write = shown("python -m pytest tests", "1 failed\n"), shown("echo x > /tmp/a.py")
+    search = shown("grep -rn total .", "a.py:1:total\n")
+    run = read_run("one", journal_bytes(told([test, search, write, test, search])))
+    reading = ReplayReading(run, Policy(preset=Preset.PAPER))
+    reading.read()
+    since = "no change of a file was recorded {}, scratch files aside."
+    assert [reading.step(index).words.partition(", and ")[2].partition(" A remark")[0] for index in (3, 4)] == [
+        since.format("in between"),
+        since.format("since"),
+    ]
 
 
 def test_a_replay_is_worded_as_a_replay() -> None:

@@ -6,16 +6,19 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from execledger.core.policy import Policy, Preset
-from execledger.journal.events import Event, FaultCaught
-from execledger.viewer.counting import run_id
-from execledger.vocabulary.decisions import Reuse, Shown, Step
+from execledger.journal.events import Counts, Ended, Event, FaultCaught
+from execledger.viewer.counting import run_id, tallied
+from execledger.vocabulary.actions import Observation
+from execledger.vocabulary.decisions import Allow, Fingerprint, Reuse, Shown, Step
 from tests.journal.runs import start
 from tests.support.chromium import take_pictures
 from tests.viewer.browsing import TALL, ZOOMED, Tab, joined, opened_tab
@@ -129,6 +132,31 @@ def test_a_step_says_what_was_decided_and_why(tab: Tab, demo: Page) -> None:
     tab.at(1)
 
 
+def test_what_was_not_run_and_what_is_not_kept_are_told_apart(chromium: Browser, tmp_path: Path) -> None:
+    """A call that was suppressed has printed nothing and has no exit status; one whose output was replaced has both."""
+    read, text = shown("cat a.py", "x\n" * 400), "[Ledger: as above]"
+    result, mark = Observation(text, exit_status=0), Fingerprint("another", "another", 800, 400)
+    reuse = Step(read.action, Reuse("whole-read", (), (0,)), result, Shown("reference", text, (0,)))
+    elided = Step(read.action, Allow("new"), result, Shown("reference", text, (0,), "covered", (0,), mark))
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(journal_bytes(told([read, shown("frobnicate"), reuse, elided])))
+    not_run = "It was not run, so what it would have printed is not known."
+    not_kept = "It ran, and the record of this run does not hold what it printed."
+    found = []
+    for policy in (None, Policy()):
+        with served(path, policy=policy) as asked, opened_tab(chromium) as tab:
+            for step in (2, 3):
+                tab.open(base(asked), run(path, step))
+                tab.at(step)
+                found.append([line for line in tab.text(".step-panel .output:last-child").split("\n") if line])
+    assert found == [
+        ["What it would have printed", not_run],
+        ["What it printed, replaced by the reference", "exit status 0", "800 B", not_kept],
+        ["What it would have printed", not_run],
+        ["Output", "exit status 0", not_kept],
+    ]
+
+
 def test_the_state_view_is_what_the_model_saw(tab: Tab, demo: Page) -> None:
     """Its lines are those of the view, byte for byte, the new ones marked; what is gone can be hidden."""
     step = demo.get(f"{api(DEMO)}/steps/9")
@@ -229,10 +257,10 @@ def test_runs_are_chosen_by_the_keyboard(tab: Tab, tmp_path: Path) -> None:
     with served(tmp_path) as asked:
         tab.open(base(asked), "#/?sort=name")
         tab.find(".runs-view [role=status]", "4 runs").wait_for()
-        tab.press("f")
-        tab.page.keyboard.type("agent 1")
+        # Typed letters choose an entry only if they come fast enough.
+        tab.press("f", "ArrowDown", "ArrowDown")
+        tab.become(lambda: tab.texts(".run-name"), ["run-1.jsonl", "run-3.jsonl"])
         tab.find(".runs-view [role=status]", "2 runs").wait_for()
-        assert tab.texts(".run-name") == ["run-1.jsonl", "run-3.jsonl"]
         tab.press("Tab", "Tab", "Tab", "Space")
         tab.find(".runs-view [role=status]", "1 run").wait_for()
         tab.become(lambda: place(tab), "#/?agent=agent+1&faults=1&sort=name")
@@ -255,7 +283,7 @@ def test_what_shadow_mode_would_have_done_is_shown_as_that(tab: Tab, tmp_path: P
     with served(path) as asked:
         tab.open(base(asked))
         tab.find(".rows .hypothetical-badge", "shadow").wait_for()
-        tab.become(lambda: tab.texts(".rows .cell.number")[1].split()[0], "(1)")
+        tab.become(lambda: [one.split()[0] for one in tab.texts(".rows .cell.number")[1:2]], ["(1)"])
         tab.open(base(asked), run(path, 1))
         tab.at(1)
         assert tab.text(".decision h3").lower() == "would reuse"
@@ -317,7 +345,7 @@ def test_replays_are_told_apart_in_the_list(chromium: Browser, tmp_path: Path) -
     path.write_bytes(journal_bytes(simulated(tmp_path / "work", 5)))
     with served(path, policy=Policy(preset=Preset.PAPER)) as asked, opened_tab(chromium, WIDE) as tab:
         tab.open(base(asked))
-        tab.find(".rows .hypothetical-badge", "replay").wait_for()
+        tab.find(".rows .hypothetical-badge", "with Ledger, replayed").wait_for()
         cells = dict(zip(tab.texts(".heading .number"), tab.texts(".rows .cell.number"), strict=True))
         would = [name for name, text in cells.items() if re.fullmatch(r"\(.+\)\s+would have been", text)]
         done = ["Reused before", "Reused after", "Reused in part", "Looked again", "Nudged", "Saved", "Views", "Net"]
@@ -329,6 +357,105 @@ def test_replays_are_told_apart_in_the_list(chromium: Browser, tmp_path: Path) -
         tab.become(lambda: tab.texts(".sum h2"), ["1 run with Ledger"])
         assert tab.find(".rows .hypothetical-badge").count() == 0
         assert not any("(" in text or "would" in text for text in tab.texts(".rows .cell.number"))
+
+
+HIDDEN = """(cells) => cells.flatMap((cell) => {
+  const { left, right, top, bottom } = cell.getBoundingClientRect();
+  const parts = [...cell.querySelectorAll(".hypothetical-badge")].map((part) => part.getBoundingClientRect());
+  const cut = parts.some((part) => part.left < left || part.right > right || part.top < top || part.bottom > bottom);
+  return cut || (!parts.length && cell.scrollWidth + cell.scrollHeight > cell.clientWidth + cell.clientHeight)
+    ? [cell.innerText] : [];
+})"""
+"""Cells with a badge that is not wholly in sight, and cells without one whose text is cut."""
+
+
+@pytest.mark.parametrize("width", [1400, 1100])
+def test_badges_agents_and_models_are_not_cut(chromium: Browser, tmp_path: Path, width: int) -> None:
+    """However long the names are, with a task and without one, of replays and in shadow mode."""
+    for shadow in (True, False):
+        for task in ("Mend it.", ""):
+            policy = Policy(shadow=shadow)
+            begun = start(policy, task=task, agent="mini-swe-agent 2.2.7", model="claude-sonnet-4-5")
+            name = f"3f2a9c1e-7b64-4d1f-9c55-0a1b2c3d4e5f-3f2a9c1e-7b64-4d1f-{shadow}-{task}.jsonl"
+            (tmp_path / name).write_bytes(journal_bytes([begun, *told([shown("ls")], policy)[1:]]))
+    found = []
+    for chosen in (None, Policy()):
+        screen = {"width": width, "height": 900}
+        with served(tmp_path, policy=chosen) as asked, opened_tab(chromium, screen) as tab:
+            tab.open(base(asked))
+            tab.find(".runs-view [role=status]", "4 runs").wait_for()
+            found.append(sorted(tab.texts(".rows .hypothetical-badge")))
+            assert (
+                tab.find(".rows .name:has(.hypothetical-badge), .rows .agent, .rows .model").evaluate_all(HIDDEN) == []
+            )
+    assert found == [["shadow"] * 2, ["replay"] * 2 + ["with Ledger, replayed"] * 2]
+
+
+COLUMN_WIDTHS = """() => {
+  const cells = (row) => [...document.querySelectorAll(`${row} .cell`)].filter((cell) => cell.offsetWidth);
+  const names = cells(".heading").map((cell) => cell.innerText.replace(/\\s+/g, " ").trim());
+  const first = cells(".rows .run-row:first-child");
+  const row = document.querySelector(".rows .run-row").getBoundingClientRect();
+  return {
+    widths: Object.fromEntries(names.map((name, at) => [name, first[at].getBoundingClientRect().width])),
+    free: row.right - first.at(-1).getBoundingClientRect().right,
+  };
+}"""
+"""Of the columns in sight, the widths by heading, and the pixels behind the last one."""
+CUT = "(cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.innerText)"
+"""Cells whose text is cut."""
+LONG_TITLE = "Querysets lose their ordering after a union of two"
+
+
+def test_the_title_has_the_room_that_other_columns_leave(chromium: Browser, tmp_path: Path) -> None:
+    """A column is as wide as its contents: no number is cut, and one without contents is as wide as its heading."""
+    for name, model in (("bare", ""), ("named", "claude-sonnet-4-5")):
+        (tmp_path / name).mkdir()
+        begun = start(task=f"<issue>{LONG_TITLE}</issue>", agent="vorflux", model=model)
+        events = journal_bytes([begun, *told([shown("ls", "x" * 40_000)] * 3)[1:]])
+        (tmp_path / name / "one.jsonl").write_bytes(events)
+    found = {}
+    for name in ("bare", "named"):
+        with (
+            served(tmp_path / name, policy=Policy()) as asked,
+            opened_tab(chromium, {"width": 1400, "height": 900}) as tab,
+        ):
+            tab.open(base(asked))
+            tab.become(partial(tab.texts, ".run-title"), [LONG_TITLE])
+            assert tab.find(".rows .number, .rows .run-title").evaluate_all(HIDDEN) == []
+            assert tab.find(".rows .number").evaluate_all(CUT) == []
+            assert tab.page.evaluate(OVERFLOW) == 0
+            found[name] = tab.page.evaluate(COLUMN_WIDTHS)
+    bare, named = (found[name]["widths"] for name in ("bare", "named"))
+    assert bare["Model"] < 50 < 100 < named["Model"]
+    assert bare["Run"] - named["Run"] == pytest.approx(named["Model"] - bare["Model"], abs=1)
+    assert bare["Run"] > max(width for column, width in bare.items() if column != "Run") * 4
+    assert found["bare"]["free"] == pytest.approx(12, abs=1), "nothing is behind the last column but the padding"
+
+
+def model_width(tab: Tab) -> int:
+    """The width of the column of models, in pixels."""
+    widths: dict[str, float] = tab.page.evaluate(COLUMN_WIDTHS)["widths"]
+    return round(widths["Model"])
+
+
+def test_columns_are_measured_anew_where_rows_come_into_sight(chromium: Browser, tmp_path: Path) -> None:
+    """A number far down the list is not cut, and a search has the columns of what it finds."""
+    for number in range(60):
+        model = "a-model-with-a-name" if number == 59 else ""
+        begun = start(agent="pi", model=model)
+        (tmp_path / f"{number:02}.jsonl").write_bytes(journal_bytes([begun, *told([shown("ls")])[1:]]))
+    with served(tmp_path) as asked, opened_tab(chromium, {"width": 1400, "height": 700}) as tab:
+        tab.open(base(asked), "#/?sort=name")
+        tab.find(".runs-view [role=status]", "60 runs").wait_for()
+        narrow = model_width(tab)
+        tab.press("G")
+        tab.find(".rows .model", "a-model-with-a-name").wait_for()
+        assert model_width(tab) > narrow + 50
+        assert tab.find(".rows .model").evaluate_all(CUT) == []
+        tab.find(".toolbar input[type=search]").fill("00.jsonl")
+        tab.become(lambda: len(tab.texts(".rows .model")), 1)
+        tab.become(lambda: model_width(tab), narrow)
 
 
 def test_lines_without_numbers_are_on_the_map(tab: Tab, tmp_path: Path) -> None:
@@ -418,6 +545,58 @@ def test_replayed_runs_are_compared_as_replays(chromium: Browser, tmp_path: Path
         assert all("replay" in who for who in tab.texts(".totals thead .hint, .totals tbody th .hint"))
 
 
+def test_a_comparison_has_the_tokens_behind_its_dollars(chromium: Browser, tmp_path: Path) -> None:
+    """Saved, views and net by class, as the tips of the list have them."""
+    again = tmp_path / "again.traj.json"
+    again.write_bytes(DEMO.read_bytes())
+    line, _ = tallied(str(again), again.read_bytes(), None, None)
+    tips = {
+        "saved": f"{line.saved_uncached_tokens:,} uncached and {line.saved_cached_tokens:,} cached tokens, estimated",
+        "views": f"{line.view_tokens:,} uncached tokens",
+        "net": f"{line.net_uncached_tokens:+,} uncached and {line.net_cached_tokens:+,} cached tokens, estimated",
+    }
+    titles = "(cells) => cells.map((cell) => cell.querySelector('[title]')?.title)"
+    with served(tmp_path) as asked, opened_tab(chromium) as tab:
+        tab.open(base(asked), f"#/compare/{line.id}/{line.id}")
+        tab.find(".pair-row").first.wait_for()
+        rows = tab.find(".totals tbody tr")
+        for title, tip in tips.items():
+            (row,) = [at for at, name in enumerate(tab.texts(".totals tbody th")) if name == title]
+            one, other, _ = rows.nth(row).locator("td").evaluate_all(titles)
+            assert one == other and one.startswith(tip.replace("-", "\N{MINUS SIGN}")), title
+
+
+UNDERLINES = """(links) => links.map((link) => {
+  const { textUnderlineOffset, fontSize } = getComputedStyle(link);
+  return parseFloat(textUnderlineOffset) / parseFloat(fontSize);
+})"""
+"""How far below a text its underline is, in heights of a letter."""
+
+
+def test_a_comparison_names_the_prices_and_what_was_only_watched(chromium: Browser, tmp_path: Path) -> None:
+    """Prices of two models, one of them assumed; in shadow mode nothing was saved, and no words say that it was."""
+    read = shown("cat a.py", "x\n" * 400)
+    again = Step(read.action, Reuse("repeat", (), (0,)), read.observation, Shown("full", instead="reference"))
+    steps = told([read, again], Policy(shadow=True))[1:]
+    policy, ended = Policy(shadow=True), Ended(reason="", counts=Counts(), input_tokens=70, output_tokens=7)
+    live, watched = tmp_path / "a__b.jsonl", tmp_path / "shadow.jsonl"
+    live.write_bytes(journal_bytes([start(model="nobody-knows"), *told([read])[1:], replace(ended, cost=0.5)]))
+    watched.write_bytes(journal_bytes([start(policy, model="claude-sonnet-4-5"), *steps, ended]))
+    with served(tmp_path) as asked, opened_tab(chromium) as tab:
+        tab.open(base(asked), f"#/compare/{run_id(str(live))}/{run_id(str(watched))}")
+        tab.find(".pair-row").first.wait_for()
+        rows = dict(zip(tab.texts(".totals tbody th"), tab.texts(".totals tbody tr"), strict=True))
+        values = {name: text.split("\t")[1:] for name, text in rows.items()}
+        told_prices = ["cost as recorded, savings at gpt-5 (assumed)", "claude-sonnet-4.5", "not the same"]
+        assert values["prices"] == told_prices
+        assert list(values)[list(values).index("prices") - 1] == "cost"
+        assert (values["reused before"][1], values["saved"][1], values["views"][1]) == ("1", "$0.00", "$0.00")
+        assert tab.texts(".compare-head [role=note]") == [
+            "Run B: shadow mode; reuse and remarks are what would have been, and nothing was saved or spent."
+        ]
+        assert min(tab.find(".totals a").evaluate_all(UNDERLINES)) > 0.25, "underscores can be seen"
+
+
 def test_runs_of_different_tasks_are_told_apart(chromium: Browser, tmp_path: Path) -> None:
     """A remark says so, and at 200 % zoom the numbers of both can be read without scrolling sideways."""
     for name in "ab":
@@ -437,6 +616,53 @@ def test_runs_of_different_tasks_are_told_apart(chromium: Browser, tmp_path: Pat
         tab.open(base(asked), f"#/compare/{one}/{one}")
         tab.find(".pair-row").first.wait_for()
         assert tab.find(".warning").count() == 0
+
+
+WIDER = "(element) => element.scrollWidth - element.clientWidth"
+"""How many pixels of an element are behind its right edge."""
+
+
+@pytest.mark.parametrize("shape", ["two columns", "two rows"])
+def test_a_comparison_of_large_runs_fits_the_window(chromium: Browser, tmp_path: Path, shape: str) -> None:
+    """With long names and large numbers, at 1,400 pixels and where a row for each run begins."""
+    policy = Policy()
+    ended = Ended(
+        reason="a-rather-long-reason",
+        counts=Counts(proposed=1_234_567, faults=12_345),
+        model_calls=99_999,
+        input_tokens=98_765_432_109,
+        cached_tokens=87_654_321_098,
+        output_tokens=9_876_543_210,
+        cost=1_234_567.89,
+    )
+    paths = []
+    for name in "ab":
+        long_name = f"{name}-" + "django__django-12345_with_a_very_long_name_" * 4
+        begun = start(
+            policy,
+            task=f"<issue>{'Mend ' * 40}{name}.</issue>",
+            agent="an-agent-with-a-rather-long-name 12.34.56-alpha.7",
+            model="a-provider/a-rather-long-name-of-a-model-2026-11-15-preview",
+        )
+        paths.append(tmp_path / f"{long_name}.jsonl")
+        steps = told([shown(f"cat {'directory/' * 30}{name}.py", "x\n" * 400)])[1:]
+        paths[-1].write_bytes(journal_bytes([begun, *steps, replace(ended, cost=ended.cost if name == "a" else 1e-5)]))
+    one, other = (run_id(str(path)) for path in paths)
+    screen = {"width": 1400 if shape == "two columns" else 2260, "height": 900}
+    with served(tmp_path) as asked, opened_tab(chromium, screen) as tab:
+        tab.open(base(asked), f"#/compare/{one}/{other}")
+        tab.find(".pair-row").first.wait_for()
+        values = dict(zip(tab.texts(".totals th[scope=row]"), tab.texts(".totals tbody tr"), strict=True))
+        told_numbers = " ".join(values.values())
+        assert "98,765,432,109" in told_numbers and "$1,234,567.89" in told_numbers
+        assert tab.page.evaluate(OVERFLOW) == 0
+        for part in (".compare-head", ".totals", ".pair-rows", ".compare-view"):
+            assert tab.find(part).evaluate(WIDER) <= 0, part
+        if shape == "two rows":
+            height = "(cells) => Math.max(...cells.map((cell) => cell.getClientRects()[0].height))"
+            assert tab.find(".totals .difference td").evaluate_all(height) < 30, "no sign is on a line of its own"
+        right = "(cells) => Math.max(...cells.map((cell) => cell.getBoundingClientRect().right))"
+        assert tab.find(".totals :is(th, td)").evaluate_all(right) <= screen["width"]
 
 
 def test_colours_are_light_or_dark(chromium: Browser, demo: Page) -> None:

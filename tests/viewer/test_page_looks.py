@@ -167,6 +167,8 @@ def test_the_map_has_the_verdicts(tab: Tab, looked: tuple[str, Page]) -> None:
     assert tab.texts(".map-panel .legend li") == snapshot(
         ["current", "moved", "changed", "gone", "possibly stale", "stale", "no claim", "never seen"]
     )
+    documented = (Path(__file__).parents[2] / "docs/view.md").read_text()
+    assert [word for word in tab.texts(".map-panel .legend li") if word not in documented] == []
 
 
 def _by_name(found: dict[str, list[list[object]]]) -> dict[str, list[str]]:

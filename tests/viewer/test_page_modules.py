@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import pytest
 from inline_snapshot import snapshot
 
+from execledger.core.policy import Policy
 from tests.journal.runs import start
 from tests.viewer.browsing import joined, opened_tab
 from tests.viewer.stage import DEMO, journal_bytes, served, shown, told
@@ -32,6 +33,19 @@ KNOW = """async (cases) => {
     return steps.map((step) => file.at(step));
   });
 }"""
+DRAWN = """async (marks) => {
+  const { drawMark } = await import("./marks.js");
+  return marks.map((mark) => {
+    const corners = [];
+    const pen = new Proxy({}, {
+      get: (_, name) => (...given) => name === "lineTo" && corners.push(given),
+      set: () => true,
+    });
+    drawMark(pen, mark, 0, 0, "black");
+    return corners;
+  });
+}"""
+"""The corners of marks that are drawn around (0, 0)."""
 ALPHABET = "ab -'\"$`\\(){}|&;<>#\n \t01EOF<<=\u00e9\U0001f600"
 """Characters that mean something to a shell, and some that do not."""
 
@@ -254,8 +268,10 @@ def test_an_export_searches_and_sorts_as_the_server_does(call: Call, tmp_path: P
     for number, letter in enumerate("bacd"):
         events = [start(agent=f"agent {letter}", model="Some/Model"), *told([shown("true")] * (number % 3))[1:]]
         (tmp_path / f"{letter}.jsonl").write_bytes(journal_bytes(events))
+    (tmp_path / "shadow.jsonl").write_bytes(journal_bytes([start(Policy(shadow=True)), *told([shown("true")])[1:]]))
     with served(tmp_path) as asked:
         everything = asked.listed("sort=name")
+        assert [one["shadow"] for one in everything["totals"]] == [False, True]
         for query in (
             "sort=steps",
             "sort=steps&desc=1",
@@ -270,6 +286,22 @@ def test_an_export_searches_and_sorts_as_the_server_does(call: Call, tmp_path: P
             added = list(everything["totals"][0]["sums"])
             (own,) = call("filters.js", "chosenRuns", [everything["runs"], wanted, added])
             assert own == {name: asked.listed(query)[name] for name in ("runs", "total", "totals")}, query
+
+
+def test_the_mark_of_a_partial_reuse_is_a_diamond_in_a_diamond(evaluate: Call) -> None:
+    """As its sign in the legend, whole also where it is dashed; every mark is as wide on the left as on the right."""
+    plain = ["reuse", "reference", "partial", "remark", "nudge"]
+    drawn = dict(zip(plain, evaluate(DRAWN, plain), strict=True))
+    assert evaluate(DRAWN, [f"would-{mark}" for mark in plain]) == list(drawn.values())
+    assert {mark: len(corners) for mark, corners in drawn.items()} == {
+        "reuse": 4,
+        "reference": 4,
+        "partial": 8,
+        "remark": 3,
+        "nudge": 3,
+    }
+    sides = {mark: (min(x for x, _ in corners), max(x for x, _ in corners)) for mark, corners in drawn.items()}
+    assert all(-left <= right + 0.5 and right <= -left + 0.5 for left, right in sides.values())
 
 
 def test_addresses_are_read_back(call: Call) -> None:
@@ -287,14 +319,17 @@ def test_addresses_are_read_back(call: Call) -> None:
     ] * 4
 
 
-def test_nothing_has_no_sign(call: Call) -> None:
-    """A sum that is nothing in the digits that are shown is neither gained nor lost."""
-    cases = ([-0.00001], [0.00001], [-0.00006], [0], [-2.5], [None])
-    assert call("format.js", "dollars", *cases) == [
-        "$0.0000",
-        "$0.0000",
-        "\u2212$0.0001",
-        "$0.00",
-        "\u2212$2.50",
-        "\u2013",
-    ]
+def test_a_sum_of_money_keeps_its_sign_and_two_digits(call: Call) -> None:
+    """However small it is; zero has no sign, and neither has a rounding error of a sum."""
+    cases = {
+        -0.000032: "\u2212$0.000032",
+        0.00001: "$0.000010",
+        -0.0000000614: "\u2212$0.000000061",
+        0.0312: "$0.0312",
+        -2.5: "\u2212$2.50",
+        -12345.678: "\u2212$12,345.68",
+        0: "$0.00",
+        0.1 + 0.2 - 0.3: "$0.00",
+        None: "\u2013",
+    }
+    assert call("format.js", "dollars", *([value] for value in cases)) == list(cases.values())

@@ -45,7 +45,25 @@ def test_the_list_is_the_shelfs(page: Page) -> None:
     sums = {name: answer["runs"][0][name] for name in ADDED}
     known = {name: int(value is not None) for name, value in sums.items()}
     assert {name: value for name, value in answer.items() if name != "runs"} == {
-        "totals": [{"replayed": True, "took_part": False, "runs": 1, "sums": sums, "known": known}],
+        "totals": [
+            {
+                "shadow": False,
+                "replayed": True,
+                "took_part": False,
+                "runs": 1,
+                "sums": sums,
+                "known": known,
+                "estimated": {"uncached_tokens": 1, "run_cost": 1},
+                "beside": {"uncached_tokens": sums, "run_cost": sums},
+                "prices": {
+                    "date": answer["runs"][0]["price_date"],
+                    "models": ["gpt-5 (assumed)"],
+                    "assumed": 1,
+                    "recorded": 0,
+                    "assumed_costs": 1,
+                },
+            }
+        ],
         "unreadable": [],
         "total": 1,
         "pending": 0,

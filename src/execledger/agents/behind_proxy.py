@@ -190,7 +190,7 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _end_by(number: int) -> int:
-    """End as the agent did, by a signal: whoever waits for this process should see the same."""
+    """End as the agent did, by a signal, so that the parent process sees the same status."""
     # Some signals can't be caught, and have their effect anyway.
     with suppress(OSError):
         signal.signal(number, signal.SIG_DFL)

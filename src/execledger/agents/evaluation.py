@@ -14,7 +14,7 @@ import re
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -22,7 +22,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from execledger.errors import LedgerError
+from execledger.errors import LedgerError, UnreadableRun
+from execledger.runs.decoding import decode
 
 _Kind = TypeVar("_Kind")
 
@@ -36,8 +37,16 @@ STORED = ".result.json"
 """The file in a task's folder that holds its result."""
 TAIL = 8000
 """Bytes at the end of a log that are searched for the reason of a failure."""
+ANSWER_SECONDS = 60.0
+"""Seconds within which a program must have answered a question: a container program, or an agent for its version."""
+START_DOCKER = "start Docker, or set DOCKER_HOST"
+"""Hint for a container program that does not answer."""
 _LONGEST = 400
 """Characters of a reason that are reported."""
+_ACCOUNT = "Ledger: "
+"""Beginning of a line of Ledger's account of a run."""
+_HINT = "hint:"
+"""Beginning of the line that follows an error message of Ledger's."""
 _DRAWN = re.compile("[\u2500-\u257f]")
 """A character of tables, panels and progress bars."""
 _ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Expired)(?::|$)")
@@ -113,7 +122,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """The part of a plan that is about the agent."""
 
     program: str
-    """The agent's program."""
+    """The agent's program; its mere name where it was not found, as far as checks go on."""
     cwd: Path
     """Where the evaluation was started; relative names of files in the plan start there."""
     model: str = ""
@@ -179,6 +188,8 @@ class Needs(Struct, frozen=True, kw_only=True):
     """The images of the tasks."""
     model: str = ""
     """The model, as the agent names it; "" if that is not known."""
+    model_checked: bool = True
+    """The agent itself, or its library, was asked whether it knows the model."""
     problems: tuple[Problem, ...] = ()
     """What the agent's own configuration lacks."""
 
@@ -190,8 +201,8 @@ class Runner(Protocol):
     ``container_needs`` are taken.
     """
 
-    def work(self, batch: Batch) -> str:
-        """Run the tasks that the batch's folder does not hold yet; why some are not finished, "" if all are."""
+    def work(self, batch: Batch) -> dict[str, str]:
+        """Run the tasks that the batch's folder does not hold yet; by name, why tasks are not finished."""
         ...
 
     def finished(self, folder: Path) -> TaskResult | None:
@@ -224,16 +235,22 @@ def store(folder: Path, result: TaskResult) -> None:
 def decoded(path: Path, kind: type[_Kind]) -> _Kind | None:
     """The content of a JSON file; None if it can't be read or is of another shape."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError):
+        return decode(path.name, path.read_bytes(), msgspec.json.Decoder(kind), "")
+    except (OSError, UnreadableRun):
         return None
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that a reader, at any moment, finds the old content or the new one."""
     beside = path.with_name(f".{path.name}.new")
-    beside.write_bytes(data)
-    os.replace(beside, path)
+    try:
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    except OSError as error:
+        # That of a full disk names no file.
+        with suppress(OSError):
+            beside.unlink()
+        raise OSError(error.errno, f"can't be written: {error.strerror}", str(path)) from None
 
 
 @contextmanager
@@ -268,26 +285,34 @@ def nested_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def last_words(log: Path) -> str:
-    """The reason of a failure in one line: the last error that a log names, else its last line.
+def last_words(log: Path, start: int = 0) -> str:
+    """The reason of a failure in one line: the last error that a log names from byte ``start`` on, else its last line.
 
-    Lines of tables and progress bars are no reasons, and an error may have several lines.
+    Lines of tables and progress bars are no reasons, an error may have several lines, and a hint only follows one.
     """
     try:
         with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - TAIL))
+            file.seek(max(start, log.stat().st_size - TAIL))
             lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
     except OSError:
         return ""
     said = [line for line in lines if line and not _DRAWN.search(line)]
-    last = max((at for at, line in enumerate(said) if _ERROR.match(line)), default=len(said) - 1)
-    return " ".join(said[last:])[:_LONGEST] if said else ""
+    # Ledger's account of a run follows what the agent has printed.
+    said = [line for line in said if not line.startswith(_ACCOUNT)] or said
+    messages = [at for at, line in enumerate(said) if not line.startswith(_HINT)]
+    last = max((at for at in messages if _ERROR.match(said[at])), default=messages[-1] if messages else 0)
+    return " ".join(said[last:])[:_LONGEST]
 
 
 def answer_of(command: list[str]) -> str:
     """What a program prints that is asked for its version."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        silent = f"no answer within {ANSWER_SECONDS:g} seconds"
+        raise LedgerError(f"{command[0]}: can't be asked for its version: {silent}") from None
     except (OSError, subprocess.CalledProcessError) as error:
         raise LedgerError(f"{command[0]}: can't be asked for its version: {error}") from error
     return done.stdout.strip()
@@ -301,11 +326,30 @@ def container_needs(setup: Setup, tasks: Sequence[Instance]) -> Needs:
 
 
 def image_here(docker: str, *images: str) -> bool:
-    """Return whether all these images are in the local store of a container program."""
-    words = [docker, "image", "inspect", "--format", "{{.Id}}", *images]
-    return (
-        not images or subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
-    )
+    """Return whether all these images are in the local store; ``LedgerError`` if the container program hangs."""
+    if not images:
+        return True
+    return not _asked(docker, "image", "inspect", "--format", "{{.Id}}", *images).returncode
+
+
+def refused_start(docker: str, image: str) -> str:
+    """Why no container of an image starts, in the container program's words; "" if one does.
+
+    Raises ``LedgerError`` if the container program hangs.
+    """
+    asked = _asked(docker, "run", "--rm", image, "true")
+    return complaint(asked.stderr) if asked.returncode else ""
+
+
+def _asked(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Ask a container program something; ``LedgerError`` if it does not answer in time."""
+    command = [program, *words]
+    try:
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=ANSWER_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise LedgerError(f"{program} does not answer within {ANSWER_SECONDS:g} seconds", hint=START_DOCKER) from None
 
 
 def complaint(errors: str) -> str:
@@ -317,5 +361,8 @@ def complaint(errors: str) -> str:
 
 def unanswered(program: str) -> str:
     """Why Docker does not answer, in words; "" if it does."""
-    asked = subprocess.run([program, "version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    try:
+        asked = _asked(program, "version")
+    except LedgerError as error:
+        return error.message
     return f"{program} does not answer: {complaint(asked.stderr)}" if asked.returncode else ""

@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from typing import Literal, NoReturn
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from execledger.agents import registry
 from execledger.errors import LedgerError, UnreadableRun
@@ -23,7 +24,7 @@ from execledger.journal.migrate import NewerVersion
 from execledger.journal.reader import MAX_MODEL_CALLS, is_journal
 from execledger.runs.atif import is_interchange, read_interchange
 from execledger.runs.decoding import FIELDS, TOO_DEEP, TOO_LARGE, decode, fields_of, reader_fault
-from execledger.runs.find import Kept, Source, find_runs
+from execledger.runs.find import NOTHING_KEPT, Kept, Records, Source, find_runs
 from execledger.runs.harbor_trials import kept_in_job, records_of
 from execledger.runs.journals import read_as_run
 from execledger.runs.recording import Run
@@ -152,9 +153,15 @@ def kept() -> Kept:
         bundles=tuple(bundle for one in told for bundle in one.bundles),
         folders=tuple(folder for one in told for folder in one.folders),
         beside=frozenset().union(*(one.beside for one in told)),
-        trial=lambda folder: records_of(folder, lambda path: find_recorded([path]), read_run),
+        trial=trial_records,
         in_job=kept_in_job,
     )
+
+
+def trial_records(folder: str, read: Callable[[str, bytes], Run] = read_run) -> Records | None:
+    """The records of a trial of Harbor; None if a folder is not one."""
+    in_trial = replace(kept(), trial=NOTHING_KEPT.trial)
+    return records_of(folder, lambda path: find_runs([path], kept=in_trial), read)
 
 
 def find_recorded(

@@ -35,7 +35,7 @@ def read_user_file(path: Path) -> bytes | None:
 
 
 def replace_user_file(path: Path, before: bytes | None, after: bytes | None) -> None:
-    """Replace the content ``before`` of a file by ``after``; None stands for no file."""
+    """Replace the content ``before`` of a file by ``after``; None means no file."""
     target = Path(os.path.realpath(path))
     if read_user_file(path) != before:
         raise LedgerError(f"{path}: was changed by another program at the same time", hint="try again")

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from execledger.agents.evaluation import Instance, Setup, complaint
+from execledger.agents.evaluation import Instance, Problem, Setup, complaint
 from execledger.errors import LedgerError
+from execledger.runs.find import absent
 
 INSIDE = "/testbed"
 """Where the images of SWE-bench keep the repository."""
@@ -33,6 +34,9 @@ NO_DOCKER = "without Docker, give prepared repositories: --repos DIR"
 """What to do if there are no containers."""
 LIFETIME = 24 * 3600
 """Seconds after which a container ends by itself, unless it was stopped before."""
+_PREPARE = "`repos` names a folder with a clone for each instance, DIR/INSTANCE, at the instance's base commit"
+_LISTED = 3
+"""Number of instances that a problem names."""
 SHIMS = "bin"
 """The folder of the file that starts an agent in a container."""
 
@@ -159,16 +163,52 @@ def opened(
 def _copied(repos: Path, instance: Instance, own: Path, program: str) -> WorkFolder:
     """A copy of the task's prepared repository."""
     source, target = repos / instance.instance_id, own / "testbed"
-    if not (source / ".git").exists():
+    if not _is_repository(source):
         raise LedgerError(f"{source}: found no repository there")
     shutil.copytree(source, target, symlinks=True)
-    place = WorkFolder(target, program, own, (), target, sealed=False)
-    if instance.base_commit.strip("0"):
-        try:
-            place.ask(f"git merge-base --is-ancestor {shlex.quote(instance.base_commit)} HEAD")
-        except LedgerError:
-            raise LedgerError(f"{source}: expected it to stand at the commit {instance.base_commit}") from None
-    return place
+    if not _is_prepared(target, instance):
+        raise LedgerError(f"{source}: expected it to stand at the commit {instance.base_commit}")
+    return WorkFolder(target, program, own, (), target, sealed=False)
+
+
+def _is_repository(folder: Path) -> bool:
+    return os.path.exists(folder / ".git")
+
+
+def _is_prepared(folder: Path, instance: Instance) -> bool:
+    """Whether a task's repository has its base commit, if the task names one."""
+    if not instance.base_commit.strip("0"):
+        return True
+    git = ["git", "-c", "safe.directory=*", "-C", str(folder)]
+    command = [*git, "merge-base", "--is-ancestor", instance.base_commit, "HEAD"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+
+
+def unprepared(setup: Setup, instances: Sequence[Instance]) -> Iterator[Problem]:
+    """What is wrong with the prepared repositories of a plan: the folder, those that are missing, the wrong ones."""
+    given = str(setup.keys.get("repos") or "")
+    repos = setup.cwd / given
+    if not given:
+        return
+    if not os.path.isdir(repos):
+        found = "a file" if os.path.isfile(repos) else absent(str(repos)) or "something else"
+        yield Problem(f"{given}: found {found}, expected a folder with prepared repositories", _PREPARE)
+        return
+    if shutil.which("git") is None:
+        yield Problem("git: not found, expected it for the prepared repositories", "install git")
+        return
+    missing = [one for one in instances if not _is_repository(repos / one.instance_id)]
+    if missing:
+        yield Problem(f"{given}: found no repository of {_listed(missing)}", _PREPARE)
+    others = [one for one in instances if one not in missing and not _is_prepared(repos / one.instance_id, one)]
+    if others:
+        yield Problem(f"{given}: found another commit than the base commit of {_listed(others)}", _PREPARE)
+
+
+def _listed(instances: Sequence[Instance]) -> str:
+    """The names of the first instances, and how many more there are."""
+    more = len(instances) - _LISTED
+    return ", ".join(one.instance_id for one in instances[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -13,7 +14,8 @@ import click
 from execledger.agents.plan_keys import PlanKey
 from execledger.agents.registry import evaluated
 from execledger.core.policy import Preset
-from execledger.errors import LedgerError
+from execledger.core.wording import quantity
+from execledger.errors import LedgerError, reason
 from execledger.extras import needing
 from execledger.off import is_off
 
@@ -107,7 +109,8 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
     plan = _plan(plan_file, options, study)
     checks = Checks()
     with study.alone():
-        found = checks.tried(lambda: versions(plan, cwd))
+        program = checks.tried(lambda: program_of(plan))
+        found = checks.tried(lambda: versions(plan, cwd)) if program is not None else None
         if found is not None:
             study.admit(plan, found, mixed=mixed)
         # The folder belongs to the plan only once all checks have passed, so what can't be run does not occupy it.
@@ -115,7 +118,12 @@ def run(plan_file: str | None, output: str, again: tuple[str, ...], mixed: bool,
         instances = tasks.instances if tasks is not None else ()
         unfinished = study.unfinished(plan, instances, again)
         if unfinished or not instances:
-            setup = setup_of(plan, program_of(plan), cwd) if found is not None else None
+            # The other problems of a plan whose program is not there are told with it.
+            setup = (
+                setup_of(plan, program or plan.record.batch_program, cwd)
+                if found is not None or program is None
+                else None
+            )
             checks.look(plan, setup, unfinished, study.root)
         for warning in checks.warnings:
             tell(warning)
@@ -150,8 +158,7 @@ def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
         try:
             plan = Plan.from_toml(Path(plan_file).read_text(encoding="utf-8"), plan_file)
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise LedgerError(f"{plan_file}: the plan can't be read: {reason}") from None
+            raise LedgerError(f"{plan_file}: the plan can't be read: {reason(error)}") from None
     else:
         recorded = study.recorded()
         if recorded is None and not given.keys() - distribution_keys():
@@ -160,7 +167,8 @@ def _plan(plan_file: str | None, options: dict[str, Any], study: Study) -> Plan:
         plan = Plan() if recorded is None else recorded.plan
     if "settings" in given:
         given["settings"] = plan.dotted() | dict(map(_setting, given["settings"]))
-    return Plan.from_values(plan.values() | given, plan_file or "plan")
+    named = {one.name: one.opts[0] for one in click.get_current_context().command.params if one.name in given}
+    return Plan.from_values(plan.values() | given, plan_file or "plan", named)
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -177,7 +185,9 @@ def _setting(text: str) -> tuple[str, Any]:
 @command.command("grade")
 @click.argument("folder", metavar="DIR")
 @click.option("--reports", metavar="PATH", help="Import reports that were made elsewhere: a file or folder.")
-@click.option("--workers", type=int, default=4, show_default=True, help="Instances tested in parallel.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=4, show_default=True, help="Instances tested in parallel."
+)
 def grade(folder: str, reports: str | None, workers: int) -> int:
     """Grade the repairs with the official SWE-bench harness, or from its reports.
 
@@ -185,13 +195,20 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     """
     from execledger.evaluate.collect import study_of, trials_under
     from execledger.evaluate.grade import grade_of, import_reports, need_harness, read_grades, resolved, run_harness
+    from execledger.evaluate.study import PLAN
     from execledger.runs.find import absent
 
-    study = study_of(Path(folder))
+    broken: list[str] = []
+    study = study_of(Path(folder), broken)
     recorded = study.recorded() if study is not None else None
     if study is None or recorded is None:
-        found = absent(folder) or "something else"
+        found = absent(folder)
+        if broken and not found:
+            raise LedgerError(broken[0])
+        found = found or "something else"
         raise LedgerError(f"{folder}: found {found}, expected the output of `execledger eval run`")
+    if fault := recorded.plan.unknown_agent:
+        tell(f"{study.root / PLAN}: {fault}: only results that are stored apart from its records can be graded")
     under = trials_under(Path(folder), study, recorded.plan)
     if not under:
         named = ", ".join(trial.name for trial in study.trials(recorded.plan))
@@ -221,12 +238,15 @@ def grade(folder: str, reports: str | None, workers: int) -> int:
     return int(bool(unused))
 
 
+_PRICES_HELP = "Prices in TOML over the shipped ones, for models without a price too (docs/reproduce.md#prices)."
+
+
 @command.command("report")
 @click.argument("paths", nargs=-1, required=True, metavar="DIR...")
 @click.option("-o", "--output", metavar="DIR", help="Folder to write the report to.")
 @click.option("--format", "formats", multiple=True, metavar="NAME", help="md, tex, json, png or svg. [default: all]")
 @click.option("--layout", type=click.Choice(["full", "paper"]), default="full", help="In full, or as in the paper.")
-@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, in place of the shipped ones.")
+@click.option("--prices", "price_file", metavar="FILE", help=_PRICES_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def report(
     paths: tuple[str, ...],
@@ -239,7 +259,7 @@ def report(
     """Print the paper's tables for outputs of `eval run` or any recorded runs."""
     from rich.console import Console
 
-    from execledger.evaluate.collect import collect, conditions, unfinished, versions_used
+    from execledger.evaluate.collect import collect, conditions, left_out, unfinished, versions_used
     from execledger.evaluate.harbor_jobs import trial_remarks
     from execledger.runs.prices import load_prices
 
@@ -251,9 +271,11 @@ def report(
     _need_folder(output)
     prices = load_prices(Path(price_file) if price_file else None)
     unreadable: list[str] = []
-    rows = [row for _, row in collect(dict.fromkeys(paths), prices, unreadable, _reader())]
+    partly: list[str] = []
+    skipped: Counter[str] = Counter()
+    rows = [row for _, row in collect(dict.fromkeys(paths), prices, unreadable, _reader(), skipped, partly)]
     missing = list(dict.fromkeys(sentence for path in paths for sentence in unfinished(Path(path))))
-    _tell_unreadable(unreadable, [row.run for row in rows if row.lacks_journal])
+    _tell_unreadable(unreadable, partly, [row.run for row in rows if row.lacks_journal])
     for sentence in missing:
         tell(sentence)
     about = (
@@ -263,36 +285,48 @@ def report(
         for sentence in told(Path(path))
     )
     held = list(dict.fromkeys(about))
+    held += left_out(skipped)
     for sentence in held:
         tell(sentence)
-    excluded = [f"Not read, and so excluded: {reason}" for reason in unreadable]
-    notes, console = [f"Prices are of {prices.date}", *held, *missing, *excluded], Console(highlight=False)
+    excluded = [f"Not read, and so excluded: {sentence}" for sentence in unreadable]
+    excluded += [f"Read as far as it goes: {sentence}" for sentence in partly]
+    dated = f"Prices are of {prices.date}"
+    notes, console = [dated, *held, *missing, *excluded], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)
         wanted = {*(formats or FORMATS)} if output else set()
         asked = wanted | ({"json"} if as_json else set())
-        tables = write_report(rows, asked, folder, notes=notes, width=console.width, layout=layout)
+        try:
+            tables = write_report(rows, asked, folder, notes=notes, width=console.width, layout=layout)
+        except OSError as error:
+            raise LedgerError(f"{error.filename or folder}: can't be written: {reason(error)}") from None
         if as_json:
             click.echo((folder / f"{LAYOUTS[layout][0]}.json").read_text(encoding="utf-8"), nl=False)
             return
+    tell(dated)
     for table in tables:
-        console.print(table)
+        console.print(table, crop=False)
 
 
 @command.command("export")
 @click.argument("paths", nargs=-1, required=True, metavar="DIR...")
 @click.option("-o", "--output", required=True, metavar="DIR", help="Folder for runs.parquet and calls.parquet.")
-@click.option("--prices", "price_file", metavar="FILE", help="Prices in TOML, in place of the shipped ones.")
+@click.option("--prices", "price_file", metavar="FILE", help=_PRICES_HELP)
 def export(paths: tuple[str, ...], output: str, price_file: str | None) -> None:
     """Write one row per run and one per call as Parquet, for outputs of `eval run` or any recorded runs."""
+    from execledger.evaluate.collect import left_out
     from execledger.evaluate.parquet import export as write_parquet
     from execledger.runs.prices import load_prices
 
     _need_folder(output)
     prices = load_prices(Path(price_file) if price_file else None)
     done = write_parquet(dict.fromkeys(paths), Path(output), prices, read=_reader())
-    _tell_unreadable(done.unreadable, done.without_journal)
-    click.echo(f"{done.runs:,} runs and {done.calls:,} calls are in {output}")
+    _tell_unreadable(done.unreadable, done.partly, done.without_journal)
+    for sentence in left_out(done.skipped):
+        tell(sentence)
+    if not done.runs:
+        raise LedgerError("found no runs to export")
+    click.echo(f"{quantity(done.runs, 'run')} and {quantity(done.calls, 'call')} are in {output}")
 
 
 def _need_folder(output: str | None) -> None:
@@ -312,13 +346,16 @@ def _reader() -> Read:
     return lambda name, data: read_run(name, data, resolve)
 
 
-def _tell_unreadable(unreadable: list[str], missing: list[str]) -> None:
-    """Print what was not read and why, and how many journals are missing."""
+def _tell_unreadable(unreadable: list[str], partly: list[str], missing: list[str]) -> None:
+    """Print what was not read, or only in part, and why, and how many journals are missing."""
     from execledger.evaluate.metrics import without_journal
 
-    for reason in unreadable:
-        tell(f"not read: {reason}")
-    if unreadable:
-        tell(f"{len(unreadable)} files were not read, or not wholly")
+    for sentence in unreadable:
+        tell(f"not read: {sentence}")
+    for sentence in partly:
+        tell(f"read as far as it goes: {sentence}")
+    if unreadable or partly:
+        files = len({reason.partition(": ")[0] for reason in (*unreadable, *partly)})
+        tell(f"{quantity(files, 'file')} {'was' if files == 1 else 'were'} not read, or not wholly")
     if missing:
         tell(f"{without_journal(len(missing))} (first: {missing[0]})")

@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 
 from execledger.agents.registry import agents
 from execledger.evaluate.counterfactual import Counterfactual
-from execledger.runs.account import dollars
+from execledger.runs.account import Net, dollars, share
 
 
 class Looked(Struct):
@@ -71,12 +71,12 @@ def _places(environment: Mapping[str, str]) -> Iterator[Looked]:
                 yield Looked(agent.name, pattern, tuple(place.found(environment)))
 
 
-def redundant(found: Counterfactual, calls: int) -> str:
+def redundant(found: Counterfactual, worth: Net, calls: int) -> str:
     """What was redundant in the sessions, and what it cost, in one sentence."""
     many = sum(one.calls for one in found.classes.values())
     cost = sum(one.there.dollars for one in found.classes.values())
-    share = f" of {dollars(found.own.dollars)} ({cost / found.own.dollars:.1%})" if found.own.dollars else ""
+    of = f", {share(cost / worth.own)} of the {worth.cost_of('session')}" if worth.own else ""
     return (
         f"Redundant in your sessions: {many:,} of {calls:,} calls; sending what they showed again cost "
-        f"{dollars(cost)}{share}."
+        f"{dollars(cost)}{of}."
     )

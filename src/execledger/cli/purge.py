@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from execledger.core.wording import quantity
 from execledger.errors import LedgerError
 from execledger.journal.folder import edits_file, journal_folder, require_readable
 from execledger.journal.purge import FoundJournal, JournalSelection, PurgeTotals, Skipped, delete, find_journals
@@ -88,7 +89,7 @@ def _delete(meant: list[FoundJournal], edits: Path | None, totals: PurgeTotals, 
     going = [found for found in meant if not found.busy]
     if (going or held) and not (dry_run or yes):
         size = _size(sum(found.size for found in going))
-        what = f"{_many(len(going), 'journal')}, {size}" + (f", and {_many(held, 'edit')}" if held else "")
+        what = f"{quantity(len(going), 'journal')}, {size}" + (f", and {quantity(held, 'edit')}" if held else "")
         try:
             agreed = click.confirm(f"Delete {what}?", err=True)
         except click.Abort:
@@ -124,16 +125,12 @@ def _tell(totals: PurgeTotals, as_json: bool, dry_run: bool, redact: bool) -> No
         return
     would = "would be " if dry_run else ""
     if redact:
-        done = [f"{_many(totals.rewritten, 'journal')} {would}rewritten without secrets"]
+        done = [f"{quantity(totals.rewritten, 'journal')} {would}rewritten without secrets"]
     else:
-        done = [f"{_many(totals.deleted, 'journal')} {would}deleted ({_size(totals.bytes)})"]
+        done = [f"{quantity(totals.deleted, 'journal')} {would}deleted ({_size(totals.bytes)})"]
     if totals.edits:
-        done.append(f"{_many(totals.edits, 'edit')} {would}deleted")
+        done.append(f"{quantity(totals.edits, 'edit')} {would}deleted")
     click.echo("; ".join([*done, f"{totals.kept} kept", f"{len(totals.left)} left alone"]))
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
 def _size(size: int) -> str:

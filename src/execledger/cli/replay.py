@@ -22,12 +22,13 @@ from execledger.cli.mine import Mine, redundant
 from execledger.cli.runs import chosen_policy, policy_options, read_runs
 from execledger.core.faults import MAX_FAULTS
 from execledger.core.policy import BYTES_PER_TOKEN, Policy
+from execledger.core.wording import quantity
 from execledger.errors import LedgerError
 from execledger.evaluate.counterfactual import Amount, Counterfactual, CounterfactualRun
 from execledger.evaluate.redundancy_page import MAX_FILES, redundancy_page
 from execledger.journal.folder import open_private
 from execledger.redact import redact
-from execledger.runs.account import METRICS, Account
+from execledger.runs.account import METRICS, Account, dollars, input_classes
 from execledger.runs.find import HINT
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.replay import new_ledger, replay
@@ -89,10 +90,12 @@ def command(
         click.echo(json.dumps(found, separators=(",", ":")), err=to_stderr)
     else:
         console = Console(highlight=False, stderr=to_stderr)
-        console.print(summary(tally, presets), costs(counterfactual, prices.date))
+        console.print(summary(tally, presets, counterfactual), costs(counterfactual, prices.date))
         if own is not None:
-            console.print(redundant(counterfactual, tally.counts.proposed), soft_wrap=True)
+            console.print(redundant(counterfactual, worth, tally.counts.proposed), soft_wrap=True)
         console.print(worth.sentence(would=True), soft_wrap=True)
+        if tally.took_part:
+            console.print(_took_part(tally), soft_wrap=True)
     if page is not None:
         with _opened(page) as file:
             file.write(redundancy_page(counterfactual, worth, tally.counts.proposed).encode("utf-8", "replace"))
@@ -195,18 +198,18 @@ def _replay_all(
     return sorted(presets), read
 
 
-def summary(tally: Tally, presets: list[str]) -> Table:
+def summary(tally: Tally, presets: list[str], found: Counterfactual) -> Table:
     """Return the summary as a table for the terminal."""
     table = Table(title=f"replay, preset {' and '.join(presets)}", show_header=False, title_justify="left")
     table.add_column()
     table.add_column(justify="right")
     table.add_column()
-    for row in _rows(tally):
+    for row in _rows(tally, found):
         table.add_row(*row)
     return table
 
 
-def _rows(tally: Tally) -> Iterator[tuple[str, str, str]]:
+def _rows(tally: Tally, found: Counterfactual) -> Iterator[tuple[str, str, str]]:
     counts = tally.counts
     calls = max(counts.proposed, 1)
     yield "runs", f"{tally.runs:,}", f"{len(tally.unreadable)} not readable" if tally.unreadable else ""
@@ -222,24 +225,32 @@ def _rows(tally: Tally) -> Iterator[tuple[str, str, str]]:
         f"{tally.programs:,}",
         f"{known:.2%} are of known programs{_listed('; not: ', tally.unknown_programs, 8)}",
     )
-    yield "reused before running", f"{tally.reuses.total():,}", _top(tally.reuses)
+    yield "would be reused before running", f"{tally.reuses.total():,}", _top(tally.reuses)
     yield "false reuses", f"{len(tally.false):,}", ""
     if counts.faults:
         yield "faults of Ledger's own", f"{counts.faults:,}", "what failed was allowed"
-    yield "reused after running", f"{tally.elided.total():,}", _top(tally.elided)
-    yield "nudges", f"{tally.nudges.total():,}", f"{counts.nudged} with a remark{_listed('; ', tally.nudges)}"
-    yield from (metric.row(counts) for metric in METRICS if not metric.detailed)
+    yield "would be reused after running", f"{tally.elided.total():,}", _top(tally.elided)
+    yield "would be nudged", f"{tally.nudges.total():,}", f"{counts.nudged} with a remark{_listed('; ', tally.nudges)}"
+    yield from (metric.row(counts, would=True) for metric in METRICS if not metric.detailed)
     yield from look_rows(tally.looks)
     yield from counts.rows(f"{100 * counts.rereads / max(tally.turns, 1):.1f} per 100 model calls")
     share = tally.saved_bytes / max(tally.read_bytes, 1)
     yield "output bytes", f"{tally.read_bytes:,}", "each once for every later model call, mostly cached"
     untold = f"; unknown outputs, not counted: {tally.untold:,}" if tally.untold else ""
-    yield "saved by references", f"{tally.saved_bytes:,}", f"{share:.2%} of these{untold}"
+    yield "references would save", f"{tally.saved_bytes:,}", f"{share:.2%} of these{untold}"
     if tally.partial_bytes:
         part = tally.partial_bytes / max(tally.read_bytes, 1)
         omitted = f"{part:.2%}, by {tally.omissions:,} partial references"
         yield "  of these, in part", f"{tally.partial_bytes:,}", omitted
-    yield "state views", f"{counts.view_bytes:,}", "bytes, never cached"
+    repeated = f"; calls without commands add {found.repeated_views:,} tokens" if found.repeated_views else ""
+    in_views = f"bytes in {quantity(counts.views, 'view')}, never cached{repeated}"
+    yield "state views would take", f"{counts.view_bytes:,}", in_views
+
+
+def _took_part(tally: Tally) -> str:
+    """Return the sentence that the tokens of some runs are not those of runs without Ledger."""
+    runs = quantity(tally.runs, "run")
+    return f"Ledger took part in {tally.took_part:,} of {runs}: their tokens are those after its edits."
 
 
 def _top(counter: Counter[str], most: int = 5) -> str:
@@ -253,43 +264,46 @@ def _listed(lead: str, counter: Counter[str], most: int = 5) -> str:
 
 def costs(found: Counterfactual, date: str) -> Table:
     """Return the cost of the runs, and what Ledger would have cost and saved, as a table for the terminal."""
-    title = "cost, the agent's behaviour held fixed"
+    title = "cost at table prices, the agent's behaviour held fixed"
     table = Table(title=title, title_justify="left", caption=_caption(found, date), caption_justify="left")
     table.add_column("input tokens")
-    for head in ("calls", "new", "cached", "dollars", "share"):
+    rows = [*cost_rows(found)]
+    classes = input_classes(amount.tokens for _, _, amount in rows)
+    for head in ("calls", *classes, "dollars", "share"):
         table.add_column(head, justify="right")
-    for name, calls, amount in cost_rows(found):
-        new = (amount.tokens.uncached or 0) + (amount.tokens.written or 0)
-        tokens = (f"{new:,}", f"{amount.tokens.cached or 0:,}")
+    for name, calls, amount in rows:
+        tokens = [f"{getattr(amount.tokens, one) or 0:,}" for one in classes]
         share = amount.dollars / found.own.dollars if found.own.dollars else 0.0
-        dollars = (f"{amount.dollars:,.4f}", f"{share:.2%}")
-        table.add_row(name, f"{calls:,}" if calls is not None else "", *tokens, *dollars)
+        money = (dollars(amount.dollars, 4).replace("$", ""), f"{share:.2%}")
+        if amount is found.own and found.unknown == found.runs:
+            tokens, money = ["unknown"] * len(classes), ("unknown", "")
+        table.add_row(name, f"{calls:,}" if calls is not None else "", *tokens, *money)
     return table
 
 
 def cost_rows(found: Counterfactual) -> Iterator[tuple[str, int | None, Amount]]:
     """Yield the rows of the cost table: title, number of calls, tokens and cost; costs of Ledger are negative."""
-    yield "the runs as they were", None, found.own
+    yield "the run as it was" if found.runs == 1 else "the runs as they were", None, found.own
     for kind, one in found.classes.items():
         yield kind.value, one.calls, one.there
         if one.spared:
-            yield "  saved by references", one.spared, one.saved
+            yield "  would be saved", one.spared, one.saved
     if found.unclassified.spared:
-        yield "  saved, output not recorded", found.unclassified.spared, found.unclassified.saved
+        yield "  would be saved, output not recorded", found.unclassified.spared, found.unclassified.saved
     spared = sum(one.spared for one in (*found.classes.values(), found.unclassified))
-    yield "saved by all references", spared, found.saved
-    yield "remarks", None, found.remarks.negative
-    yield "state views", None, found.views.negative
+    yield "references would save", spared, found.saved
+    yield "remarks would take", None, found.remarks.negative
+    yield "state views would take", None, found.views.negative
     yield "kept out of the cache", None, found.kept_out.negative
-    yield "saved in all", None, found.net
+    yield "net", None, found.net
 
 
 def _caption(found: Counterfactual, date: str) -> str:
     """Return the caption of the cost table: the origin of its tokens and prices."""
-    counted = f"{found.runs - found.estimated:,} of {found.runs:,} runs"
-    said = [f"The tokens of {counted} were counted by the provider; all others are bytes / {BYTES_PER_TOKEN}."]
+    said = [f"{found.counted('run')}; all others are bytes / {BYTES_PER_TOKEN}."]
     models = ", ".join(f"{name} {count:,}" for name, count in Counter(found.priced).most_common())
     said.append(f"Prices of {date}: {models}.")
     if found.blind_edits:
-        said.append(f"{found.blind_edits:,} edits were of a file that had changed since it was read.")
-    return " ".join(said)
+        edits = "edit was" if found.blind_edits == 1 else "edits were"
+        said.append(f"{found.blind_edits:,} {edits} of a file that had changed since it was read.")
+    return " ".join(filter(None, (*said, found.caveat)))

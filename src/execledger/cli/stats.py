@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
 from execledger.errors import LedgerError, UnreadableRun
 from execledger.journal.folder import journal_folder, require_readable
 from execledger.journal.reader import Trouble, is_journal, read_events
-from execledger.runs.account import METRICS, Account, Net
+from execledger.runs.account import METRICS, Account, Net, dollars
 from execledger.runs.decoding import TOO_LARGE
 from execledger.runs.find import Source, find_runs
 from execledger.runs.prices import load_prices
@@ -57,7 +58,26 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
 def add_up(sources: Iterator[Source]) -> tuple[Totals, Net | None]:
     """Return the totals over these sources, and what Ledger saved and spent; one run is in memory at a time."""
     totals, worth, prices = Totals(), None, load_prices()
-    counted: set[tuple[str, float]] = set()
+    for one in _without_copies(_accounts(sources, totals), totals):
+        totals.add(one.name, one.run, one.trouble)
+        net = one.run.net(prices)
+        worth = net if worth is None else worth + net
+    return totals, worth
+
+
+class _Read(Struct, frozen=True):
+    """One journal that was read."""
+
+    name: str
+    """Name of its source."""
+    run: Account
+    """What it counts."""
+    trouble: Trouble
+    """What is wrong with its lines."""
+
+
+def _accounts(sources: Iterator[Source], totals: Totals) -> Iterator[_Read]:
+    """Yield each journal among the sources; what is no journal, or can't be read, is noted in the totals."""
     for source in sources:
         run, trouble = Account(), Trouble()
         try:
@@ -72,15 +92,29 @@ def add_up(sources: Iterator[Source]) -> tuple[Totals, Net | None]:
         except MemoryError:
             totals.skip(f"{source.name}: {TOO_LARGE}")
         else:
-            if run.identity in counted:
-                totals.repeated += 1
-                continue
-            if run.identity is not None:
-                counted.add(run.identity)
-            totals.add(source.name, run, trouble)
-            net = run.net(prices)
-            worth = net if worth is None else worth + net
-    return totals, worth
+            yield _Read(source.name, run, trouble)
+
+
+def _without_copies(found: Iterator[_Read], totals: Totals) -> Iterator[_Read]:
+    """Yield each run once; of several copies one whose end is recorded, the others are counted in the totals.
+
+    Runs without an end are held until all are read, since a whole copy may follow.
+    """
+    ended: set[tuple[str, float]] = set()
+    unended: dict[tuple[str, float], _Read] = {}
+    for one in found:
+        identity = one.run.identity
+        if identity is None:
+            yield one
+        elif identity in ended or (one.run.end is None and identity in unended):
+            totals.repeated += 1
+        elif one.run.end is None:
+            unended[identity] = one
+        else:
+            totals.repeated += unended.pop(identity, None) is not None
+            ended.add(identity)
+            yield one
+    yield from unended.values()
 
 
 def _table(totals: Totals) -> Table:
@@ -119,14 +153,15 @@ def _rows(totals: Totals) -> Iterator[tuple[str, str, str]]:
 
 def _usage(totals: Totals) -> Iterator[tuple[str, str, str]]:
     """Yield rows for tokens and cost if at least one run reports them."""
+    runs = f"{totals.runs:,} run{'' if totals.runs == 1 else 's'}"
     if totals.input_tokens is not None:
         cached = "" if totals.cached_tokens is None else f"{totals.cached_tokens:,} cached; "
-        note = f"{cached}told by {totals.runs_with_tokens:,} of {totals.runs:,} runs"
+        note = f"{cached}reported by {totals.runs_with_tokens:,} of {runs}"
         yield "input tokens", f"{totals.input_tokens:,}", note
     if totals.output_tokens is not None:
         yield "output tokens", f"{totals.output_tokens:,}", ""
     if totals.cost is not None:
-        yield "cost", f"${totals.cost:,.2f}", f"told by {totals.runs_with_cost:,} of {totals.runs:,} runs"
+        yield "cost", dollars(totals.cost, 2), f"reported by {totals.runs_with_cost:,} of {runs}"
 
 
 def _told(**numbers: int) -> str:

@@ -1,4 +1,4 @@
-"""The options that say what Ledger may do, the same for every verb that stands under an agent."""
+"""The options that say what Ledger may do, the same for every verb that runs under an agent."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ import click
 from execledger.agents.formats import shim_resolver
 from execledger.cli.runs import chosen_policy, policy_options
 from execledger.core.policy import Policy
+from execledger.core.wording import quantity
 from execledger.errors import LedgerError
 from execledger.extras import needing
 from execledger.journal.folder import journal_folder, private_folder, require_readable, state_folder
@@ -67,7 +68,7 @@ def write(paths: tuple[str, ...], target: str, policy: Policy | None) -> None:
 
     runs, compared = export(paths, Path(target), policy, shim_resolver(), tell)
     without = "" if compared else "; too many to compare each with each, so the file holds no comparisons"
-    click.echo(f"{target}: {runs} run{'s' if runs != 1 else ''}{without}", err=True)
+    click.echo(f"{target}: {quantity(runs, 'run')}{without}", err=True)
 
 
 def serve(paths: tuple[str, ...], port: int, policy: Policy | None, *, browser: bool) -> None:

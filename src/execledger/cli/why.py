@@ -21,9 +21,10 @@ from execledger.core.policy import Policy
 from execledger.core.step import complete, propose
 from execledger.core.wording import printable
 from execledger.errors import LedgerError
-from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, take_trees, tree_behind, verdict_words
+from execledger.runs.looks import NO_LOOKS, LookedFile, LookHistory, Looks, take_sightings, tree_behind, verdict_words
 from execledger.runs.recording import Governed, Recorded, Run
-from execledger.runs.replay import new_ledger, replay
+from execledger.runs.replay import INHERITED, new_ledger, replay
+from execledger.symbols.edits import edited_symbols
 from execledger.viewer.reasons import comparison_in_words, in_words, proof_in_words
 from execledger.vocabulary.decisions import Decision, Reuse, Shown, Worth
 from execledger.vocabulary.records import CommandRecord
@@ -43,11 +44,13 @@ class Explained(Struct, frozen=True):
     shown: Shown
     """The result as the model was shown it, or would have been."""
     view: str
-    """The state view before the call; "" if there was none."""
+    """The state view before the call; "" if there was none, as before a later call of one turn in a replay."""
     looks: Looks = NO_LOOKS
     """What was known from looks at the files when the model was called."""
     replayed: bool = False
     """It is the decision of a replay, not a recorded one."""
+    ran: bool = True
+    """The call was run when it was recorded; otherwise a reference answered it."""
     today: str = ""
     """Comparison with the decision of this version; "" if this version made the decision."""
     shadow: bool = False
@@ -106,17 +109,13 @@ def _number(index: str) -> int:
 
 def _replayed(run: Run, index: int, policy: Policy | None) -> Explained:
     """Return the decision of a replay."""
-    ledger = new_ledger(run, policy)
-    thread = run.steps[index].action.thread
-    since = max((at for at in run.compactions if at <= index), default=0)
-    calls = replay(run, ledger=ledger)
-    for _ in range(index):
-        next(calls)
-    view = ledger.inform(range(since, index), run.container, thread).text
-    call = next(calls)
-    faults = tuple(ledger.faults.first)
-    shadow = ledger.policy.shadow
-    return Explained(call.record, call.decision, call.shown, view, replayed=True, shadow=shadow, faults=faults)
+    asked, ledger = run.steps[index], new_ledger(run, policy)
+    call = next((one for one in replay(run, ledger=ledger) if one.index >= index), None)
+    told = Explained(ledger.classify(asked.action), INHERITED, Shown("full"), "", replayed=True, ran=asked.ran)
+    if call is not None and call.index == index:
+        view = call.view.text if call.view is not None else ""
+        told = structs.replace(told, record=call.record, decision=call.decision, shown=call.shown, view=view)
+    return structs.replace(told, shadow=ledger.policy.shadow, faults=tuple(ledger.faults.first))
 
 
 def _live(run: Run, index: int, governed: Governed) -> Explained:
@@ -126,7 +125,7 @@ def _live(run: Run, index: int, governed: Governed) -> Explained:
     # All calls of a turn are decided before any of them runs.
     first = next(at for at, one in enumerate(run.steps) if (one.turn, one.action.thread) == turn)
     before = [one.governed.step for one in run.steps[:first] if one.governed is not None]
-    ledger, history = new_ledger(run), LookHistory()
+    ledger, history = Ledger(run.task, run.policy, edited_symbols), LookHistory()
     for one in run.steps[:first]:
         if one.governed is not None:
             _looks(history, ledger, one, one.governed)
@@ -166,7 +165,7 @@ def _today(ledger: Ledger, asked: Recorded, governed: Governed, visible: range) 
         return f"otherwise: {_decided(decision)}"
     if not suppressed and output.truncated and output.cut is None:
         return "the same decision; its output is not known well enough to be compared again"
-    take_trees(ledger, asked)
+    take_sightings(ledger, asked)
     shown = complete(ledger, asked.action, decision, None if suppressed else output, visible).shown
     same = (shown.kind, shown.refers_to, shown.instead) == (then.shown.kind, then.shown.refers_to, then.shown.instead)
     return "the same" if same else f"the same decision, but shown otherwise: {_showing(shown)}"
@@ -197,21 +196,18 @@ def _find(name: str) -> Run:
 def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
     """Return the lines that explain a decision."""
     decision, shown = told.decision, told.shown
-    yield f"call {index} of {run.name}"
+    yield f"call {index} of {run.name}{', a replay: what would have been shown' if told.replayed else ''}"
     yield f"command:   {run.steps[index].action.command}"
     yield f"category:  {told.record.category.value}, effects {told.record.effects.value}"
     yield f"decision:  {_decided(decision)}"
-    yield f"in words:  {in_words(decision, shown, replayed=told.replayed, shadow=told.shadow)}"
+    yield f"in words:  {_in_words(told)}"
     for fact in proof_in_words(decision, replayed=told.replayed, shadow=told.shadow):
         yield f"proof:     {fact}"
     for step in dict.fromkeys((*decision.refers_to, *shown.refers_to, *shown.compared_to)):
         yield f"refers to: call {step}: {run.steps[step].action.command[:100]}"
-    suppressed = isinstance(decision, Reuse) and shown.kind == "reference"
-    if shown.compared is None:
-        yield f"compared:  {'no, it was reused before running' if suppressed else 'not eligible'}"
-    else:
-        yield f"compared:  {shown.compared}: {comparison_in_words(decision, shown)}"
-    yield f"shown:     {_showing(shown)}"
+    unknown = told.replayed and run.steps[index].observation.output_unknown
+    yield f"compared:  {_compared(told, unknown=unknown)}"
+    yield f"shown:     {_showing(shown)}{', an output that is not known' if unknown and shown.kind == 'full' else ''}"
     if shown.worth is not None:
         yield f"price:     {_priced(shown.worth)}"
     if told.today:
@@ -222,7 +218,21 @@ def explanation(run: Run, index: int, told: Explained) -> Iterator[str]:
         yield "looked at: nothing could be read, and what earlier looks had found did not count any more"
     if (tree := tree_behind(run, index)) is not None:
         yield f"tree:      {tree.digest or f'unknown, {tree.reason}'}, found behind its result"
-    yield told.view or "no state view was shown before it"
+    yield told.view or f"no state view {'would have been' if told.replayed else 'was'} shown before it"
+
+
+def _in_words(told: Explained) -> str:
+    return in_words(told.decision, told.shown, replayed=told.replayed, shadow=told.shadow, ran=told.ran)
+
+
+def _compared(told: Explained, *, unknown: bool) -> str:
+    """Return how the result compares with what was visible, or why it was not compared."""
+    decision, shown = told.decision, told.shown
+    if shown.compared is not None:
+        return f"{shown.compared}: {comparison_in_words(decision, shown)}"
+    if isinstance(decision, Reuse) and shown.kind == "reference":
+        return f"no, it {'would have been' if told.replayed else 'was'} reused before running"
+    return "no, its output is not known" if unknown else "not eligible"
 
 
 def _looked(run: Run, file: LookedFile) -> Iterator[str]:
@@ -245,7 +255,7 @@ def as_fields(run: Run, index: int, told: Explained) -> dict[str, object]:
         "effects": told.record.effects.value,
         "decision": type(decision).__name__.lower(),
         "rule": decision.rule,
-        "words": in_words(decision, shown, replayed=told.replayed, shadow=told.shadow),
+        "words": _in_words(told),
         # As the journal has it, for programs that compare the two.
         "proof": decision.proof,
         "refers_to": decision.refers_to,
@@ -294,8 +304,9 @@ def _priced(worth: Worth) -> str:
     """Return what a reference was expected to save and cost, and what followed from that."""
     if worth.stopped:
         return "nothing is elided any more, the model looked again after too many references"
-    verdict = "worth it" if worth.pays else "shown in full"
-    return f"a reference saves {worth.saving}, second looks cost {worth.cost} new tokens, expected: {verdict}"
+    verdict = "worth it" if worth.pays else "not worth it"
+    saving, cost = f"the price of {worth.saving} new tokens", f"that of {worth.cost}"
+    return f"a reference was expected to save {saving}, second looks to cost {cost}: {verdict}"
 
 
 def _showing(shown: Shown) -> str:

@@ -62,7 +62,7 @@ def judge(
         if worth is None or worth.pays:
             return replace(found, worth=worth, saved=elided if found.kind == "partial" else 0)
         shown, kept = replace(shown, worth=worth), "stopped" if worth.stopped else "price"
-    shown = shown.in_full(kept or _too_small(ledger, shown, mark))
+    shown = shown.in_full(kept or _without_reference(ledger, shown, mark))
     # As published, a nudge always has its message; ``verified`` claims an equal result, so it needs one.
     published = ledger.policy.preset is Preset.PAPER
     if isinstance(decision, Nudge) and (published or _borne_out(ledger, decision, mark)):
@@ -71,11 +71,13 @@ def judge(
     return shown
 
 
-def _too_small(ledger: Ledger, shown: Shown, mark: Fingerprint) -> InFull:
-    """Return why an equal output that may be elided has no reference."""
-    if not shown.refers_to:
-        return "superseded"
-    return "short" if mark.size < ledger.policy.min_output else "small"
+def _without_reference(ledger: Ledger, shown: Shown, mark: Fingerprint) -> InFull:
+    """Return why an equal output that may be elided has no reference: its size, if no reference could replace it."""
+    if mark.size < ledger.policy.min_output:
+        return "short"
+    if shown.kept is None or not _replaces(ledger, references.same(ledger, shown.compared_to[0]), mark.size):
+        return "small"
+    return shown.kept
 
 
 def eligible(record: CommandRecord, observation: Observation) -> bool:
@@ -144,8 +146,11 @@ def _evidence(
     lines = ledger.returned(record.view, observation) if record.view is not None else None
     end = lines.end if lines is not None else None
     equal = [step for step in reversed(ledger.same(action.thread, mark.digest)) if step in visible]
+    refused: InFull | None = None
     for step in equal:
-        if _newest(ledger, action, record, observation, mark, visible, step):
+        against = _not_newest(ledger, action, record, observation, mark, visible, step)
+        refused = refused or against
+        if against is None:
             runs = _runs(ledger, held, frozenset((step,)))
             told = _placed(lines) if lines is not None and not runs else ()
             covered = covered_lines(runs or [], (step,))
@@ -154,7 +159,7 @@ def _evidence(
     if runs is None:
         # An equal result that a newer one supersedes is not referred to, but the comparison is still "same".
         compared: Compared = "same" if equal else "different"
-        return Shown("full", compared=compared, compared_to=tuple(equal[:1]), result=mark)
+        return Shown("full", compared=compared, compared_to=tuple(equal[:1]), result=mark, kept=refused)
     steps = _steps(runs)
     return Shown("full", "", steps, "covered", steps, mark, lines=covered_lines(runs, steps), end=end)
 
@@ -164,7 +169,7 @@ def _placed(lines: Returned) -> tuple[Lines, ...]:
     return lines.ranges if lines.certain and all(one.first > 0 and one.last for one in lines.ranges) else ()
 
 
-def _newest(
+def _not_newest(
     ledger: Ledger,
     action: Action,
     record: CommandRecord,
@@ -172,29 +177,32 @@ def _newest(
     mark: Fingerprint,
     visible: Container[int],
     step: int,
-) -> bool:
-    """Whether no visible result newer than ``step``, whose result is equal, shows or may show the same differently."""
+) -> InFull | None:
+    """Return why ``step``, whose result is equal, is not referred to: a visible result newer than it shows or may show
+    the same differently, or what files it shows is not known and they may have changed; None if nothing is against it.
+    """
     repeated = ledger.repeated(action, record)
     if repeated is not None and repeated > step and repeated in visible and _digest(ledger, repeated) != mark.digest:
-        return False
+        return "superseded"
     path, returns = record.view.path if record.view is not None else "", has_returns(observation.output)
     seen = ledger.shown_lines(action.thread, path) if path else None
     lines = ledger.returned(record.view, observation) if record.view is not None and seen is not None else None
     if seen is not None and lines is not None and lines.certain:
-        recent = step >= ledger.since(action.thread, path, visible, returns=returns)
-        return recent and not any(seen.contradicted(one, visible, step) for one in excerpts(lines))
+        if step < ledger.since(action.thread, path, visible, returns=returns):
+            return "superseded"
+        return "superseded" if any(seen.contradicted(one, visible, step) for one in excerpts(lines)) else None
     if step < ledger.since_any(action.thread, path, visible, returns=returns):
-        return False
+        return "superseded" if path.startswith("/") else "unknown-files"
     if path:
-        return seen is None or not seen.shown_since(step, visible)
+        return "superseded" if seen is not None and seen.shown_since(step, visible) else None
     # Without known line numbers here, a newer read may still show these lines with theirs.
     referred = ledger.results[step].record.view
     names = (*record.shows, *((referred.path,) if referred is not None else ()))
     shown = (ledger.shown_lines(action.thread, name) for name in names)
     if any(found is not None and found.shown_since(step, visible) for found in shown):
-        return False
+        return "superseded"
     placed = ledger.placed_by_file(action, record, observation.output)
-    return not any(found.any_contradicted(hits, visible, step) for found, hits in placed)
+    return "superseded" if any(found.any_contradicted(hits, visible, step) for found, hits in placed) else None
 
 
 def _held(
@@ -251,7 +259,12 @@ def _reference(ledger: Ledger, record: CommandRecord, shown: Shown) -> str:
         text = references.same(ledger, shown.refers_to[0])
     else:
         text = references.covered(ledger, record, shown.lines, shown.refers_to)
-    return text if _size(text) <= size * ledger.policy.max_share else ""
+    return text if _replaces(ledger, text, size) else ""
+
+
+def _replaces(ledger: Ledger, text: str, size: int) -> bool:
+    """Whether a reference is short enough to replace an output of ``size`` bytes."""
+    return _size(text) <= size * ledger.policy.max_share
 
 
 def _size(text: str) -> int:

@@ -22,6 +22,7 @@ from execledger.core.policy import Preset
 from execledger.core.safeguards import names_file
 from execledger.core.seal import NOT_FOUND, stopped
 from execledger.core.working_tree import is_comparable, unchanged_since
+from execledger.shell.paths import known_part
 from execledger.vocabulary.actions import Action, Aside, OtherTool
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse
 from execledger.vocabulary.records import CHANGED, Category, CommandRecord, Effects, View
@@ -132,7 +133,10 @@ def second_look(case: Case) -> Decision | None:
 def new_error(case: Case) -> Decision | None:
     """Looking at a file that a recent error names is always allowed."""
     followed = followed_error(case.ledger, case.action.thread, case.record)
-    return None if followed is None else Allow(NEW_ERROR, (f"the error at step {followed[0]} names {followed[1]}",))
+    if followed is None:
+        return None
+    step, file = followed
+    return Allow(NEW_ERROR, (f"the error at step {step} names {known_part(file)}",))
 
 
 def followed_error(ledger: Ledger, thread: str, record: CommandRecord) -> tuple[int, str] | None:
@@ -178,7 +182,7 @@ def seen_content(case: Case) -> Decision | None:
         return None
     steps = tuple(sorted({step for _, step in runs}))
     whole = view.ranges[0].first == 1 and view.ranges[0].last is None
-    rule, proof = "whole-read" if whole else "covered-read", (f"file: {view.path}", reason)
+    rule, proof = "whole-read" if whole else "covered-read", (f"file: {known_part(view.path)}", reason)
     return _worth_it(case, Reuse(rule, proof, steps, covered_lines(runs, steps)))
 
 

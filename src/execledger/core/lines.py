@@ -108,16 +108,27 @@ def split_lines(text: str) -> list[str]:
 
 def returned(view: View, observation: Observation) -> Returned | None:
     """Return the lines that ``observation`` shows of ``view``; None if it failed, is ambiguous, or lacks parts."""
-    pieces = observation.pieces
-    if not observation.succeeded or not observation.output or not pieces or len(observation.output) > MAX_INDEXED:
+    if not observation.succeeded or not observation.output or not observation.pieces:
         return None
-    if view.numbering == CHANGED:
+    if len(observation.output) > MAX_INDEXED or view.numbering == CHANGED:
         return None
     if _complains(view, observation):
         return None
-    found = _whole(view, split_lines(pieces[0])) if len(pieces) == 1 else _elided(view, pieces[0], pieces[1])
+    rows = printed_lines(observation)
+    found = _whole(view, rows[0]) if len(rows) == 1 else _elided(view, rows[0], rows[1])
     newline = None if view.joined else observation.output.endswith("\n")
     return replace(found, newline=newline) if found is not None else None
+
+
+def printed_lines(observation: Observation) -> tuple[list[str], ...]:
+    """Return the whole lines of an output as they were printed, for each piece of it; those that ``returned`` reads.
+
+    If the middle was left out, only whole lines at both ends count, since the cut may split a line.
+    """
+    head, *rest = observation.pieces
+    if not rest:
+        return (split_lines(head),)
+    return head.split("\n")[:-1], split_lines(rest[0].partition("\n")[2])
 
 
 def lines_shown(view: View, observation: Observation, shown: Shown) -> Returned | None:
@@ -232,9 +243,8 @@ def _end_of(view: View, last: int | None) -> int | None:
     return last if view.ranges[-1].first < 0 and view.ranges[-1].last is None else None
 
 
-def _elided(view: View, head: str, tail: str) -> Returned | None:
-    """Read an output whose middle was left out: only whole lines at both ends count, since the cut may split a line."""
-    before, after = head.split("\n")[:-1], split_lines(tail.partition("\n")[2])
+def _elided(view: View, before: list[str], after: list[str]) -> Returned | None:
+    """Read the lines before and after the hole of an output whose middle was left out."""
     if view.numbering:
         first, last = (split_numbers(lines, view.numbering, view.prefix) for lines in (before, after))
         return None if first is None or last is None else _numbered(view, (first, last))

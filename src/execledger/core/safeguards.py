@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from execledger.core.modifications import Modifications
 from execledger.core.policy import LOOK_WINDOW, MIN_REFERENCES, RATE_WEIGHT, Policy
 from execledger.shell import ranges
+from execledger.shell.paths import known_part
 from execledger.vocabulary.records import Category, CommandRecord
 
 
@@ -175,5 +176,11 @@ def files_in_errors(output: str, *, searched: bool = False) -> frozenset[str]:
 
 
 def names_file(error: frozenset[str], path: str) -> bool:
-    """Whether one of the files in ``error`` is ``path``: equal, or relative to an unknown folder."""
-    return any(path == name or path.endswith("/" + name.removeprefix("./")) for name in error)
+    """Whether one of the files in ``error`` is ``path``: equal, or one of both is relative to an unknown folder."""
+    relative = known_part(path)
+    return any(
+        path == name
+        or path.endswith("/" + name.removeprefix("./"))
+        or (relative != path and name.endswith(f"/{relative}"))
+        for name in error
+    )

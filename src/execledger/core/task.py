@@ -18,20 +18,31 @@ PATCH_FILE = re.compile(r"git diff(?:(?!git diff)[^\n`>])*+>\s*([\w./-]+)|\b(pat
 
 HEADING = re.compile(r"^(?:#+ *)?(?:issue|problem statement|problem|task)[ :]*$", re.IGNORECASE | re.MULTILINE)
 """A line behind which the harness puts the text of the issue."""
-ASKING = re.compile(
-    r"(?:please )?(?:solve|fix|resolve|implement|address) (?:this|the following) (?:github )?(?:issue|task|problem)\W*"
-    r"|#+\s*|```\w*|[*_]{2,}",
+BEFORE_TITLE = re.compile(
+    r"(?:please )?(?:solve|fix|resolve|implement|address) (?:this|the following) (?:github )?(?:issue|task|problem)"
+    r"(?:\W*\Z|(?:\s*[:.!?]+|\s+[\u2013\u2014-]+)\s+)|#(?:#+\s*|\s+|\Z)|```\w*|[*_]{2,}\Z",
     re.IGNORECASE,
 )
-"""What may stand before the title of a task on its line, or alone on a line before it."""
+"""What may stand before the title of a task, at the beginning of its line or alone on a line before it."""
+BOLD = re.compile(r"\*\*([^*]+)\*\*")
+"""A line that is wholly in bold letters."""
 
 
 def task_title(task: str, budget: int) -> str:
     """Return the first line of the task's own text in at most ``budget`` bytes, for people: "" if there is none."""
     body, headed = _body(task), HEADING.search(task)
     text = LEAD.sub("", body) if body is not None else task[headed.end() :] if headed is not None else task
-    lines = (ASKING.sub("", line.strip(), count=1).strip() for line in text[:TITLE_SEARCH].splitlines())
+    lines = map(_title_line, text[:TITLE_SEARCH].splitlines())
     return clip(printable(next(filter(None, lines), "")), budget)
+
+
+def _title_line(line: str) -> str:
+    """Return a line without what stands before the title; a name such as ``__iter__`` or ``C#`` stays as it is."""
+    line = line.strip()
+    before = BEFORE_TITLE.match(line)
+    line = line[before.end() :].strip() if before is not None else line
+    bold = BOLD.fullmatch(line)
+    return bold[1].strip() if bold is not None else line
 
 
 def task_anchor(task: str, budget: int) -> str:

@@ -5,6 +5,7 @@ Texts are bounded in bytes, on one line, and without characters that control a t
 
 from __future__ import annotations
 
+from execledger.shell.paths import known_part
 from execledger.shell.ranges import union
 from execledger.vocabulary.records import Lines
 
@@ -47,7 +48,7 @@ def span(lines: Lines) -> str:
 
 def shown_name(path: str, home: str | None) -> str:
     """A path as the agent would type it, safe to print."""
-    short = path.removeprefix(home + "/") if home and home != "/" else path
+    short = known_part(path.removeprefix(home + "/") if home and home != "/" else path)
     # No name may look like the view's own closing mark.
     return printable(short).replace("<", "?").replace(">", "?")
 
@@ -55,3 +56,8 @@ def shown_name(path: str, home: str | None) -> str:
 def ago(count: int) -> str:
     """How far back a step lies, in words."""
     return "1 command ago" if count == 1 else f"{count} commands ago"
+
+
+def quantity(count: int, what: str) -> str:
+    """A number of things in words, such as ``1 run`` and ``2,000 runs``."""
+    return f"{count:,} {what}{'s' if count != 1 else ''}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from execledger.core.policy import BYTES_PER_TOKEN
 from execledger.demo.mini import (
     LOOPBACK_MODEL,
     SUBMIT,
-    TIMEOUT,
     config_options,
     console_script,
     environment,
@@ -31,7 +30,7 @@ from execledger.journal.reader import Trouble, read_events
 from execledger.runs.account import Account, dollars
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.usage import Tokens
-from execledger.testing.scripted_model import ModelServer, Reply, Request, Usage
+from execledger.testing.scripted_model import ModelServer, Request
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,46 +57,41 @@ class DemoArm(Struct, frozen=True):
     input_tokens: int
     """Input tokens of all model calls, as the scripted server estimates them."""
     cached_tokens: int
-    """Input tokens that a prefix cache would have held."""
+    """Input tokens that a prefix cache would have held, without those that views kept out."""
     output_tokens: int
     """Output tokens, the same in every arm."""
     view_tokens: int
     """Input tokens of state views; part of the new ones."""
     kept_out: int
-    """Tokens that the model wrote and that state views kept out of the prompt cache."""
+    """Tokens that the model wrote and that state views kept out of the prompt cache; part of the new ones."""
     messages: list[Any]
     """The messages of the saved trajectory."""
 
     @property
     def new_tokens(self) -> int:
-        """Input tokens that no cache holds, without those that views kept out."""
+        """Input tokens that no cache holds."""
         return self.input_tokens - self.cached_tokens
 
     def cost(self, prices: Prices) -> float:
         """Dollars for all tokens, at the price that a model without one is given."""
-        new, cached = self.new_tokens + self.kept_out, self.cached_tokens - self.kept_out
-        return prices.charged("")[1].cost(Tokens(uncached=new, cached=cached, output=self.output_tokens))
+        tokens = Tokens(uncached=self.new_tokens, cached=self.cached_tokens, output=self.output_tokens)
+        return prices.charged("")[1].cost(tokens)
 
 
-def play_session(
-    options: tuple[str, ...] | None,
-    folder: Path,
-    count: Callable[[Request, Reply], Usage] | None = None,
-    timeout: float = TIMEOUT,
-) -> tuple[list[Request], Any]:
+def play_session(options: tuple[str, ...] | None, folder: Path) -> tuple[list[Request], Any]:
     """Run the session in a folder of its own; return the requests to the model, and the saved trajectory.
 
-    ``options`` are those of ``execledger run``, None for the agent alone; ``count`` is as for ``ModelServer``.
+    ``options`` are those of ``execledger run``, None for the agent alone.
     """
     repository, home = folder / "repository", folder / "home"
     repository.mkdir(parents=True)
     make_session_repository(repository)
     script = [*([command] for command in COMMANDS), [SUBMIT]]
     trajectory = home / "mini.traj.json"
-    with ModelServer(script, count) as server:
+    with ModelServer(script) as server:
         prefix = () if options is None else (sys.executable, "-m", "execledger", "run", "--no-settings", *options, "--")
         command = [*prefix, *_mini(server, trajectory)]
-        status, output = run_client(command, repository, environment(home), timeout)
+        status, output = run_client(command, repository, environment(home))
     assert status == 0 and not server.faults, f"{options}: {output[-2000:]} {server.faults}"
     return server.requests, json.loads(trajectory.read_text(encoding="utf-8"))
 
@@ -114,7 +108,8 @@ def run_arm(name: str, folder: Path) -> DemoArm:
         references=account.counts.references,
         remarked=account.counts.nudged,
         input_tokens=sum(usage.prompt for usage in used),
-        cached_tokens=sum(usage.cached for usage in used),
+        # As of a provider that also caches what the model writes; the scripted server caches what was sent alone.
+        cached_tokens=sum(usage.cached for usage in used) - kept_out,
         output_tokens=sum(usage.completion for usage in used),
         view_tokens=views,
         kept_out=kept_out,
@@ -140,8 +135,8 @@ def show_live() -> None:
     from rich.console import Console
 
     click.echo("The real mini-swe-agent mends a bug in a small repository; its model is a script on loopback.")
-    click.echo(f"{len(COMMANDS)} commands, as long and as repetitive as recorded runs (docs/measured.md),")
-    click.echo("without and with Ledger, each in a folder of its own:\n")
+    click.echo(f"{len(COMMANDS)} commands and the submission, as long and as repetitive as recorded runs")
+    click.echo("(docs/measured.md), without and with Ledger, each in a folder of its own:\n")
     with tempfile.TemporaryDirectory() as folder:
         arms = []
         for number, name in enumerate(ARMS):
@@ -181,8 +176,8 @@ def _table(arms: list[DemoArm], prices: Prices) -> Table:
         "results with a remark": "remarked",
         "new input tokens": "new_tokens",
         "  of these, state views": "view_tokens",
+        "  of these, kept uncached by views": "kept_out",
         "cached input tokens": "cached_tokens",
-        "  kept out of the cache by views": "kept_out",
         "output tokens": "output_tokens",
     }
     for title, field in rows.items():

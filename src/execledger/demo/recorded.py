@@ -23,7 +23,9 @@ def show_recorded(full: bool) -> None:
     run = load()
     ledger = new_ledger(run)
     account, priced, prices = Account.of_run(run, ledger.policy), CounterfactualRun(run, ledger), load_prices()
-    click.echo("A scripted agent mends a bug in a small repository. What Ledger makes of each of its commands:\n")
+    click.echo(
+        "A scripted agent mends a bug in a small repository. What Ledger would have made of each of its commands:\n"
+    )
     views: dict[int, str] = {}
     for call in replay(run, ledger=ledger):
         priced.add(call, account.add_replayed(call))
@@ -32,13 +34,14 @@ def show_recorded(full: bool) -> None:
             views[call.index + 1] = call.view.text
     for before, text in list(views.items())[-1:]:
         click.echo(
-            f"\n{len(views)} state views at the end of the model's input; the last one, before command {before}:"
+            f"\n{len(views)} state views would have been at the end of the model's input;"
+            f" the last one, before command {before}:"
         )
         click.echo(f"\n{text}")
     counts = account.counts
     click.echo(
-        f"\n{counts.proposed} commands: {counts.suppressed} reused before running, because an earlier result still"
-        f" holds; {counts.elided} reused after running, because the output was shown before;"
+        f"\n{counts.proposed} commands: {counts.suppressed} would have been reused before running, because an earlier"
+        f" result still holds; {counts.elided} after running, because the output was shown before;"
         f" {counts.nudged} nudged."
     )
     references = counts.suppressed + counts.elided
@@ -70,13 +73,14 @@ def _show(call: Replayed, full: bool) -> None:
 
 
 def _outcome(call: Replayed) -> str:
+    """What would have been shown of a result."""
     size = output_bytes(call.recorded.observation)
     if call.shown.kind == "reference":
-        ran = "reused before running" if call.decision.refers_to else "reused after running"
-        return f"{ran}; a reference of {len(call.shown.text.encode())} bytes in place of {size}"
+        when = "before" if call.decision.refers_to else "after"
+        reference = len(call.shown.text.encode())
+        return f"would have been reused {when} running: a reference of {reference} bytes in place of {size}"
     if call.shown.kind == "partial":
         spared = spared_bytes(call.shown, call.recorded.observation.output)
-        return f"run; {size - spared} of {size} bytes shown, with references in place of the rest"
-    if call.shown.kind == "remark":
-        return f"run; {size} bytes with a remark behind them"
-    return f"run; {size} bytes shown"
+        return f"would have been run: {size - spared} of {size} bytes, with references in place of the rest"
+    remark = " with a remark behind them" if call.shown.kind == "remark" else ""
+    return f"would have been run: {size} bytes{remark}"

@@ -48,7 +48,7 @@ def passes_by() -> bool:
 
 
 def addresses() -> Iterator[Finding]:
-    """Addresses of models: one on this machine that nobody answers at is a proxy that has ended."""
+    """Addresses of models: one on this machine that does not answer is a proxy that has ended."""
     for name in ADDRESSES:
         address = os.environ.get(name, "")
         if not address:

@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from execledger.core.ledger import Ledger
+from execledger.core.wording import quantity
 from execledger.evaluate.redundancy import Kind, Redundancies
 from execledger.runs.account import Net
-from execledger.runs.caching import PromptCache, text_bytes, timeline, usage
+from execledger.runs.caching import PromptCache, is_unknown, text_bytes, timeline, usage
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, spared_bytes
@@ -68,8 +69,14 @@ class Counterfactual(Struct):
     """Runs."""
     estimated: int = 0
     """Those whose own tokens are estimated, at least in part."""
+    unknown: int = 0
+    """Those of whose own tokens nothing is known: they are no part of what the runs took."""
+    cache_untold: int = 0
+    """Those whose provider counted tokens and reported none that came from a cache, not even 0."""
     priced: dict[str, int] = field(default_factory=dict)
     """How many of them were given the price of which model."""
+    unpriced: int = 0
+    """Those whose model has no price, so that they were given the assumed one."""
     own: Amount = field(default_factory=Amount)
     """What the runs took as they were."""
     classes: dict[Kind, RedundancyClass] = field(default_factory=lambda: {kind: RedundancyClass() for kind in Kind})
@@ -84,6 +91,8 @@ class Counterfactual(Struct):
     """What remarks would have taken."""
     views: Amount = field(default_factory=Amount)
     """What the state views would have taken: their own tokens, uncached at every call."""
+    repeated_views: int = 0
+    """Tokens of these views in calls that proposed no command: each is charged with the view before it."""
     kept_out: Amount = field(default_factory=Amount)
     """What the views would have kept out of the cached prefix: uncached once instead of cached."""
 
@@ -106,15 +115,38 @@ class Counterfactual(Struct):
             spent=spent.dollars,
             saved_tokens=saved.tokens,
             spent_tokens=spent.tokens,
-            own=self.own.dollars,
+            own=None if self.unknown == self.runs > 0 else self.own.dollars,
+            estimated=bool(self.estimated or self.unpriced),
+            runs=self.runs - self.unknown,
             models=tuple(sorted(self.priced)),
             date=date,
+        )
+
+    def counted(self, what: str) -> str:
+        """Of how many runs the provider counted the tokens, and of how many nothing is known; ``what`` names one."""
+        counted = self.runs - self.estimated - self.unknown
+        unknown = f"; of {self.unknown:,} nothing is known" if self.unknown else ""
+        return f"The tokens of {counted:,} of {quantity(self.runs, what)} were counted by the provider{unknown}"
+
+    @property
+    def caveat(self) -> str:
+        """What the share leaves out where no cached tokens are reported; "" if they are in all runs."""
+        if not self.cache_untold:
+            return ""
+        runs = f"{self.runs:,} runs have" if self.runs != 1 else "1 run has"
+        return (
+            f"{self.cache_untold:,} of {runs} no report of cached tokens: what was sent again is charged as"
+            " cached in what Ledger saves and spends, and as uncached in what they cost, so that the share of that is a"
+            " lower bound."
         )
 
     def add(self, other: Counterfactual) -> None:
         """Add other runs."""
         self.runs += other.runs
         self.estimated += other.estimated
+        self.unknown += other.unknown
+        self.cache_untold += other.cache_untold
+        self.unpriced += other.unpriced
         for model, runs in other.priced.items():
             self.priced[model] = self.priced.get(model, 0) + runs
         self.own.add(other.own)
@@ -126,6 +158,7 @@ class Counterfactual(Struct):
         self.blind_edits += other.blind_edits
         self.remarks.add(other.remarks)
         self.views.add(other.views)
+        self.repeated_views += other.repeated_views
         self.kept_out.add(other.kept_out)
 
 
@@ -190,10 +223,13 @@ class CounterfactualRun:
     def close(self, prices: Prices) -> Counterfactual:
         """The run's counterfactual, when all calls were taken in."""
         total, own = self._total, usage(self._run)
-        total.own.tokens, total.estimated = own.total, int(own.estimated)
+        total.unknown = int(is_unknown(self._run, own))
+        total.own.tokens, total.estimated = own.total, int(own.estimated and not total.unknown)
+        total.cache_untold = int(not own.cached_told)
         total.blind_edits = self._redundancies.blind_edits
         self._charge_views()
         name, price = prices.charged(self._run.model)
+        total.unpriced = int(prices.price(self._run.model) is None)
         total.priced[name] = total.priced.get(name, 0) + 1
         amounts = [total.own, total.remarks, total.views, total.kept_out]
         for found in (*total.classes.values(), *total.files.values(), total.unclassified):
@@ -203,7 +239,8 @@ class CounterfactualRun:
         return total
 
     def _charge_views(self) -> None:
-        """Charge the views; a journal shows which calls had one, of other runs every call is assumed to have one."""
-        size, late = self._cache.views(self._views, every_call=not self._run.governed)
+        """Charge the views; where some were sent, calls without one are known, else each call is taken to have one."""
+        size, late = self._cache.views(self._views, every_call=not self._run.had_views)
         self._total.views.tokens += Tokens(uncached=size)
+        self._total.repeated_views = size - sum(sum(sizes.values()) for sizes in self._views.values())
         self._total.kept_out.tokens += Tokens(uncached=late, cached=-late)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from execledger.agents.evaluation import Instance
-from execledger.errors import LedgerError
-from execledger.evaluate.plan import Plan
+from execledger.errors import LedgerError, reason
+from execledger.evaluate.plan import Plan, refused_value
 from execledger.journal.folder import make_folder
 
 HUB = {
@@ -24,6 +24,12 @@ HUB = {
     "verified": "princeton-nlp/SWE-bench_Verified",
 }
 """Names on the Hugging Face hub of SWE-bench's datasets, by their short names."""
+
+RESERVED = frozenset(("journals", "logs", "grading", "preds.json", "resolved.json"))
+"""What the folder of an arm and trial holds beside a folder for each instance."""
+_LONGEST = 120
+"""Bytes of an instance's name, of which names of files and folders are made."""
+_NAMES = f"a folder of the output is named after each: no slash, no dot in front, at most {_LONGEST} bytes"
 
 
 def need_subset(plan: Plan) -> None:
@@ -69,20 +75,29 @@ def read_instances(file: Path) -> tuple[Instance, ...]:
     try:
         return _instances(file.read_bytes(), file)
     except OSError as error:
-        raise LedgerError(f"{file}: expected the tasks of an evaluation, one to a line: {error}") from error
+        raise LedgerError(f"{file}: expected the tasks of an evaluation, one to a line: {reason(error)}") from error
 
 
 def _instances(lines: bytes, file: Path) -> tuple[Instance, ...]:
     try:
         return tuple(msgspec.json.decode(line, type=Instance) for line in lines.splitlines())
     except msgspec.MsgspecError as error:
-        raise LedgerError(f"{file}: expected the tasks of an evaluation, one to a line: {error}") from error
+        raise LedgerError(f"{file}: expected the tasks of an evaluation, one to a line: {reason(error)}") from error
 
 
 def selected(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows that a plan selects, in the order of the dataset."""
-    names = {row.get("instance_id") for row in rows}
     where = f"{plan.subset}, split {plan.split}"
+    for number, row in enumerate(rows, 1):
+        if not isinstance(name := row.get("instance_id"), str):
+            found = "no `instance_id`" if name is None else f"`instance_id` {name!r}"
+            raise LedgerError(f"{where}, row {number:,}: found {found}, expected a text")
+        if not _names_folder(name):
+            raise LedgerError(
+                f"{where}: found an instance `{name}`, expected a name that a folder can have", hint=_NAMES
+            )
+    names = {row["instance_id"] for row in rows}
+    _refuse_alike(rows, where)
     for name in plan.instances:
         if name not in names:
             raise LedgerError(f"{where}: found no instance `{name}` among {len(rows):,}")
@@ -92,6 +107,23 @@ def selected(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not chosen:
         raise LedgerError(f"{where}: found no instances that the plan asks for")
     return chosen
+
+
+def _refuse_alike(rows: list[dict[str, Any]], where: str) -> None:
+    """Raise ``LedgerError`` if names are equal, or differ only in case: on macOS their folders would be the same."""
+    alike: dict[str, list[str]] = {}
+    for row in rows:
+        alike.setdefault(row["instance_id"].casefold(), []).append(row["instance_id"])
+    twice = max(alike.values(), key=len, default=[])
+    if len(twice) > 1:
+        listed = " and ".join(f"`{name}`" for name in dict.fromkeys(twice))
+        raise LedgerError(f"{where}: found several instances {listed}, expected every name once, in any case")
+
+
+def _names_folder(name: str) -> bool:
+    """Whether a folder beside those of an arm and trial can have this name."""
+    fits = 0 < len(name.encode("utf-8", "replace")) <= _LONGEST and name.isprintable()
+    return fits and name.casefold() not in RESERVED and not name.startswith(".") and "/" not in name
 
 
 def _with_image(row: dict[str, Any]) -> dict[str, Any]:
@@ -116,14 +148,20 @@ def _rows(plan: Plan) -> Iterable[dict[str, Any]]:
         return list(load_dataset(HUB.get(plan.subset, plan.subset), split=plan.split))
     # The library has no common base class of its errors.
     except Exception as error:
-        raise LedgerError(f"{plan.subset}, split {plan.split}: can't be loaded: {error}") from error
+        hint = f"expected a dataset of the Hugging Face hub, or a folder with {plan.split}.jsonl"
+        raise LedgerError(f"{plan.subset}, split {plan.split}: can't be loaded: {error}", hint=hint) from error
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        row: dict[str, Any] = {}
         try:
             row = msgspec.json.decode(line, type=dict[str, Any])
             msgspec.convert(row, Instance)
+        except msgspec.ValidationError as error:
+            raise LedgerError(f"{file}:{number}: expected a task: {refused_value(error, row)}") from None
         except msgspec.MsgspecError as error:
             raise LedgerError(f"{file}:{number}: expected a task: {error}") from None
         yield row

@@ -31,7 +31,7 @@ from execledger.agents.programs import find_program
 from execledger.errors import LedgerError
 from execledger.evaluate.dataset import read_instances
 from execledger.evaluate.plan import SWITCHES, ArmName, EngineName, Plan
-from execledger.evaluate.study import Study, Trial
+from execledger.evaluate.study import Study, StudyRecord, Trial
 from execledger.extras import needing
 from execledger.version import __version__
 
@@ -54,11 +54,11 @@ def run_experiment(study: Study, plan: Plan, program: str, names: Sequence[str],
     adopt_leftovers(study, plan, tell)
     runner.clear(setup, study.scratch)
     recorded = study.recorded()
-    assert recorded is not None and recorded.seed is not None, "the folder was claimed for this plan"
+    assert recorded is not None, "the folder was claimed for this plan"
     salted = None
     if recorded.isolated and plan.record.isolation != "cache key":
         salted = Salted(study=recorded.salt, template=runner.system_template(setup))
-    jobs = remaining_jobs(study, plan, program, names, cwd, seed=recorded.seed, salted=salted)
+    jobs = remaining_jobs(study, recorded, plan, program, names, cwd, salted=salted)
     progress = Progress(total=len(names) * len(plan.arms) * plan.trials)
     before = [result for trial in study.trials(plan) for result in trial.results().values()]
     with ProgressBar(progress.total, before) as bar, interruptible(progress, tell):
@@ -66,7 +66,8 @@ def run_experiment(study: Study, plan: Plan, program: str, names: Sequence[str],
             adopted = outcome.job.place.adopt(outcome.job.work)
             bar.add(adopted)
             progress.add(outcome, fruitful=bool(adopted))
-            outcome.job.place.note_trouble(outcome.job.name, outcome.trouble)
+            for name in outcome.job.instances:
+                outcome.job.place.note_trouble(name, outcome.troubles.get(name, ""))
     runner.clear(setup, study.scratch)
     progress.done, progress.spent = bar.done, bar.spent
     for trial in study.trials(plan):
@@ -89,7 +90,7 @@ class Progress(Struct, kw_only=True):
     ends: Counter[str] = field(default_factory=Counter)
     """Number of finished runs by the agent's exit status."""
     troubles: list[str] = []
-    """Jobs with unfinished tasks, with the reason."""
+    """Unfinished tasks of jobs, with the reason."""
     failures: list[str] = []
     """Finished runs that were ended by a failure and not by the agent, with the reason."""
     fruitless: dict[str, set[str]] = {}
@@ -107,8 +108,7 @@ class Progress(Struct, kw_only=True):
     def add(self, outcome: Outcome, *, fruitful: bool) -> None:
         """Record the outcome of a job; ``fruitful`` if it finished a task."""
         job = outcome.job
-        if outcome.trouble:
-            self.troubles.append(f"{job.place.name}, {job.name}: {outcome.trouble}")
+        self.troubles += [f"{job.place.name}, {name}: {trouble}" for name, trouble in outcome.troubles.items()]
         before = self.fruitless.get(job.arm, set())
         self.fruitless[job.arm] = set() if fruitful else before | {job.name}
         if len(self.fruitless[job.arm]) == MAX_FRUITLESS:
@@ -146,36 +146,40 @@ def interruptible(progress: Progress, tell: Tell) -> Iterator[None]:
 
 def remaining_jobs(
     study: Study,
+    recorded: StudyRecord,
     plan: Plan,
     program: str,
     names: Sequence[str],
     cwd: Path,
     *,
-    seed: int,
     salted: Salted | None = None,
 ) -> list[Job]:
     """Return the jobs for unfinished tasks: trial by trial, and in each trial all arms of a row in rotated order.
 
     So an evaluation that is stopped early has the same tasks in all arms, which saw the provider at similar times. The
-    order of a row does not depend on what is finished, so continuing an evaluation does not change it.
+    order of a row does not depend on what is finished, so continuing an evaluation does not change it. Rows are as long
+    as ``batch`` of the recorded plan; with another ``batch`` in the plan of a later call they have shorter jobs.
     """
-    jobs = []
+    assert recorded.seed is not None, "an evaluation without a seed is not continued"
+    jobs, row_size = [], recorded.plan.batch
     done = {(trial.arm, trial.number): trial.results() for trial in study.trials(plan)}
     for number in range(1, plan.trials + 1):
-        for row, first in enumerate(range(0, len(names), plan.batch)):
-            for arm in arm_order(plan.arms, seed, row, number):
-                tasks = tuple(name for name in names[first : first + plan.batch] if name not in done[arm, number])
-                job = Job(
-                    plan=plan,
-                    program=program,
-                    root=study.root,
-                    cwd=cwd,
-                    arm=arm,
-                    trial=number,
-                    instances=tasks,
-                    salted=salted,
-                )
-                jobs += [job] if tasks else []
+        for row, first in enumerate(range(0, len(names), row_size)):
+            for arm in arm_order(plan.arms, recorded.seed, row, number):
+                tasks = tuple(name for name in names[first : first + row_size] if name not in done[arm, number])
+                jobs += [
+                    Job(
+                        plan=plan,
+                        program=program,
+                        root=study.root,
+                        cwd=cwd,
+                        arm=arm,
+                        trial=number,
+                        instances=tasks[at : at + plan.batch],
+                        salted=salted,
+                    )
+                    for at in range(0, len(tasks), plan.batch)
+                ]
     return jobs
 
 
@@ -277,13 +281,13 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     job: Job
     """The job."""
-    trouble: str = ""
-    """Why some of its tasks are not finished, as far as is known."""
+    troubles: dict[str, str] = {}
+    """By name, why tasks are not finished, as far as is known."""
 
 
 def work(job: Job) -> Outcome:
     """Run the tasks of a job that its folder does not hold yet: an earlier worker may have finished some."""
-    return Outcome(job=job, trouble=runner_of(job.plan).work(job.batch()))
+    return Outcome(job=job, troubles=runner_of(job.plan).work(job.batch()))
 
 
 def runner_of(plan: Plan) -> Runner:

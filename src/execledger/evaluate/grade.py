@@ -20,10 +20,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from execledger.agents.evaluation import TaskResult, last_words, unanswered, write_whole
-from execledger.errors import LedgerError
+from execledger.errors import LedgerError, reason
 from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import PREDICTIONS, Trial
 from execledger.extras import install_command
+from execledger.runs.find import absent
 
 GRADES = "resolved.json"
 """File with the grades in the folder of an arm and trial."""
@@ -80,12 +81,22 @@ def read_report(path: Path) -> Verdicts:
     try:
         report = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError) as error:
-        raise LedgerError(f"{path}: expected a report in JSON: {error}") from None
+        raise LedgerError(f"{path}: expected a report in JSON: {reason(error)}") from None
+    if both := _contradicted(report):
+        more = f" and {len(both) - 1} more" if len(both) > 1 else ""
+        raise LedgerError(f"{path}: it lists {both[0]}{more} as resolved and as unresolved")
     verdicts = _of_summary(report) if "resolved_ids" in report else _of_tasks(report)
     if verdicts is None:
         keys = ", ".join(list(report)[:5])
         raise LedgerError(f"{path}: found the keys {keys or 'none'}, expected the report of a grader")
     return verdicts
+
+
+def _contradicted(report: Mapping[str, Any]) -> list[str]:
+    """Return the tasks that a summary lists both as resolved and as unresolved."""
+    lists = (report.get(name) for name in ("resolved_ids", "unresolved_ids"))
+    passed, failed = ({str(one) for one in ids} if isinstance(ids, list) else set() for ids in lists)
+    return sorted(passed & failed)
 
 
 def _of_summary(report: Mapping[str, Any]) -> Verdicts | None:
@@ -134,7 +145,7 @@ def read_grades(trial: Trial) -> dict[str, Grade]:
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.MsgspecError) as error:
-        raise LedgerError(f"{path}: expected grades: {error}", hint="remove it, and grade again") from None
+        raise LedgerError(f"{path}: expected grades: {reason(error)}", hint="remove it, and grade again") from None
 
 
 def keep(trial: Trial, verdicts: Verdicts, source: str) -> int:
@@ -282,7 +293,7 @@ def import_reports(path: Path, trials: Sequence[Trial], unused: list[str]) -> di
             found[name][file] = verdicts
         else:
             said = f"names {name}, expected" if name else "names none of"
-            reasons.append(f"{file}: its path {said} {', '.join(found)}")
+            reasons.append(f"{file}: its path {said} {', '.join(found) or 'an arm and trial with finished instances'}")
     graded = {trial.name: _keep_all(trial, found[trial.name], reasons) for trial in trials}
     unused += sorted(reasons)
     return {name: count for name, count in graded.items() if count}
@@ -297,8 +308,19 @@ def _keep_all(trial: Trial, reports: Mapping[Path, Verdicts], unused: list[str])
         named = 0 if file in contradicted else keep(trial, verdicts, file.name)
         if not named and file not in contradicted:
             unused.append(f"{file}: it names no instance of {trial.name}")
+        elif named:
+            unused += _unknown(trial, verdicts, file)
         count += named
     return count
+
+
+def _unknown(trial: Trial, verdicts: Verdicts, file: Path) -> Iterator[str]:
+    """Yield how many tasks of a report have no result in an arm and trial, if there are any."""
+    names = {*verdicts.resolved, *verdicts.machine}
+    unknown = sorted(names - trial.results().keys())
+    if unknown:
+        told = f"{len(unknown)} of the {len(names)} instances that it names have no result in {trial.name}"
+        yield f"{file}: {told}, such as {unknown[0]}"
 
 
 def _contradictions(reports: Mapping[Path, Verdicts]) -> dict[Path, str]:
@@ -316,8 +338,8 @@ def _contradictions(reports: Mapping[Path, Verdicts]) -> dict[Path, str]:
 
 def _reports(path: Path, unused: list[str]) -> Iterator[tuple[Path, Verdicts]]:
     """Yield the reports at a path; other files in a folder are noted, except those that accompany a report."""
-    if not path.exists():
-        raise LedgerError(f"{path}: found nothing there, expected reports of a grader")
+    if found := absent(str(path)):
+        raise LedgerError(f"{path}: found {found}, expected reports of a grader")
     files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
     for file in files:
         if file.name.endswith(".response.json"):

@@ -11,33 +11,34 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from execledger.agents.formats import find_recorded
+from execledger.agents.formats import trial_records
 from execledger.agents.registry import OURS
 from execledger.core.policy import Cadence, Policy, Preset
 from execledger.errors import UnreadableRun
 from execledger.evaluate.metrics import measure, priced
 from execledger.evaluate.records import RunRow
 from execledger.journal.reader import is_bypassed, read_journal
-from execledger.runs.find import Source
-from execledger.runs.harbor_trials import METADATA, RESULT, is_trial, journals_of, records_of
+from execledger.runs.find import FURTHER, Source
+from execledger.runs.harbor_trials import METADATA, RESULT, is_trial, journals_of
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import Prices
 from execledger.runs.recording import Run
-from execledger.runs.usage import Tokens
+from execledger.runs.usage import Tokens, recorded_cost
 
 OUT_OF_TIME = "AgentTimeoutError"
 """The exception of a trial whose agent was stopped by its time limit."""
 PASSED = 1.0
 """The reward of a repair that passes all tests."""
+N = TypeVar("N", int, float)
 
 
 class _Model(Struct, frozen=True):
@@ -59,7 +60,7 @@ class _AgentResult(Struct, frozen=True):
 
 
 class _Verdict(Struct, frozen=True):
-    rewards: dict[str, float] | None = None
+    rewards: dict[str, float | None] | None = None
 
 
 class _Failure(Struct, frozen=True):
@@ -73,6 +74,19 @@ class _Ledger(Struct, frozen=True):
     installed: bool = False
     reason: str = "no reason was recorded"
     options: tuple[str, ...] = ()
+
+
+class _StepResult(Struct, frozen=True):
+    """The result of one step of a trial that has several."""
+
+    agent_result: _AgentResult | None = None
+    exception_info: _Failure | None = None
+    agent_execution: dict[str, Any] | None = None
+
+    @property
+    def began(self) -> bool:
+        """Whether its agent began; False for a step that failed before that, which took no tokens."""
+        return self.agent_result is not None or self.agent_execution is not None or self.exception_info is None
 
 
 class TrialResult(Struct, frozen=True):
@@ -91,19 +105,36 @@ class TrialResult(Struct, frozen=True):
     verifier_result: _Verdict | None = None
     """The rewards."""
     exception_info: _Failure | None = None
-    """Why it failed; None if it did not."""
+    """Why it failed as a whole; None if it did not."""
+    step_results: list[_StepResult] | None = None
+    """The results of its steps, if it has several: then tokens and most exceptions are theirs."""
+
+    @property
+    def agent_results(self) -> list[_AgentResult]:
+        """Tokens and cost of the trial, or of each of its steps whose agent began; without a number if unknown."""
+        if self.step_results is None:
+            return [self.agent_result or _AgentResult()]
+        return [step.agent_result or _AgentResult() for step in self.step_results if step.began]
+
+    @property
+    def ended(self) -> str:
+        """The exception that ended it, or one of its steps; one that leaves it without an outcome before others."""
+        failed = [self.exception_info, *(step.exception_info for step in self.step_results or ())]
+        found = [one.exception_type or "an exception" for one in failed if one is not None]
+        return next((one for one in found if one != OUT_OF_TIME), "".join(found[:1]))
 
     @property
     def reward(self) -> float | None:
         """The reward, or the least of several; None if the repair was not tested."""
         rewards = (self.verifier_result or _Verdict()).rewards or {}
-        return rewards.get("reward", min(rewards.values())) if rewards else None
+        given = [one for one in rewards.values() if one is not None]
+        # What is no number is null in a result.
+        return rewards.get("reward", min(given) if len(given) == len(rewards) > 0 else None)
 
     @property
     def failure(self) -> str:
         """The exception that leaves it without an outcome; "" if it has one."""
-        found = "" if self.exception_info is None else self.exception_info.exception_type or "an exception"
-        return "" if found == OUT_OF_TIME else found
+        return "" if self.ended == OUT_OF_TIME else self.ended
 
     @property
     def resolved(self) -> bool | None:
@@ -118,9 +149,9 @@ class TrialResult(Struct, frozen=True):
     @property
     def ledger(self) -> _Ledger | None:
         """What the agent recorded of Ledger; None if it recorded nothing."""
-        told = ((self.agent_result or _AgentResult()).metadata or {}).get(METADATA)
+        noted = ((one.metadata or {}).get(METADATA) for one in self.agent_results)
         try:
-            return None if told is None else msgspec.convert(told, _Ledger)
+            return next((msgspec.convert(status, _Ledger) for status in noted if status), None)
         except msgspec.ValidationError:
             return None
 
@@ -143,22 +174,25 @@ class JobTrial(Struct, frozen=True):
     @property
     def without_ledger(self) -> str:
         """Why the agent ran without Ledger although it is one with Ledger around it; "" if it did not."""
-        told, journals = self.result.ledger, journals_of(self.folder)
+        status, journals = self.result.ledger, journals_of(self.folder)
         if not self.result.ledgered:
             return ""
-        if told is not None and not told.installed:
-            return told.reason
+        if status is not None and not status.installed:
+            return status.reason
         if journals:
             return "the agent sent nothing through it" if all(is_bypassed(str(file)) for file in journals) else ""
         # Options may send the journals elsewhere, and a trial that failed may not have come as far as its agent.
-        elsewhere = told is None or any(option.partition("=")[0] == "--journal" for option in told.options)
+        elsewhere = status is None or any(option.partition("=")[0] == "--journal" for option in status.options)
         return "" if elsewhere or self.result.failure else "it is installed, and left no journal"
 
 
-def job_trials(path: Path, unreadable: list[str]) -> list[JobTrial]:
-    """The trials at or below a path; an unreadable result is noted."""
+def job_trials(folders: Iterable[Path], unreadable: list[str]) -> list[JobTrial]:
+    """The trials in these folders (``trial_folders``); one without a result that can be read is left out and noted."""
     found: list[tuple[Path, TrialResult]] = []
-    for folder in _trial_folders(path):
+    for folder in folders:
+        if not (folder / RESULT).is_file():
+            unreadable.append(f"{folder}: found a trial of Harbor without a result, which was killed or still runs")
+            continue
         try:
             found.append((folder, msgspec.json.decode((folder / RESULT).read_bytes(), type=TrialResult, strict=False)))
         except (OSError, msgspec.MsgspecError) as error:
@@ -172,7 +206,7 @@ def job_trials(path: Path, unreadable: list[str]) -> list[JobTrial]:
     return trials
 
 
-def _trial_folders(path: Path) -> Iterator[Path]:
+def trial_folders(path: Path) -> Iterator[Path]:
     """The folders of trials at or below a path, in the order of their names."""
     if is_trial(path):
         yield path
@@ -195,8 +229,8 @@ def trial_rows(
 def _measured(
     trial: JobTrial, prices: Prices, unreadable: list[str], read: Callable[[str, bytes], Run]
 ) -> tuple[Run, RunRow]:
-    """The recorded run of a trial with what is measured of it; a run without calls if there is no record."""
-    governed = trial.result.policy
+    """The recorded run of a trial with what is measured of it; without a record no calls, and unknown tokens."""
+    governed, model = trial.result.policy, trial.result.agent_info.model_info
     try:
         source, data = _record(trial, unreadable, read)
         run = read(source.name, data)
@@ -204,21 +238,21 @@ def _measured(
     except UnreadableRun as error:
         if not trial.result.failure:
             unreadable.append(str(error))
-        run, journal = _no_record(trial), None
-    told = trial.result.agent_info.model_info
-    run = replace(run, model=(told.name if told else "") or run.model)
+        run = replace(_no_record(trial), model=model.name if model else "")
+        return run, replace(measure(run, None, prices, governed=governed), tokens=None)
+    run = replace(run, model=(model.name if model else "") or run.model)
     return run, measure(run, journal, prices, governed=governed)
 
 
 def _record(trial: JobTrial, unreadable: list[str], read: Callable[[str, bytes], Run]) -> tuple[Source, bytes]:
-    """The record of a trial and its content; if there are several of one kind, the longest."""
-    records = records_of(str(trial.folder), lambda path: find_recorded([path]), read)
+    """The record of a trial that is read, and its content; how many further ones are not is noted."""
+    records = trial_records(str(trial.folder), read)
     assert records is not None, "the folder is a trial"
-    contents = [(source, source.read()) for source in records.read]
-    if len(contents) > 1:
-        more = len(contents) - 1
-        unreadable.append(f"{trial.folder}: {more} further records, such as those of sub-agents, are not counted")
-    return max(contents, key=lambda one: len(one[1]))
+    unreadable += map(str, records.damaged)
+    content = records.read.read()
+    if records.further:
+        unreadable.append(f"{trial.folder}: {records.further:,} {FURTHER}, are not counted")
+    return records.read, content
 
 
 def _policy(options: Sequence[str]) -> Policy:
@@ -240,31 +274,64 @@ def _no_record(trial: JobTrial) -> Run:
 
 
 def _placed(row: RunRow, trial: JobTrial, prices: Prices) -> RunRow:
-    """The row of a trial with its task, outcome, tokens and cost by Harbor's own account."""
-    result, told = trial.result, trial.result.agent_result or _AgentResult()
+    """The row of a trial with its task, outcome, tokens and cost by Harbor's own account.
+
+    Where Harbor counted no tokens, or has no cost, those of the agent's record are taken; not for a trial of several
+    steps, where a record is that of one step.
+    """
+    result, total = trial.result, _total(trial.result.agent_results)
     about = result.agent_info
     version = about.version if about.version not in (None, "unknown") else row.agent.rpartition(" ")[2]
-    counted = told.n_input_tokens is not None
-    tokens = Tokens.of(told.n_input_tokens, told.n_cache_tokens, output=told.n_output_tokens) if counted else row.tokens
-    ended = result.exception_info.exception_type if result.exception_info else row.ended
+    if result.step_results is not None:
+        row = replace(row, tokens=None, estimated=False, reported_cost=None)
+    if total.n_input_tokens is not None:
+        row = _counted(row, total)
     row = replace(
         row,
         instance=result.task_name,
         trial=trial.number,
         agent=f"{about.name.removeprefix(OURS)} {version}".strip(),
-        ended=ended,
+        ended=result.ended or row.ended,
         resolved=result.resolved,
-        tokens=tokens,
-        estimated=row.estimated and not counted,
-        reported_cost=told.cost_usd if told.cost_usd is not None else row.reported_cost,
+        reported_cost=total.cost_usd if total.cost_usd is not None else row.reported_cost,
     )
     return priced(row, prices)
+
+
+def _counted(row: RunRow, total: _AgentResult) -> RunRow:
+    """The row with the tokens that Harbor counted.
+
+    Kinds that it did not count are taken from the agent's record, if that counts as many tokens of input.
+    """
+    tokens = Tokens.of(total.n_input_tokens, total.n_cache_tokens, output=total.n_output_tokens)
+    told = tokens.cached is not None
+    if row.tokens is not None and not row.estimated and row.tokens.input == total.n_input_tokens:
+        output = row.tokens.output if tokens.output is None else tokens.output
+        tokens = replace(tokens if told else row.tokens, output=output)
+        told = told or row.cached_told
+    return replace(row, tokens=tokens, estimated=False, cached_told=told)
+
+
+def _total(results: Sequence[_AgentResult]) -> _AgentResult:
+    """The tokens and the cost of all steps of a trial; those that a step does not have are unknown for the trial."""
+    return _AgentResult(
+        n_input_tokens=_sum([one.n_input_tokens for one in results]),
+        n_cache_tokens=_sum([one.n_cache_tokens for one in results]),
+        n_output_tokens=_sum([one.n_output_tokens for one in results]),
+        cost_usd=_sum([recorded_cost(one.cost_usd) for one in results]),
+    )
+
+
+def _sum(numbers: Sequence[N | None]) -> N | None:
+    """The sum; None if a number is unknown, or if there is none."""
+    known = [number for number in numbers if number is not None]
+    return sum(known[1:], known[0]) if known and len(known) == len(numbers) else None
 
 
 def trial_remarks(path: Path) -> list[str]:
     """Return sentences on the trials at a path that failed, ran without Ledger, or have a reward between 0 and 1."""
     said = []
-    trials = job_trials(path, [])
+    trials = job_trials(trial_folders(path), [])
     for name, kinds in (
         ("failed, and count neither as resolved nor as unresolved", Counter(one.result.failure for one in trials)),
         ("of agents with Ledger ran without it", Counter(one.without_ledger for one in trials)),

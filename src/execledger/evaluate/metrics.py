@@ -6,6 +6,7 @@ says so. What a run had to do with Ledger comes from its journal; if that is los
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from execledger.evaluate.run_journals import Journals, runs_first
 from execledger.journal.events import Counts, ViewRendered
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.account import Account
-from execledger.runs.caching import RunTokens, usage
+from execledger.runs.caching import RunTokens, is_unknown, usage
 from execledger.runs.find import Source
 from execledger.runs.journals import FORMAT as JOURNAL
 from execledger.runs.prices import Prices
@@ -30,14 +31,16 @@ from execledger.runs.usage import UNKNOWN, ModelCall, Tokens
 
 Read = Callable[[str, bytes], Run]
 """Reads one recorded run."""
+_ERROR = re.compile(r"error: (?:\w+\.)*([A-Z]\w*)(?:\((.*?)\)?|: (.*))", re.DOTALL)
+"""The end of a run by an exception, in Python's words: ``error: RuntimeError('no disk')``."""
 
 
 def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: Policy | None = None) -> RunRow:
     """The row of one run; ``journal`` is what Ledger recorded of it, None if it took no part or that is lost.
 
-    The policy it took part with is told by the run, or by whoever started it: then it is ``governed``.
+    The policy of its arm is recorded in the run, or given by the caller: then it is ``governed``.
     """
-    own = told_usage(run, journal)
+    own = reported_usage(run, journal)
     row = RunRow(
         run=run.name,
         instance=run.instance,
@@ -46,20 +49,30 @@ def measure(run: Run, journal: JournalRun | None, prices: Prices, *, governed: P
         agent=run.agent,
         model=run.model or (journal.start.model if journal else ""),
         ended=run.ended,
+        failure=_failure(run),
         model_calls=max(run.turns, len(run.model_calls)),
         proposed=sum(recorded.inherits is None for recorded in run.steps),
-        tokens=own.total if own.calls or not own.estimated else None,
+        tokens=None if is_unknown(run, own) else own.total,
         estimated=own.estimated,
+        cached_told=own.cached_told,
         reported_cost=run.reported_cost,
         input_by_call=tuple(tokens.input or 0 for tokens in own.calls),
     )
     if journal is not None:
         row = _with_ledger(row, run, journal, prices)
     elif (policy := run.policy or governed) is not None:
-        row = _untold(row, policy)
+        row = _without_counts(row, policy)
     else:
         row = _counted(row, account_of(run, None))
     return priced(row, prices)
+
+
+def _failure(run: Run) -> str:
+    """The error that ended a run, by its class where that is recorded: its kind, a colon, and the details."""
+    if not run.failed:
+        return ""
+    found = _ERROR.fullmatch(run.ended)
+    return f"{found[1]}: {found[2] or found[3] or ''}" if found else run.ended or "error"
 
 
 def priced(row: RunRow, prices: Prices) -> RunRow:
@@ -80,6 +93,7 @@ def with_subagents(row: RunRow, beside: Iterable[RunRow], *, governed: bool) -> 
             model_calls=row.model_calls + one.model_calls,
             tokens=None if row.tokens is None or one.tokens is None else row.tokens + one.tokens,
             estimated=row.estimated or one.estimated,
+            cached_told=row.cached_told or one.cached_told,
             cost=_sum(row.cost, one.cost),
             charged_cost=_sum(row.charged_cost, one.charged_cost),
             reported_cost=_sum(row.reported_cost, one.reported_cost),
@@ -98,13 +112,13 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
-def told_usage(run: Run, journal: JournalRun | None) -> RunTokens:
-    """The run's tokens: as it tells itself, else as its journal's end does, else estimated."""
+def reported_usage(run: Run, journal: JournalRun | None) -> RunTokens:
+    """The tokens of a run: as its record counts them, else as the end of its journal does, else estimated."""
     own, end = usage(run), journal.ended if journal else None
     if not own.estimated or end is None or end.input_tokens is None:
         return own
     total = Tokens() + Tokens.of(end.input_tokens, end.cached_tokens, output=end.output_tokens)
-    return RunTokens(total, (), estimated=False)
+    return RunTokens(total, (), estimated=False, cached_told=end.cached_tokens is not None)
 
 
 def account_of(run: Run, journal: JournalRun | None) -> Account:
@@ -144,10 +158,11 @@ def _counted(row: RunRow, account: Account) -> RunRow:
     return replace(row, counts=account.counts, proposed=account.counts.proposed, false_reuses=account.false_reuses)
 
 
-def _untold(row: RunRow, policy: Policy) -> RunRow:
+def _without_counts(row: RunRow, policy: Policy) -> RunRow:
     """A run that Ledger took part in, and whose journal is not there."""
-    untold = ("counts", "false_reuses", "saved_new_tokens", "saved_cached_tokens", "view_tokens", "displaced_tokens")
-    return replace(row, **_place(policy), **dict.fromkeys(untold))
+    saved = ("saved_new_tokens", "saved_written_tokens", "saved_cached_tokens")
+    unknown = ("counts", "false_reuses", *saved, "view_tokens", "displaced_tokens")
+    return replace(row, **_place(policy), **dict.fromkeys(unknown))
 
 
 def _place(policy: Policy) -> dict[str, str]:
@@ -174,6 +189,7 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
         tokens=None if row.tokens is None else row.tokens + unseen,
         reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,
         saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),
+        saved_written_tokens=net.saved_tokens.written or 0,
         saved_cached_tokens=net.saved_tokens.cached,
         saved_cost=net.saved,
         view_tokens=viewed,
@@ -199,29 +215,44 @@ def measured(paths: Iterable[str], prices: Prices, unreadable: list[str], read: 
 
 
 def measured_runs(
-    sources: Iterable[Source], prices: Prices, unreadable: list[str], read: Read = read_run
+    sources: Iterable[Source],
+    prices: Prices,
+    unreadable: list[str],
+    read: Read = read_run,
+    partly: list[str] | None = None,
+    is_copy: Callable[[str, bytes], bool] = lambda *_: False,
 ) -> Iterator[tuple[Run, RunRow]]:
-    """Every run among ``sources`` with its row; a journal of one of them is a part of it, and no other run."""
-    journals = Journals()
+    """Every run among ``sources`` with its row; a journal of one of them is a part of it, and no other run.
+
+    Files that are copies, which ``is_copy`` tells from name and content, are left out, with their journals.
+    A file that is read in part has one sentence in ``partly``, by default in ``unreadable``.
+    """
+    journals, partly = Journals(), unreadable if partly is None else partly
     for source in runs_first(sources):
         if journals.belongs(source.name):
             continue
         try:
             data = source.read()
+            if is_copy(source.name, data):
+                journals.claim(source.name, data)
+                continue
             run = read(source.name, data)
-            own = run.format == JOURNAL
-            journal = read_journal(source.name, data) if own else journals.of(source.name, data)
+            own = read_journal(source.name, data) if run.format == JOURNAL else None
         except UnreadableRun as error:
             unreadable.append(str(error))
             continue
-        unreadable += [f"{source.name}: {said}" for said in run.trouble]
-        yield run, measure(run, journal, prices)
+        if run.trouble:
+            partly.append(f"{source.name}: {'; '.join(run.trouble)}")
+        if run.without_ledger:
+            unreadable.append(f"{source.name}: Ledger was asked for and took no part: {run.without_ledger}")
+            continue
+        yield run, measure(run, own or journals.of(source.name, data, unreadable), prices)
 
 
 def without_journal(number: int) -> str:
     """That the journals of so many runs (``RunRow.lacks_journal``) were not found, in words."""
     runs, them = ("run", "it") if number == 1 else ("runs", "them")
     return (
-        f"found no journal of {number:,} {runs} in arms with Ledger: what Ledger did in {them} is unknown;"
+        f"found no journal of {number:,} {runs} in arms with Ledger: what Ledger did in {them} is unknown and left out;"
         f" whatever else is known of {them} counts"
     )

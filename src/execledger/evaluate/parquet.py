@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, get_type_hints
 
@@ -103,8 +105,12 @@ class ExportSummary(Struct):
     """Number of calls written."""
     unreadable: list[str] = msgspec.field(default_factory=list)
     """Files that could not be read, with the reason."""
+    partly: list[str] = msgspec.field(default_factory=list)
+    """Files that were read as far as they go, with what is wrong with the rest."""
     without_journal: list[str] = msgspec.field(default_factory=list)
     """Runs with Ledger whose journal is missing."""
+    skipped: Counter[str] = msgspec.field(default_factory=Counter)
+    """What was passed by in folders and what was left out, with numbers, by reason."""
 
 
 def export(
@@ -114,11 +120,14 @@ def export(
     policy: Policy | None = None,
     read: Read = read_run,
 ) -> ExportSummary:
-    """Write ``runs.parquet`` and ``calls.parquet`` for all runs under ``paths`` into ``folder``."""
+    """Write ``runs.parquet`` and ``calls.parquet`` for all runs under ``paths`` into ``folder``; nothing if none."""
     with needing("eval"):
         import duckdb
     exported = ExportSummary()
-    found = collect(paths, prices or load_prices(), exported.unreadable, read)
+    found = collect(paths, prices or load_prices(), exported.unreadable, read, exported.skipped, exported.partly)
+    first = next(found, None)
+    if first is None:
+        return exported
     try:
         make_folder(folder)
         # In the target folder, so that a result is moved into place by one rename. That folder may be among those that
@@ -126,7 +135,7 @@ def export(
         with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:
             scratch = Path(name)
             with (scratch / "runs.rows").open("wb") as runs, (scratch / "calls.rows").open("wb") as calls:
-                for run, row in found:
+                for run, row in chain((first,), found):
                     exported.runs += 1
                     exported.without_journal += [row.run] if row.lacks_journal else []
                     _write(runs, _flat(row))
@@ -137,6 +146,9 @@ def export(
                     (scratch / f"{kind}.parquet").chmod(0o600)
                     os.replace(scratch / f"{kind}.parquet", folder / f"{kind}.parquet")
     except (OSError, duckdb.Error) as error:
+        named = getattr(error, "filename", None)
+        if isinstance(named, str) and not (Path(named).is_relative_to(folder) or folder.is_relative_to(named)):
+            raise  # It is about what was read.
         raise LedgerError(f"{folder}: can't be written: {reason(error)}") from None
     return exported
 

@@ -7,6 +7,7 @@ not those that say how the work is distributed over processes and machines.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -32,7 +33,25 @@ SWITCHES: dict[str, tuple[str, ...] | None] = {
     "shadow": ("--shadow",),
 }
 """Options of ``execledger run`` in each arm; None in the arm base, which runs the agent without Ledger."""
+MOST_TRIALS = 1_000
+"""Highest number of trials: each has a folder, which is looked into again and again."""
+_AT = " - at `$"
+"""The words between an error of msgspec and the path of the value."""
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+"""The words for types in messages."""
+_SLICE = re.compile(r"(?:-?\d+)?(?::(?:-?\d+)?){1,2}")
 _SECRET = re.compile(r"(?:api_?key|secret|password|authorization|bearer_token)$", re.IGNORECASE)
+
+
+NO_OPTIONS: Mapping[str, str] = {}
+"""The options of values that all come from a plan."""
 
 
 class EngineName(StrEnum):
@@ -132,26 +151,36 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return cls.from_values(values, where)
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any], where: str = "plan") -> Plan:
-        """Return the plan with these values; raises ``LedgerError`` if one is unknown or wrong, or it can't be run."""
-        return cls.recorded(values, where).checked(where)
+    def from_values(
+        cls, values: Mapping[str, Any], where: str = "plan", options: Mapping[str, str] = NO_OPTIONS
+    ) -> Plan:
+        """Return the plan with these values; raises ``LedgerError`` if one is unknown or wrong, or it can't be run.
+
+        ``options`` has the command line's options by their keys for values that were given there, for errors.
+        """
+        return cls.recorded(values, where, options).checked(where, options)
 
     @classmethod
-    def recorded(cls, values: Mapping[str, Any], where: str = "plan") -> Plan:
+    def recorded(cls, values: Mapping[str, Any], where: str = "plan", options: Mapping[str, str] = NO_OPTIONS) -> Plan:
         """Return the plan with these values, whether or not it can be run here; raises ``LedgerError`` for others."""
         unknown = [key for key in values if key not in keys()]
         if unknown:
             raise LedgerError(f"{where} has the unknown key `{unknown[0]}`", hint=f"allowed are: {', '.join(keys())}")
         try:
+            # Undecodable bytes of a command line would only fail where the plan is stored.
+            json.dumps(values, default=str, ensure_ascii=False).encode()
             plan = msgspec.convert({name: values[name] for name in values if name in GENERAL}, cls)
             return replace(plan, own=_own_values(plan.agent, values))
-        except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            raise LedgerError(f"{where}: {error}", hint="every key is explained in docs/evaluate.md") from None
+        except msgspec.ValidationError as error:
+            hint = "every key is explained in docs/evaluate.md"
+            raise LedgerError(_blamed(refused_value(error, values), where, options), hint=hint) from None
+        except UnicodeEncodeError as error:
+            raise LedgerError(f"{where}: found {_around(error)!r}, expected text in UTF-8") from None
 
-    def checked(self, where: str = "plan") -> Plan:
+    def checked(self, where: str = "plan", options: Mapping[str, str] = NO_OPTIONS) -> Plan:
         """Return the plan itself; raises ``LedgerError`` if it can't be run."""
         for fault in self._faults():
-            raise LedgerError(f"{where}: {fault}", hint="every key is explained in docs/evaluate.md")
+            raise LedgerError(_blamed(fault, where, options), hint="every key is explained in docs/evaluate.md")
         return self
 
     def _faults(self) -> Iterator[str]:
@@ -159,12 +188,13 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name, fault in checks.items():
             if said := fault(getattr(self, name)):
                 yield f"`{name}` {said}"
-        known = [one.key for one in evaluated()]
-        if self.agent not in known:
-            yield f"`agent` is {self.agent!r}, expected {' or '.join(known)}"
+        if self.trials > MOST_TRIALS:
+            yield f"`trials` is {self.trials}, expected at most {MOST_TRIALS:,}"
+        if unknown := self.unknown_agent:
+            yield unknown
         if not self.arms or len(set(self.arms)) < len(self.arms):
             yield f"`arms` is {list(map(str, self.arms))}, expected each of at least one arm once"
-        if self.slice and not re.fullmatch(r"-?\d*(?::-?\d*){1,2}", self.slice):
+        if self.slice and (not _SLICE.fullmatch(self.slice) or re.search(":.*:-?0+$", self.slice)):
             yield f"`slice` is {self.slice!r}, expected as in 0:50"
         known_keys = {key.name: key for key in plan_keys(self.agent)}
         for name, value in self.own.items():
@@ -193,6 +223,12 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return fields | own
 
     @property
+    def unknown_agent(self) -> str:
+        """What is wrong with the name of the agent, as in a plan that a newer version stored; "" if it is known."""
+        known = [one.key for one in evaluated()]
+        return "" if self.agent in known else f"`agent` is {self.agent!r}, expected {' or '.join(known)}"
+
+    @property
     def record(self) -> Agent:
         """The agent in the registry."""
         found = agent_of(self.agent)
@@ -215,6 +251,40 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     return "; ".join(f"`{name}` was {before.get(name)!r} and is {after.get(name)!r}" for name in names)
 
 
+def _blamed(fault: str, where: str, options: Mapping[str, str]) -> str:
+    """Return a fault, which begins with its key, with the option that the value came from, else with the plan."""
+    named = re.match(r"`(\w+)[^`]*`", fault)
+    if named is None or named[1] not in options:
+        return f"{where}: {fault}"
+    return f"`{options[named[1]]}`{fault[named.end() :]}"
+
+
+def _around(error: UnicodeEncodeError) -> str:
+    """Return the word that can't be encoded, of a text in JSON."""
+    before, after = error.object[: error.start], error.object[error.start :]
+    return before.rpartition('"')[2] + after.partition('"')[0]
+
+
+def refused_value(error: msgspec.ValidationError, values: Mapping[str, Any]) -> str:
+    """Describe a value that is refused: its key, what was found, and what was expected."""
+    complaint, _, path = str(error).partition(_AT)
+    place = path.rstrip("`").removeprefix(".")
+    if not place:
+        return f"{complaint[0].lower()}{complaint[1:]}"
+    found: Any = values
+    for step in re.findall(r"\w+", place):
+        found = found[step] if isinstance(found, Mapping) else found[int(step)]
+    kinds = re.match(r"Expected `([\w |]+)`", complaint)
+    allowed = _ALLOWED.get(place.partition("[")[0])
+    if kinds:
+        words = " or ".join(_KINDS.get(kind, kind) for kind in kinds[1].split(" | ") if kind != "null")
+    elif allowed:
+        words = " or ".join(allowed)
+    else:
+        return f"`{place}` is {found!r}: {complaint}"
+    return f"`{place}` is {found!r}, expected {words}"
+
+
 def _dotted(table: Mapping[str, Any], lead: str) -> Iterator[tuple[str, Any]]:
     for name, value in table.items():
         if isinstance(value, dict):
@@ -223,6 +293,8 @@ def _dotted(table: Mapping[str, Any], lead: str) -> Iterator[tuple[str, Any]]:
             yield f"{lead}{name}", value
 
 
+_ALLOWED: dict[str, type[StrEnum]] = {"arms": ArmName, "cache": Cache, "preset": Preset, "engine": EngineName}
+"""The words that a key may have."""
 GENERAL = tuple(name for name in Plan.__struct_fields__ if name != "own")
 """The keys that every agent has."""
 
@@ -252,7 +324,8 @@ def _own_values(agent: str, values: Mapping[str, Any]) -> dict[str, Any]:
         try:
             value = msgspec.convert(values[name], same[0].kind)
         except msgspec.ValidationError as error:
-            raise msgspec.ValidationError(f"{error} - at `$.{name}`") from None
+            complaint, _, path = str(error).partition(_AT)
+            raise msgspec.ValidationError(f"{complaint}{_AT}.{name}{path.rstrip('`')}`") from None
         if value not in [key.default for key in same]:
             found[name] = value
     return dict(sorted(found.items()))

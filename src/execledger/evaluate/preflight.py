@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from execledger.agents.evaluation import (
+    START_DOCKER,
     Instance,
     Needs,
     Problem,
@@ -56,7 +57,7 @@ class Checks:
     def look(self, plan: Plan, setup: Setup | None, tasks: Sequence[Instance], folder: Path) -> None:
         """Look for what would make the runs of these tasks fail; ``folder`` is the one for the output.
 
-        Without a ``setup``, as where the agent's program was not found, containers are not looked at.
+        Without a ``setup``, as where the agent's program refuses the plan, containers are not looked at.
         """
         self.problems += _room(folder)
         if plan.engine is not EngineName.LOCAL:
@@ -65,7 +66,7 @@ class Checks:
             self.problems += _price(plan.model)
             return
         needs: Needs = getattr(runner_of(plan), "needs", container_needs)(setup, tasks)
-        self.problems += [*needs.problems, *_price(needs.model), *_containers(needs)]
+        self.problems += [*needs.problems, *_price(needs.model, needs.model_checked), *_containers(needs)]
 
     @property
     def warnings(self) -> list[str]:
@@ -94,9 +95,10 @@ def _free(folder: Path) -> int:
     return shutil.disk_usage(next(one for one in (folder, *folder.parents) if one.exists())).free
 
 
-def _price(model: str) -> Iterator[Problem]:
+def _price(model: str, checked: bool = True) -> Iterator[Problem]:
     if model and load_prices().price(model) is None:
-        hint = "check its name; `eval report --prices FILE` takes prices of your own"
+        unchecked = "" if checked else ", which was not checked: its client has no list of models that could be asked"
+        hint = f"check its name{unchecked}; `eval report --prices FILE` takes prices of your own"
         yield Problem(f"the model `{model}` has no price in Ledger's table: its cost is unknown", hint, warning=True)
 
 
@@ -109,9 +111,12 @@ def _containers(needs: Needs) -> Iterator[Problem]:
         hint = "install Docker, or name another program: --set environment.executable=podman (mini), --docker podman"
         yield Problem(f"{needs.docker}: not found, expected the container program", hint=hint)
     elif silent := unanswered(program):
-        yield Problem(silent, hint="start Docker, or set DOCKER_HOST")
+        yield Problem(silent, hint=START_DOCKER)
     else:
-        yield from _images(program, needs.images)
+        try:
+            yield from _images(program, needs.images)
+        except LedgerError as error:
+            yield Problem(error.message, error.hint)
 
 
 def _images(docker: str, images: Sequence[str]) -> Iterator[Problem]:

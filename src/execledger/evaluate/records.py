@@ -33,7 +33,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
     ended: str = ""
     """How it ended, in the agent's own word."""
     resolved: bool | None = None
-    """Whether the repair passes the tests; None where nobody has graded it, or the machine failed at that."""
+    """Whether the repair passes the tests; None if it is not graded, or if the machine failed while it was graded."""
     machine_failure: str = ""
     """Why the machine failed when the repair was tested, in the harness's word; "" where it did not."""
     ambiguous_failure: str = ""
@@ -52,12 +52,16 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Tokens; None where neither the provider's count nor an estimate is to be had."""
     estimated: bool = False
     """The tokens are estimated, not counted by the provider."""
+    cached_told: bool = True
+    """Whether it was reported how many of the tokens came from a cache; if not, all input counts as uncached."""
     cost: float | None = None
     """Dollars under the price table; None where the model has no price or the tokens are not known."""
     reported_cost: float | None = None
     """Dollars as the agent recorded them, where it did."""
     saved_new_tokens: int | None = 0
     """Tokens that references kept out of the input where they would have been uncached or written, estimated."""
+    saved_written_tokens: int | None = 0
+    """Those of them that would have been written to the cache; the others would have been uncached."""
     saved_cached_tokens: int | None = 0
     """Tokens that references kept out of the input where they would have been read from the cache, estimated."""
     saved_cost: float | None = None

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from execledger.core.fingerprint import alike
 from execledger.core.ledger import Ledger
+from execledger.core.lines import printed_lines
 from execledger.runs.caching import text_bytes
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes
@@ -26,9 +27,9 @@ class Kind(StrEnum):
     REPEAT = "exact repeat"
     """An inspection whose output is byte for byte that of a visible result: of the same command, or a long one."""
     COVERED = "covered read"
-    """A read of one file all of whose lines stand in visible reads of it."""
+    """A read of one file all of whose lines are part of visible reads of it."""
     OVERLAPPING = "overlapping read"
-    """A read of one file of whose lines some, in runs of three, stand in visible reads of it."""
+    """A read of one file of whose lines some, in runs of three, are part of visible reads of it."""
     SEARCH = "repeated search"
     """A search whose output is byte for byte that of a visible result: of the same command, or a long one."""
     TEST = "repeated test"
@@ -51,7 +52,7 @@ class Redundant(Struct, frozen=True):
     kind: Kind
     """In which way."""
     size: int
-    """Bytes of its output that were redundant: of an overlapping read only the lines that stood there."""
+    """Bytes of its output that were redundant: of an overlapping read only lines visible before, as printed."""
 
 
 class _Tested(Struct, frozen=True):
@@ -79,7 +80,7 @@ class Redundancies:
         self._written: dict[str, int] = {}
 
     def take(self, call: Replayed) -> Redundant | None:
-        """What is redundant in the next call; None if nothing is, or nobody can tell."""
+        """What is redundant in the next call; None if nothing is, or if that is unknown."""
         if call.index in self._compactions:
             self._since = call.index
         again, overlap = self._again(call), self._overlap(call)
@@ -98,27 +99,27 @@ class Redundancies:
         return None
 
     def _again(self, call: Replayed) -> bool:
-        """The same command stands in view; by chance, short outputs are the same of others as well."""
+        """The same command is visible; by chance, short outputs are the same of others as well."""
         key = (call.recorded.action.thread, call.record.cwd, call.record.normalized)
         before = self._commands.get(key, -1)
         self._commands[key] = call.index
         return before >= self._since
 
     def _overlap(self, call: Replayed) -> int:
-        """Bytes of lines that stand in visible reads of the file already, in runs of three; the others are noted."""
+        """Bytes, as printed, of lines that visible reads of the file show, in runs of three; the others are noted."""
         view = call.record.view
         shown = self._ledger.returned(view, call.recorded.observation) if view is not None else None
         if view is None or shown is None or not view.path.startswith("/"):
             return 0
         places = self._lines.setdefault((call.recorded.action.thread, view.path), {})
         size = 0
-        for texts in shown.texts:
+        for texts, printed in zip(shown.texts, printed_lines(call.recorded.observation), strict=True):
             runs = list(zip(texts, texts[1:], texts[2:], strict=False))
             stood = bytearray(len(texts))
             for at, run in enumerate(runs):
                 if places.get(run, -1) >= self._since:
                     stood[at : at + 3] = b"\1\1\1"
-            size += sum(text_bytes(text) + 1 for text, old in zip(texts, stood, strict=True) if old)
+            size += sum(text_bytes(row) + 1 for row, old in zip(printed, stood, strict=True) if old)
             if call.shown.kind != "reference":
                 places.update(dict.fromkeys(runs, call.index))
         return size

@@ -9,11 +9,11 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator
 
-from msgspec.structs import replace
-
-from execledger.evaluate.counterfactual import Amount, Counterfactual, RedundancyClass
+from execledger.core.wording import quantity
+from execledger.evaluate.counterfactual import Counterfactual, RedundancyClass
 from execledger.redact import redact
-from execledger.runs.account import Net, dollars
+from execledger.runs.account import Net, dollars, input_classes, share
+from execledger.runs.usage import Tokens
 
 CLASSES = {"uncached": "uncached", "written": "written to the cache", "cached": "cached", "output": "output"}
 """The classes of tokens that a provider charges for, with their titles."""
@@ -39,7 +39,14 @@ td.bar .parts { display: flex; background: none; overflow: hidden; } td.bar i { 
 
 def redundancy_page(found: Counterfactual, worth: Net, calls: int) -> str:
     """Return the page for replayed runs with so many tool calls in all."""
-    parts = (_lead(found, calls), _kinds(found), _files(found), _worth(worth), _classes(found, worth), _method(found))
+    parts = (
+        _lead(found, worth, calls),
+        _kinds(found),
+        _files(found),
+        _worth(worth),
+        _classes(found, worth),
+        _method(found),
+    )
     body = "\n".join(line for part in parts for line in part)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -49,16 +56,16 @@ def redundancy_page(found: Counterfactual, worth: Net, calls: int) -> str:
     )
 
 
-def _lead(found: Counterfactual, calls: int) -> Iterator[str]:
+def _lead(found: Counterfactual, worth: Net, calls: int) -> Iterator[str]:
     redundant = sum(one.calls for one in found.classes.values())
     cost = sum(one.there.dollars for one in found.classes.values())
-    share = f", {cost / found.own.dollars:.1%} of the {dollars(found.own.dollars)}" if found.own.dollars else ""
+    of = f", {share(cost / worth.own)} of the {worth.cost_of('session')}" if worth.own else ""
     yield "<h1>What was read twice</h1>"
     yield (
-        f'<p class="lead"><b>{redundant:,} of {calls:,}</b> tool calls in {found.runs:,} recorded'
-        f" session{'s' if found.runs != 1 else ''} showed the model again what it had in view, repeated a test without"
-        f" a change, or failed at an edit of a file that had changed."
-        f" Sending that text cost <b>{dollars(cost)}</b>{share} that the sessions cost.</p>"
+        f'<p class="lead"><b>{redundant:,} of {calls:,}</b> tool calls in'
+        f" {quantity(found.runs, 'recorded session')} showed the model again what it had in view, repeated a test"
+        f" without a change, or failed at an edit of a file that had changed."
+        f" Sending that text cost <b>{dollars(cost)}</b>{of}.</p>"
     )
 
 
@@ -74,31 +81,31 @@ def _files(found: Counterfactual) -> Iterator[str]:
     if not ranked:
         yield "<p>No file was read twice.</p>"
         return
+    calls, of = (sum(one.calls for one in group.values()) for group in (found.files, found.classes))
+    which = "Other calls, such as searches and tests, belong to no one file." if calls < of else ""
+    yield f'<p class="hint">{calls:,} of these {of:,} calls read one file. {which}</p>'
     yield from _table("file", [(redact(name), one) for name, one in ranked[:MAX_FILES]])
     if len(ranked) > MAX_FILES:
         rest = sum(one.there.dollars for _, one in ranked[MAX_FILES:])
-        yield f'<p class="hint">and {len(ranked) - MAX_FILES:,} further files, {dollars(rest)} together</p>'
+        further = len(ranked) - MAX_FILES
+        yield f'<p class="hint">and {quantity(further, "further file")}, {dollars(rest)} together</p>'
 
 
 def _table(title: str, rows: Iterable[tuple[str, RedundancyClass]]) -> Iterator[str]:
     """Yield a table with a bar for the cost of each row."""
     listed = list(rows)
     most = max((one.there.dollars for _, one in listed), default=0.0)
-    yield f"<table><thead><tr><th>{title}</th><th>calls</th><th>new tokens</th><th>cached tokens</th>"
-    yield "<th>cost</th><th></th></tr></thead><tbody>"
+    classes = input_classes(one.there.tokens for _, one in listed)
+    heads = "".join(f"<th>{CLASSES[name]}</th>" for name in classes)
+    yield f"<table><thead><tr><th>{title}</th><th>calls</th>{heads}<th>cost</th><th></th></tr></thead><tbody>"
     for name, one in listed:
         width = 100 * one.there.dollars / most if most else 0.0
-        cells = (f"{one.calls:,}", *_tokens(one.there), dollars(one.there.dollars))
+        tokens = (f"{getattr(one.there.tokens, name) or 0:,}" for name in classes)
+        cells = (f"{one.calls:,}", *tokens, dollars(one.there.dollars))
         numbers = "".join(f"<td>{cell}</td>" for cell in cells)
         bar = f'<td class="bar"><span style="width:{width:.1f}%"></span></td>'
         yield f"<tr><td>{html.escape(name)}</td>{numbers}{bar}</tr>"
     yield "</tbody></table>"
-
-
-def _tokens(amount: Amount) -> tuple[str, str]:
-    """Return the tokens that are new to a call, and those that a cache served."""
-    tokens = amount.tokens
-    return f"{(tokens.uncached or 0) + (tokens.written or 0):,}", f"{tokens.cached or 0:,}"
 
 
 def _worth(worth: Net) -> Iterator[str]:
@@ -107,34 +114,43 @@ def _worth(worth: Net) -> Iterator[str]:
 
 
 def _classes(found: Counterfactual, worth: Net) -> Iterator[str]:
-    """Yield where the tokens went: those of the sessions, and what Ledger would have saved and taken, by class."""
+    """Yield where the tokens went: those of the sessions, and what adds up to the net of Ledger, by class.
+
+    Bars show what was taken or saved, whatever its sign; the net has none, since its classes may differ in sign.
+    """
+    own, views, kept_out = found.own.tokens, found.views.tokens, found.kept_out.tokens
     rows = {
-        "the sessions as they were": found.own.tokens,
-        "would have been saved": worth.saved_tokens,
-        "views would have taken": replace(worth.spent_tokens, cached=0),
+        "the session as it was" if found.runs == 1 else "the sessions as they were": (own, own),
+        "would have been saved": (worth.saved_tokens, worth.saved_tokens),
+        "taken by views": (-views, views),
+        "kept out of the cache by views": (-kept_out, kept_out),
+        "net": (worth.net_tokens, Tokens()),
     }
-    counts = {title: {name: max(getattr(tokens, name) or 0, 0) for name in CLASSES} for title, tokens in rows.items()}
-    most = max(1, *(sum(one.values()) for one in counts.values()))
+    bars = {title: {name: max(getattr(drawn, name) or 0, 0) for name in CLASSES} for title, (_, drawn) in rows.items()}
+    most = max(1, *(sum(one.values()) for one in bars.values()))
     heads = "".join(f'<th><i class="key {name}"></i>{title}</th>' for name, title in CLASSES.items())
     yield "<h2>Where the tokens went</h2>"
     yield f"<table><thead><tr><th>tokens</th>{heads}<th></th></tr></thead><tbody>"
-    for title, one in counts.items():
-        bar = "".join(f'<i class="{name}" style="width:{100 * count / most:.2f}%"></i>' for name, count in one.items())
-        numbers = "".join(f"<td>{count:,}</td>" for count in one.values())
+    for title, (tokens, _) in rows.items():
+        parts = bars[title].items()
+        bar = "".join(f'<i class="{name}" style="width:{100 * count / most:.2f}%"></i>' for name, count in parts)
+        numbers = "".join(f"<td>{getattr(tokens, name) or 0:,}</td>" for name in CLASSES)
         yield f'<tr><td>{title}</td>{numbers}<td class="bar"><span class="parts">{bar}</span></td></tr>'
     yield "</tbody></table>"
     yield (
-        '<p class="hint">The first row includes what would have been saved, and not what views would have taken.'
-        " Bars show numbers and no cost: a cached token costs a fraction of an uncached one.</p>"
+        '<p class="hint">The first row includes what would have been saved, and not what views would have taken;'
+        " the rows between it and the net add up to the net. What views keep out of the cache is uncached once instead"
+        " of cached. Bars show numbers and no cost: a cached token costs a fraction of an uncached one.</p>"
     )
 
 
 def _method(found: Counterfactual) -> Iterator[str]:
-    counted = f"{found.runs - found.estimated:,} of {found.runs:,}"
+    caveat = f" {found.caveat}" if found.caveat else ""
     yield (
         '<p class="hint">A replay: the sessions are taken as they were recorded, and what a model would have done'
         " otherwise is not known. A text counts as new with the first model call that reads it and then, as far as the"
         " provider's cache reached, as cached with each later one. Files of one name in the folders of several projects"
-        " are one row. The tokens of"
-        f" {counted} sessions were counted by the provider; others are estimated from bytes. Made by execledger.</p>"
+        " are one row. Costs are at the prices of a table, not as agents recorded them."
+        f" {found.counted('session')}; others are estimated from bytes.{caveat}"
+        " Made by execledger.</p>"
     )

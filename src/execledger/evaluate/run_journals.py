@@ -8,6 +8,7 @@ from pathlib import Path
 
 from execledger.agents.evaluation import JOURNALS, RECORDED
 from execledger.agents.registry import agents
+from execledger.errors import UnreadableRun, reason
 from execledger.journal.reader import JournalRun, is_journal_file, read_journal
 from execledger.runs.find import Source
 
@@ -19,10 +20,18 @@ class Journals:
         """Start without any."""
         self._taken: set[str] = set()
 
-    def of(self, name: str, data: bytes) -> JournalRun | None:
-        """Read the journal of the run in file ``name``, and mark it as belonging to a run; None if there is none."""
+    def of(self, name: str, data: bytes, unreadable: list[str]) -> JournalRun | None:
+        """Read the journal of the run in file ``name``, and mark it as belonging to a run; None if there is none.
+
+        One that can't be read is noted, and counts as lost.
+        """
         found = self.claim(name, data)
-        return read_journal(str(found), found.read_bytes()) if found is not None else None
+        try:
+            return read_journal(str(found), found.read_bytes()) if found is not None else None
+        except (OSError, UnreadableRun) as error:
+            said = f"{found}: {reason(error)}" if isinstance(error, OSError) else str(error)
+            unreadable += [said] if said not in unreadable else []
+        return None
 
     def claim(self, name: str, data: bytes) -> Path | None:
         """Return the path of the journal of the run in file ``name``, and mark it; None if there is none."""
@@ -32,7 +41,7 @@ class Journals:
             return own
         # If each instance has its own folder, the journals are beside that folder.
         folders = [parent / place for parent in file.parents[:2] for place in (JOURNALS, "")]
-        found = next((path for path in _places(file, data, folders) if path.is_file()), None)
+        found = next((path for path in _places(file, data, folders) if os.path.isfile(path)), None)
         if found is not None:
             self._taken.add(os.path.realpath(found))
         return found
@@ -44,7 +53,8 @@ class Journals:
 
 def _own_journal(folder: Path) -> Path | None:
     """Return the journal in the folder of one task; if the agent opened several sessions, the longest."""
-    return max(folder.glob("*.jsonl"), key=lambda path: path.stat().st_size, default=None)
+    files = (path for path in folder.glob("*.jsonl") if os.path.isfile(path))
+    return max(files, key=lambda path: path.stat().st_size, default=None)
 
 
 def _places(file: Path, data: bytes, folders: list[Path]) -> Iterator[Path]:

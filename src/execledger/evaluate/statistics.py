@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
-from scipy.stats import DegenerateDataWarning, binomtest, bootstrap, chi2, norm, permutation_test
+from scipy.stats import DegenerateDataWarning, binomtest, bootstrap, chi2, norm, permutation_test, t
 
 Floats = NDArray[np.float64]
 
@@ -25,16 +25,16 @@ RESAMPLES = 5_000
 SEED = 0
 """Seed of the generator that draws them."""
 LEVEL = 0.95
-"""Confidence level of intervals; a difference is found if its p-value is below ``1 - LEVEL``."""
+"""Confidence level of intervals; a difference is found if its p-value is below ``1 - LEVEL`` after ``holm``."""
 POWER = 0.8
 """Share of repeated evaluations that are to find a difference of the given size."""
-LEAST_INSTANCES = math.floor(math.log2(2 / (1 - LEVEL))) + 1
-"""Number of instances below which the sign-flip test finds nothing: with ``n``, no p-value is below ``2 / 2 ** n``."""
 MANY = 10**9
 """Number of trials or instances above which no number is stated."""
+SCANNED = 100
+"""Number of trials below which each number is tried."""
 _BLOCK = 1_000_000
 """Number of drawn instances that are held in memory at once."""
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Size below which a number is the rounding error of a zero."""
 
 
@@ -88,39 +88,63 @@ class Noise(Struct, frozen=True, kw_only=True):
     """Variance over instances of the expected value of ``d``; None if single trials can't tell it from ``within``."""
     instances: int
     """Number of instances."""
+    trials: float = 1
+    """Number of trials in each arm that the outcomes are worth; where instances have unequal numbers of graded trials,
+    their harmonic mean, which is 1.99 where one of 200 second trials is lost."""
+    grows: float = 0.0
+    """Growth of ``within`` per gain of Pass@1, if Ledger resolves the same share of the unresolved runs of each
+    instance: the whole gain where outcomes do not vary otherwise, less where they do."""
+    varies: float = 0.0
+    """Growth of ``between`` per square of that gain."""
+    tests: int = 1
+    """Number of tests that are made together: of as many, the smallest p-value is compared with ``1 - LEVEL`` divided
+    by their number (Holm's correction, ``holm``)."""
 
     @property
     def testable(self) -> bool:
         """Whether there are so many instances that the test can find a difference at all, of whatever size."""
-        return self.instances >= LEAST_INSTANCES
+        return self.instances >= least_instances(self.tests)
 
-    def detectable(self, trials: int) -> float:
+    def detectable(self, trials: float) -> float:
         """Return the smallest difference of Pass@1 that ``POWER`` of evaluations with so many trials would find.
 
-        It is ``(low / sqrt(1 - low ** 2 / n) + high) * sqrt(v / n) + 1 / (n * trials)`` with the variance ``v`` of an
-        instance's difference and the normal quantiles ``low`` of ``LEVEL`` and ``high`` of ``POWER``. Flipped signs
-        remove the mean of the differences and not its square, so that a sign-flip test finds a mean above
-        ``low * s / sqrt(n - low ** 2)``, with their standard deviation ``s``. Flipped signs change the mean of outcomes
-        in steps of ``2 / (n * trials)``, so that its critical value is half a step higher on average. There must be
-        enough instances (``testable``). If ``between`` is unknown, it is a lower bound for more than one trial: what
-        instances differ by would then remain, however many trials there are.
+        It is the ``d`` with ``d = (low / sqrt(1 - low ** 2 / n) + high) * sqrt(v / n) + 1 / (n * trials)`` with the
+        variance ``v`` of an instance's difference and the normal quantiles ``low`` of ``LEVEL``, corrected for the
+        number of tests as for the smallest p-value of all, and ``high`` of ``POWER``. Flipped signs remove the mean of
+        the differences and not its square, so that a sign-flip test finds a mean above ``low * s / sqrt(n - low **
+        2)``, with their standard deviation ``s``. Flipped signs change the mean of outcomes in steps of ``2 / (n *
+        trials)``, so that its critical value is half a step higher on average. The effect is part of the variance:
+        ``v`` is ``between + varies * d ** 2``, and ``within + grows * d - (1 + varies) * d ** 2`` over the number of
+        trials. Infinite if no difference of any size is found so often. There must be enough instances (``testable``).
+        If ``between`` is unknown, it is a lower bound for more than one trial: what instances differ by would then
+        remain, however many trials there are.
         """
         assert self.testable, "with fewer instances there is no such difference"
-        low, high = float(norm.ppf((1 + LEVEL) / 2)), float(norm.ppf(POWER))
-        error = math.sqrt(((self.between or 0.0) + self.within / trials) / self.instances)
-        return (low / math.sqrt(1 - low**2 / self.instances) + high) * error + 1 / (self.instances * trials)
+        low, high = float(norm.isf((1 - LEVEL) / 2 / self.tests)), float(norm.ppf(POWER))
+        errors = (low / math.sqrt(1 - low**2 / self.instances) + high) ** 2 / self.instances
+        step = 1 / (self.instances * trials)
+        # The larger root of (d - step) ** 2 = errors * v, in d.
+        square = 1 - errors * (self.varies - (1 + self.varies) / trials)
+        half = step + errors * self.grows / trials / 2
+        rest = errors * ((self.between or 0.0) + self.within / trials) - step**2
+        return math.inf if square <= 0 else (half + math.sqrt(half**2 + square * rest)) / square
 
     def trials_needed(self, difference: float) -> int | None:
         """Return the number of trials per arm and instance that finds this difference with a power of ``POWER``.
 
         None if no number up to ``MANY`` does: what instances differ by, trials of the same instances can't average out.
-        A lower bound if ``between`` is unknown.
+        A lower bound if ``between`` is unknown. Small numbers are tried one by one, since more trials may find less:
+        where few instances have anything to gain, the variance over instances outgrows that of a trial (``varies``).
         """
-        return _least(lambda trials: self.detectable(trials) <= difference, 1)
+        for trials in range(1, SCANNED):
+            if self.detectable(trials) <= difference:
+                return trials
+        return _least(lambda trials: self.detectable(trials) <= difference, SCANNED)
 
     def instances_needed(self, difference: float, trials: int) -> int:
         """Return the number of instances that finds this difference, 0.001 or more, with so many trials."""
-        found = _least(lambda number: replace(self, instances=number).detectable(trials) <= difference, LEAST_INSTANCES)
+        first = least_instances(self.tests)
+        found = _least(lambda number: replace(self, instances=number).detectable(trials) <= difference, first)
         assert found is not None, "the standard error of so many instances is far below such a difference"
         return found
 
@@ -141,8 +165,8 @@ class OrderEffect(Struct, frozen=True):
     """p-value of the permutation test; None if arms and positions can't be told apart."""
     runs: int
     """Number of runs that have a position."""
-    testable: bool
-    """Whether the test can find an effect at all, of whatever size."""
+    least: float | None
+    """Smallest p-value that the test can have, however large the effect is; None if ``p`` is."""
 
 
 def pass_at_1(outcomes: Collection[bool]) -> float:
@@ -192,7 +216,8 @@ def paired_test(differences: Sequence[float], *, resamples: int = RESAMPLES, see
     random. If all differences have one size, as those of single trials have, it is McNemar's exact test.
     """
     values = np.array([one for one in differences if one], dtype=np.float64)
-    if len(set(np.abs(values))) < 2:
+    sizes = np.abs(values)
+    if not sizes.size or np.allclose(sizes, sizes[0], rtol=ROUNDING, atol=0):
         return mcnemar(int((values > 0).sum()), int((values < 0).sum()))
     found = permutation_test(
         (values,),
@@ -206,11 +231,37 @@ def paired_test(differences: Sequence[float], *, resamples: int = RESAMPLES, see
     return min(1.0, float(found.pvalue))
 
 
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return the p-values of tests that are made together, corrected for their number (Holm 1979), in the given order.
+
+    The smallest of ``n`` is multiplied by ``n``, the next by ``n - 1``, and so on; none is below a smaller one's, or
+    above 1. Where no difference is real, at most one in 20 of such families has a corrected p-value below 5 %, however
+    the tests depend on each other, as those of cost and of tokens do.
+    """
+    corrected = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, at in enumerate(sorted(range(len(p_values)), key=lambda number: p_values[number])):
+        highest = max(highest, min(1.0, p_values[at] * (len(p_values) - rank)))
+        corrected[at] = highest
+    return tuple(corrected)
+
+
+def least_instances(tests: int = 1) -> int:
+    """Return the number of instances below which none of so many sign-flip tests finds anything by itself.
+
+    With ``n`` instances no p-value is below ``2 / 2 ** n``, and the smallest of the tests' must be below ``1 - LEVEL``
+    divided by their number.
+    """
+    return math.floor(math.log2(2 * tests / (1 - LEVEL))) + 1
+
+
 def noise(base: Sequence[Sequence[bool]], ledger: Sequence[Sequence[bool]]) -> Noise | None:
     """Return the noise of paired outcomes; for each arm the outcomes of each instance, trial by trial.
 
     With several trials both variances are estimated from the sample; that over instances counts only if it is larger
-    than trials explain (a chi-square test at ``LEVEL``). With one trial, the variance over instances is unknown and
+    than trials explain (a chi-square test at ``LEVEL``). With one trial in an arm of more than half of the instances,
+    as in an evaluation that was stopped in its second trial, first trials count alone, since few instances with more
+    do not tell what all vary by. With one trial, the variance over instances is unknown and
     part of the other: every disagreement between the arms counts as chance of the trials, and there is taken to be one
     more of them in two more instances, so that an evaluation without any is not taken for one without noise. None
     without an instance.
@@ -219,16 +270,38 @@ def noise(base: Sequence[Sequence[bool]], ledger: Sequence[Sequence[bool]]) -> N
         return None
     pairs = list(zip(base, ledger, strict=True))
     several = [pair for pair in pairs if min(map(len, pair)) > 1]
-    if len(several) < 2:
-        apart = sum(one[0] != other[0] for one, other in pairs)
-        return Noise(within=(apart + 1) / (len(pairs) + 2), between=None, instances=len(pairs))
+    if len(several) < 2 or 2 * len(several) < len(pairs):
+        firsts = [(one[:1], other[:1]) for one, other in pairs]
+        apart = sum(one != other for one, other in firsts)
+        alone = Noise(within=(apart + 1) / (len(pairs) + 2), between=None, instances=len(pairs))
+        return _with_effect(alone, firsts)
     within = float(np.mean([sum(np.var(side, ddof=1) for side in pair) for pair in several]))
     averaged = float(np.mean([sum(np.var(side, ddof=1) / len(side) for side in pair) for pair in several]))
     total = float(np.var([np.mean(other) - np.mean(one) for one, other in several], ddof=1))
     explained = averaged * float(chi2.ppf(LEVEL, len(several) - 1)) / (len(several) - 1)
     floor = 1 / (sum(map(len, base)) + 2)
     between = total - averaged if total > explained else 0.0
-    return Noise(within=max(within, floor), between=between, instances=len(pairs))
+    means = (len(side) / sum(1 / len(one) for one in side) for side in (base, ledger))
+    known = Noise(within=max(within, floor), between=between, instances=len(pairs), trials=min(means))
+    return _with_effect(known, several)
+
+
+def _with_effect(known: Noise, pairs: Sequence[tuple[Sequence[bool], Sequence[bool]]]) -> Noise:
+    """Return the noise with the variance that an effect itself would add.
+
+    Where a share ``q`` of the unresolved runs of an instance with the chance ``c`` is resolved, the chance becomes
+    ``c + q * (1 - c)``. For a gain of ``q`` times the mean of ``1 - c``, the variance of a trial grows by
+    ``q * (1 - c) * (1 - 2 * c) - (q * (1 - c)) ** 2``, and that over instances by ``q ** 2`` times the variance of
+    ``c``. Both arms estimate ``c``, independently of each other. Where nothing is unresolved there is no gain but a
+    loss, which is a disagreement wholly.
+    """
+    one, other = (np.array([np.mean(pair[side]) for pair in pairs]) for side in (0, 1))
+    room = float(1 - (one + other).mean() / 2)
+    if room < ROUNDING:
+        return replace(known, grows=1.0)
+    grows = float(((1 - one) * (1 - other) - (one + other - 2 * one * other) / 2).mean()) / room
+    varies = float(((one - one.mean()) * (other - other.mean())).mean()) / room**2
+    return replace(known, grows=min(1.0, max(0.0, grows)), varies=max(0.0, varies))
 
 
 def order_effect(
@@ -247,8 +320,8 @@ def order_effect(
     and Lovell). The test permutes the positions within blocks; its statistic is the partial correlation, which unlike
     the slope varies as much with an order that arms explain in part. Orders that they explain wholly are left out. All
     orders are tried where these are at most ``resamples``, else that many at random and the one that was run. The
-    p-value is the share of orders whose statistic is at least as large in absolute value. An effect is testable if the
-    p-value would be below ``1 - LEVEL`` in measurements without noise.
+    p-value is the share of orders whose statistic is at least as large in absolute value. The smallest
+    p-value is that of measurements without noise.
     """
     arm_index, block_index = _indices(arms), _indices(blocks)
     order = _centred(np.array(positions, dtype=np.float64), block_index)
@@ -258,16 +331,16 @@ def order_effect(
     outcome = _centred(np.log(np.array(values, dtype=np.float64)), block_index)
     outcome, left = (one - basis @ (basis.T @ one) for one in (outcome, order))
     weight = float(left @ left)
-    if weight < _ROUNDING:
-        return OrderEffect(change=None, p=None, runs=len(values), testable=False)
+    if weight < ROUNDING:
+        return OrderEffect(change=None, p=None, runs=len(values), least=None)
     directions = np.column_stack([outcome, left / math.sqrt(weight), basis])
     products = np.array([drawn @ directions for drawn in _orders(order, block_index, resamples, seed)])
     weights = order @ order - (products[:, 2:] ** 2).sum(axis=1)
-    told_apart = weights > _ROUNDING
+    told_apart = weights > ROUNDING
     statistics = np.abs(products[told_apart, :2]) / np.sqrt(weights[told_apart, None])
-    p, least = (float(share) for share in (statistics >= statistics[0] - _ROUNDING).mean(axis=0))
+    p, least = (float(share) for share in (statistics >= statistics[0] - ROUNDING).mean(axis=0))
     change = math.expm1(float(left @ outcome) / weight)
-    return OrderEffect(change=change, p=p, runs=len(values), testable=least < 1 - LEVEL)
+    return OrderEffect(change=change, p=p, runs=len(values), least=least)
 
 
 def _orders(order: Floats, block_index: NDArray[np.intp], resamples: int, seed: int) -> Iterator[Floats]:
@@ -297,7 +370,7 @@ def _orders(order: Floats, block_index: NDArray[np.intp], resamples: int, seed: 
 def _basis(columns: Floats) -> Floats:
     """Return orthonormal columns that span the same space."""
     directions, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.array(directions[:, sizes > _ROUNDING])
+    return np.array(directions[:, sizes > ROUNDING])
 
 
 def _indices(names: Sequence[Hashable]) -> NDArray[np.intp]:
@@ -332,9 +405,10 @@ def paired_bootstrap(
 
     Each column has one number per instance: the mean over its trials in one arm. An instance is drawn with all its
     columns, so pairs and trials stay together. The statistic gets, for each column, the sum of each resample, and
-    returns one value per resample; the interval reaches from the ``(1 - level) / 2`` to the ``(1 + level) / 2``
-    quantile of those that are finite. None is returned with fewer than two instances, or if the statistic is undefined
-    (such as a ratio to zero) in more resamples than the interval may leave out.
+    returns one value per resample. The interval reaches from one quantile to the other of those that are finite: from
+    ``(1 - level) / 2`` to ``(1 + level) / 2`` with many instances, and further with few, of which resamples vary too
+    little (``_tail``). None is returned with fewer than two instances, or if the statistic is undefined (such as a
+    ratio to zero) in more resamples than the interval may leave out.
     """
     if not columns or len(columns[0]) < 2:
         return None
@@ -353,13 +427,23 @@ def paired_bootstrap(
             n_resamples=resamples,
             batch=max(1, _BLOCK // data.shape[1]),
             method="percentile",
-            confidence_level=level,
             rng=np.random.default_rng(seed),
         )
     # The interval that scipy returns is NaN, with a warning, if the statistic is undefined in a single resample.
     values = found.bootstrap_distribution
     defined = values[np.isfinite(values)]
-    if len(defined) < level * resamples:
+    tail = _tail(level, data.shape[1])
+    if len(defined) < (1 - 2 * tail) * resamples:
         return None
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [tail, 1 - tail])
     return Interval(float(low), float(high))
+
+
+def _tail(level: float, number: int) -> float:
+    """Return the share of resamples of so many instances that an interval leaves out at each end.
+
+    Resamples of ``n`` instances have ``(n - 1) / n`` of the variance, and normal quantiles ignore that it is estimated:
+    the quantile is the one of Student's t, times ``sqrt(n / (n - 1))`` (Hesterberg 2015, the expanded percentile
+    interval). It is ``(1 - level) / 2`` for many instances.
+    """
+    return float(norm.sf(math.sqrt(number / (number - 1)) * t.ppf((1 + level) / 2, number - 1)))

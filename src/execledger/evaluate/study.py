@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ PREDICTIONS = "preds.json"
 
 
 UNFINISHED = ".unfinished"
-"""Suffix of the file beside a job's log that says why tasks of it are not finished."""
+"""Suffix of the file, beside the logs of jobs, that says why a task is not finished."""
 
 
 def finished(folder: Path) -> TaskResult | None:
@@ -113,18 +114,23 @@ class Trial(NamedTuple):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def note_trouble(self, job: str, trouble: str) -> None:
-        """Store why tasks of a job are not finished, for reports; "" if all of them are."""
-        path = self.log(job).with_suffix(UNFINISHED)
+    def note_trouble(self, task: str, trouble: str) -> None:
+        """Store why a task is not finished, for reports; "" if it is, or if that is not known."""
+        path = self.log(task).with_suffix(UNFINISHED)
         if trouble:
             path.write_text(trouble + "\n", encoding="utf-8")
         else:
             path.unlink(missing_ok=True)
 
-    def troubles(self) -> list[str]:
-        """Return the reasons why tasks are not finished, as their last attempts told."""
-        files = sorted((self.folder / "logs").glob(f"*{UNFINISHED}"))
-        return [file.read_text(encoding="utf-8", errors="replace").strip() for file in files]
+    def troubles(self) -> dict[str, str]:
+        """Return, by name, why tasks were not finished by their last attempt, finished or not since then."""
+        found = {}
+        # A file that can't be read is skipped, and the report is made without it.
+        with suppress(OSError):
+            for file in sorted((self.folder / "logs").glob(f"*{UNFINISHED}")):
+                name = file.name.removesuffix(UNFINISHED)
+                found[name] = file.read_text(encoding="utf-8", errors="replace").strip()
+        return found
 
     def results(self) -> dict[str, TaskResult]:
         """Return the results of finished tasks by name."""
@@ -244,11 +250,27 @@ class Study(NamedTuple):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the lock of the evaluation; raises ``LedgerError`` if another process holds it."""
+        """Hold the lock of the evaluation; raises ``LedgerError`` if another process holds it.
+
+        Folders that were made for the lock are removed again if nothing else was stored.
+        """
+        path = self.root / ".lock"
+        made = [folder for folder in (self.root, *self.root.parents) if not folder.exists()]
         make_folder(self.root)
-        with (self.root / ".lock").open("a+") as file:
+        with path.open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LedgerError(f"{self.root}: another `execledger eval run` is at work there") from None
-            yield
+                # Another process may have removed the file before it was locked here.
+                taken = path.stat().st_ino != os.fstat(file.fileno()).st_ino
+            except (BlockingIOError, FileNotFoundError):
+                taken = True
+            if taken:
+                raise LedgerError(f"{self.root}: another `execledger eval run` is at work there")
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    if [one.name for one in self.root.iterdir()] == [path.name]:
+                        path.unlink()
+                        for folder in made:
+                            folder.rmdir()

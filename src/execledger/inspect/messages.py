@@ -60,15 +60,19 @@ def _raw(leaf: Leaf, beside: str = "") -> bytes:
 class MessageRequest:
     """The messages of one model call, split into leaves."""
 
-    def __init__(self, messages: Sequence[Message], model: str, shims: Mapping[str, Replaced]) -> None:
-        """The input of a call of ``model``; ``shims`` has the calls of Inspect's own tools that were replaced."""
+    def __init__(self, messages: Sequence[Message], model: str, shims: Mapping[str, Sequence[Replaced]]) -> None:
+        """The input of a call of ``model``; ``shims`` has the replaced calls of Inspect's own tools, by id."""
         self.messages = messages
         self.model = model
         self.leaves: Sequence[bytes] = ()
         self._of: list[int] = []
         leaves: list[bytes] = []
+        replaced: dict[str, Replaced] = {}
         for at, message in enumerate(messages):
-            own = _leaves_of(message, shims)
+            if message.role == "assistant":
+                # Some providers give the same id to calls of several turns.
+                replaced = _replaced(messages, at, shims)
+            own = _leaves_of(message, replaced)
             leaves += own
             self._of += [at] * len(own)
         self.leaves = leaves
@@ -123,6 +127,10 @@ class Replaced(msgspec.Struct, frozen=True):
     answer: str
     """What was printed: the reference itself."""
 
+    def answered(self, parts: tuple[str, ...] | None) -> bool:
+        """Whether a result is what was printed."""
+        return parts is not None and "".join(parts).strip() == self.answer
+
 
 def call_of(call: Any) -> ToolCall:
     """A call of the model; one that Inspect could not parse has no arguments."""
@@ -132,7 +140,7 @@ def call_of(call: Any) -> ToolCall:
     try:
         encoded = str(given.get("input", "")).encode() if custom else _ENCODE(given)
     except UnicodeEncodeError:
-        # No UTF-8 holds a lone surrogate: the call has unknown effects, and is told from others by a digest.
+        # UTF-8 has no lone surrogates: the call has unknown effects, and is identified by a digest.
         encoded = digest(repr(given)).encode()
     return ToolCall(call.function, encoded.decode(), custom=custom)
 
@@ -151,37 +159,58 @@ def parts_of(content: Any) -> tuple[str, ...] | None:
 
 
 def is_view(message: Message) -> bool:
-    """Whether a message carries a state view of Ledger."""
-    return bool(message.metadata) and message.metadata.get(KEY) == VIEW
+    """Whether a message carries a state view of Ledger, and nothing that Inspect has put together with it."""
+    return bool(message.metadata) and message.metadata.get(KEY) == VIEW and "combined_from" not in message.metadata
 
 
 def _leaves_of(message: Message, shims: Mapping[str, Replaced]) -> list[bytes]:
     """The leaves of a message. A call that was replaced is read as its shim, and its result as what that prints."""
     if message.role == "tool":
         failed = message.error is not None
-        # The model reads the message of an error in place of the content.
-        content = message.error.message if failed else message.content
+        content = _read(message)
         parts = parts_of(content)
         replaced = shims.get(message.tool_call_id or "")
-        if replaced is not None and parts is not None and "".join(parts).strip() == replaced.answer:
+        if replaced is not None and replaced.answered(parts):
             parts = (replaced.note,)
         beside = digest(repr(content)) if parts is None else ""
         return [_raw(Leaf("result", message.tool_call_id or "", parts=parts, is_error=failed), beside)]
     if message.role != "assistant":
         kind: LeafKind = "user" if message.role == "user" else "context"
-        texts = parts_of(message.content)
-        if texts is None:
-            return [_raw(Leaf(kind), digest(repr(message.content)))]
-        return [_raw(Leaf(kind, text=text)) for text in texts]
+        given = [message.content] if isinstance(message.content, str) else [[part] for part in message.content]
+        return [_text_leaf(kind, part) for part in given]
     beside = digest(repr(message.content))
     calls = [(call.id, call_of(call)) for call in message.tool_calls or ()]
     return [_raw(Leaf("model"), beside), *(_raw(Leaf("call", *_kept(one, shims))) for one in calls)]
 
 
+def _text_leaf(kind: LeafKind, part: Any) -> bytes:
+    """The leaf of one part of what a user or the system says; that of an image has no text."""
+    texts = parts_of(part)
+    return _raw(Leaf(kind), digest(repr(part))) if texts is None else _raw(Leaf(kind, text="".join(texts)))
+
+
 def _kept(one: tuple[str, ToolCall], shims: Mapping[str, Replaced]) -> tuple[str, ToolCall]:
     """A call of the history, or the shim that was run in its place."""
     replaced = shims.get(one[0])
-    return (one[0], replaced.shim) if replaced is not None and replaced.original == one[1] else one
+    return (one[0], replaced.shim) if replaced is not None else one
+
+
+def _replaced(messages: Sequence[Message], at: int, shims: Mapping[str, Sequence[Replaced]]) -> dict[str, Replaced]:
+    """The calls of a turn that were replaced, by id: of several with one id, the one that its result tells."""
+    found: dict[str, Replaced] = {}
+    for call in messages[at].tool_calls or ():
+        same = [one for one in shims.get(call.id, ()) if one.original == call_of(call)]
+        if same:
+            behind = takewhile(lambda one: one.role != "assistant", messages[at + 1 :])
+            results = (parts_of(_read(one)) for one in behind if one.role == "tool" and one.tool_call_id == call.id)
+            parts = next(results, None)
+            found[call.id] = next((one for one in same if one.answered(parts)), same[-1])
+    return found
+
+
+def _read(result: Message) -> Any:
+    """What the model reads of a result: of a failure the message of the error, in place of the content."""
+    return result.error.message if result.error is not None else result.content
 
 
 def _edited(message: Message, leaves: Mapping[int, Leaf]) -> Message:

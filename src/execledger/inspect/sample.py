@@ -115,7 +115,7 @@ class SampleLedger:
         self._threads: dict[str, str] = {}
         # Lists of messages that were edited in place, with what was put there.
         self._edited: deque[tuple[list[Message], list[Message], AskedTurn | None]] = deque(maxlen=IN_FLIGHT)
-        self._replaced: dict[str, Replaced] = {}
+        self._replaced: dict[str, list[Replaced]] = {}
 
     @property
     def opened(self) -> OpenSession | None:
@@ -140,7 +140,8 @@ class SampleLedger:
         for known, left, asked in self._edited:
             if known is messages and _same(known, left):
                 return asked
-        given = messages[:-1] if messages and is_view(messages[-1]) else [*messages]
+        # Where a provider shares the agent's own list, those of earlier calls are in it.
+        given = [message for message in messages if not is_view(message)]
         asked, edited = await self._informed(given, model, asker, view)
         messages[:] = edited
         self._edited.append((messages, edited, asked))
@@ -205,6 +206,11 @@ class SampleLedger:
         leaves = yield from History(LEAVES, adapter, self._store).following(request.leaves, request.marks)
         return request.edited(leaves, lambda text: text)
 
+    async def overlook(self) -> None:
+        """Note that something unknown may have written in the sandbox."""
+        async with self._lock:
+            self._overlook()
+
     # Govern
 
     async def judge(self, asked: AskedTurn, calls: Sequence[Any], call_id: str) -> Suppressed | None:
@@ -228,7 +234,8 @@ class SampleLedger:
         if asked.native:
             # The agent's history keeps the model's own call, so that the reference can be printed itself.
             note = next(filter(None, map(shims.echoed, arguments.values())))
-            self._replaced[call_id] = Replaced(edit.original, shim, note, reference)
+            replaced = Replaced(edit.original, shim, note, reference)
+            self._replaced.setdefault(call_id, []).append(replaced)
             printed = f"echo {shlex.quote(reference)}"
             arguments = {name: printed if shims.echoed(value) == note else value for name, value in arguments.items()}
         return Suppressed(arguments, edit.decision.rule, edit.decision.proof, reference)

@@ -47,7 +47,7 @@ class Counts(RereadCounts, kw_only=True):
     measured: int = 0
     """Those that were judged as redundant snippet re-reads or not."""
     views: int = 0
-    """State views that were rendered."""
+    """State views that were sent, or that a replay would have sent; those without text are not sent."""
     view_bytes: int = 0
     """Bytes that these added to the model's input."""
     faults: int = 0

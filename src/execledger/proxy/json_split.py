@@ -15,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Raw
 
-from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, UNCOUNTED
+from execledger.proxy.limits import MAX_COMMAS, MAX_SPLIT, MAX_SURROGATES, UNCOUNTED
 from execledger.proxy.worker import LIGHTER, Work
 from execledger.runs.json_surrogates import SurrogateEscapes, replace_surrogates
 from execledger.runs.usage import Tokens, tokens_of
@@ -26,6 +26,8 @@ _MAX_BEFORE = 8_000_000
 """Bytes that may precede the list."""
 _TRIES = 8
 """Possible ends that are tried before the window is made longer."""
+_SEARCHED = 10
+"""The weight of a search in a short text."""
 _REST = "\0rest"
 """The field name under which the last elements of the list are decoded: no request has such a field."""
 
@@ -82,7 +84,7 @@ def _fields_of(text: bytes) -> dict[str, Raw] | None:
     try:
         return _FIELDS.decode(text)
     except NOT_JSON:
-        escapes = SurrogateEscapes(text)
+        escapes = SurrogateEscapes.of(bytes(text), MAX_SURROGATES)
     try:
         fields = {name: Raw(escapes.restored(value)) for name, value in _FIELDS.decode(escapes.text).items()}
     except NOT_JSON:
@@ -125,7 +127,7 @@ def list_elements(text: bytes) -> list[bytes] | None:
     try:
         return [*_ELEMENTS.decode(text)]
     except NOT_JSON:
-        escapes = SurrogateEscapes(bytes(text))
+        escapes = SurrogateEscapes.of(bytes(text), MAX_SURROGATES)
     try:
         elements = [escapes.restored(raw) for raw in _ELEMENTS.decode(escapes.text)]
     except NOT_JSON:
@@ -221,6 +223,34 @@ def split_in_windows(body: bytes, name: str) -> Work[Pieces | None]:
 
 def split_rest(body: bytes, name: str, fields: dict[str, Raw], at: int) -> Work[Pieces | None]:
     """All fields, and the elements from position ``at`` on, where one begins; ``fields`` are known up to there."""
+    found = yield from _rest(body, at)
+    if found is None:
+        # Lone surrogates are replaced once, and not once for each possible end of a window.
+        escapes = SurrogateEscapes(MAX_SURROGATES)
+        for size in escapes.replace(body[at:], WINDOW):
+            yield size // LIGHTER
+        found = (yield from _rest(escapes.text, 0)) if escapes.text else None
+        found = (yield from _restored(found, escapes)) if found is not None else None
+    if found is None or name in found[0] or not fields.keys().isdisjoint(found[0]):
+        return None
+    return fields | found[0], found[1]
+
+
+def _restored(pieces: Pieces, escapes: SurrogateEscapes) -> Work[Pieces | None]:
+    """The fields and elements with their lone surrogates; the elements precede the fields in the text."""
+    elements = []
+    for element in pieces[1]:
+        yield _SEARCHED + len(element) // LIGHTER
+        elements.append(escapes.restored(element))
+    fields = {name: Raw(escapes.restored(value)) for name, value in pieces[0].items()}
+    return (fields, elements) if escapes.all_restored else None
+
+
+def _rest(body: bytes, at: int) -> Work[Pieces | None]:
+    """The elements from position ``at`` on, where one begins, and the fields behind the list.
+
+    None if they can't be decoded as they are.
+    """
     elements: list[bytes] = []
     while len(body) - at > 2 * WINDOW:
         found = yield from _window(body, at)
@@ -229,13 +259,14 @@ def split_rest(body: bytes, name: str, fields: dict[str, Raw], at: int) -> Work[
         more, at = found
         elements += more
     yield (len(body) - at) // LIGHTER
-    rest = object_fields(b'{"%b":[' % _REST.encode().replace(b"\0", b"\\u0000") + body[at:])
-    if rest is None or name in rest:
+    rest = b'{"%b":[' % _REST.encode().replace(b"\0", b"\\u0000") + body[at:]
+    try:
+        fields = _FIELDS.decode(rest)
+        if _repeats_names(rest, fields):
+            return None
+        return fields, elements + [bytes(raw) for raw in _ELEMENTS.decode(fields.pop(_REST))]
+    except NOT_JSON:
         return None
-    last = list_elements(bytes(rest.pop(_REST)))
-    if last is None or not fields.keys().isdisjoint(rest):
-        return None
-    return fields | rest, elements + [bytes(raw) for raw in last]
 
 
 def opening_of_list(body: bytes, name: str) -> tuple[dict[str, Raw], int] | None:
@@ -256,15 +287,17 @@ def opening_of_list(body: bytes, name: str) -> tuple[dict[str, Raw], int] | None
 
 def _window(body: bytes, start: int) -> Work[tuple[list[bytes], int] | None]:
     """The elements in a window that begins with one, and where the next begins; None if no window ends in time."""
-    reach = WINDOW
-    while start + reach < len(body):
-        for end in islice(_ends(body, start + reach), _TRIES):
+    at = start + WINDOW
+    while at < len(body):
+        last = at
+        for end in islice(_ends(body, at), _TRIES):
             yield (end.start() - start) // LIGHTER
-            found = list_elements(b"[%b]" % body[start : end.start() + 1])
-            if found is not None:
+            try:
                 # Copied, so that the window's own bytes are freed.
-                return [bytes(raw) for raw in found], end.end() - 1
-        reach *= 2
+                return [bytes(raw) for raw in _ELEMENTS.decode(b"[%b]" % body[start : end.start() + 1])], end.end() - 1
+            except NOT_JSON:
+                last = end.start()
+        at = max(start + 2 * (at - start), last + 1)
     return None
 
 

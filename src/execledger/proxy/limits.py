@@ -14,6 +14,8 @@ UNCOUNTED = 8_000_000
 """Bytes below which commas are not counted: a request of this size can't exceed the limit by much."""
 MAX_SPLIT = 1_000_000
 """Leaves of a request; one with more is forwarded unchanged."""
+MAX_SURROGATES = 200_000
+"""Lone surrogate escapes (``\\ud800``) of a request; one with more is forwarded unchanged."""
 MAX_REMEMBERED = 16_000_000
 """Bytes of messages whose pieces each dialect remembers: those of some fifty active sessions; others are split anew."""
 MAX_REQUESTS = 256

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct, field, to_builtins
@@ -25,13 +25,14 @@ from msgspec.structs import replace
 
 from execledger.core.policy import Policy
 from execledger.core.rereads import VERDICTS, Reread
+from execledger.core.wording import quantity
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.journal.folder import journal_folder
-from execledger.runs.caching import PromptCache, StepPlace, Timeline, provider_total, text_bytes, timeline
+from execledger.runs.caching import PromptCache, StepPlace, Timeline, provider_total, text_bytes, timeline, usage
 from execledger.runs.prices import Prices, load_prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes, spared_bytes
-from execledger.runs.usage import ModelCall, Tokens, tokens_in
+from execledger.runs.usage import ModelCall, Tokens, recorded_cost, tokens_in
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Nudge, Reuse, Step
 
@@ -42,7 +43,9 @@ class Metric(Struct, frozen=True, kw_only=True):
     name: str
     """The field of ``Counts``."""
     title: str
-    """Title of its row in ``stats`` and ``replay``."""
+    """Title of its row in ``stats``, and in ``replay`` unless that has ``would``."""
+    would: str = ""
+    """Title of its row in ``replay``, where it did not happen but would have."""
     note: str = ""
     """Explanation beside the number in ``stats``."""
     compared: str = ""
@@ -52,11 +55,11 @@ class Metric(Struct, frozen=True, kw_only=True):
     among: str = ""
     """The field of ``Counts`` that it is a share of; "" if it is none."""
 
-    def row(self, counts: Counts) -> tuple[str, str, str]:
-        """Title, number and explanation."""
+    def row(self, counts: Counts, *, would: bool = False) -> tuple[str, str, str]:
+        """Title, number and explanation; ``would``: of a replay."""
         part, whole = getattr(counts, self.name), getattr(counts, self.among) if self.among else 0
         note = f"{part / whole:.0%} of {whole:,} {self.among}" if whole else self.note
-        return self.title, f"{part:,}", note
+        return (would and self.would) or self.title, f"{part:,}", note
 
 
 METRICS = (
@@ -72,6 +75,7 @@ METRICS = (
     Metric(
         name="partial",
         title="reused in part",
+        would="would be reused in part",
         note="run, some lines of the output replaced by references",
         compared="  reused in part",
     ),
@@ -79,6 +83,10 @@ METRICS = (
     Metric(name="second_looks", title="second looks", note="no references", among="references"),
 )
 """What is counted command by command, in the order of the rows; kinds of re-reads have ``rereads.TITLES``."""
+
+
+NOTHING = 1e-9
+"""Dollars that are a rounding error: a cached token costs at least ten times as much."""
 
 
 class Net(Struct, frozen=True, kw_only=True):
@@ -96,7 +104,11 @@ class Net(Struct, frozen=True, kw_only=True):
     spent_tokens: Tokens = Tokens()
     """The tokens behind ``spent``; what views keep out of the cached prefix is uncached, and negative among cached."""
     own: float | None = None
-    """What the runs cost as they were, where their tokens are known."""
+    """What the runs cost as they were, at these prices and not as agents recorded it, where their tokens are known."""
+    runs: int = 1
+    """How many runs it is of."""
+    estimated: bool = False
+    """Whether ``own`` is no known cost: tokens of some run are estimated, or some model is at the assumed price."""
     models: tuple[str, ...] = ()
     """Whose prices these are; ``assumed`` follows the one that runs of unknown models were given."""
     date: str = ""
@@ -110,6 +122,8 @@ class Net(Struct, frozen=True, kw_only=True):
             saved_tokens=self.saved_tokens + other.saved_tokens,
             spent_tokens=self.spent_tokens + other.spent_tokens,
             own=None if self.own is None or other.own is None else self.own + other.own,
+            runs=self.runs + other.runs,
+            estimated=self.estimated or other.estimated,
             models=tuple(sorted({*self.models, *other.models})),
             date=self.date,
         )
@@ -130,15 +144,24 @@ class Net(Struct, frozen=True, kw_only=True):
 
     def sentence(self, *, would: bool = False) -> str:
         """All of it in words; ``would``: of a replay, in which nothing was really saved or spent."""
-        share = f", {self.net / self.own:+.1%} of the {dollars(self.own)} that the runs cost" if self.own else ""
+        of = f", {signed_share(self.net / self.own)} of the {self.cost_of('run')}" if self.own else ""
         lead, cost = ("would have saved", "would have cost") if would else ("saved", "cost")
         displaced = -(self.spent_tokens.cached or 0)
         moved = f", {displaced:,} of which would have been cached" if displaced else ""
         return (
             f"References {lead} {by_class(self.saved_tokens)} ({dollars(self.saved)});"
             f" state views {cost} {by_class(replace(self.spent_tokens, cached=0))}{moved} ({dollars(self.spent)});"
-            f" net {dollars(self.net)}{share}. {self.basis}"
+            f" net {signed_by_class(self.net_tokens)}, {dollars(self.net)}{of}. {self.basis}"
         )
+
+    def cost_of(self, what: str) -> str:
+        """What the runs cost by the price table, in words; ``what`` is a word for one.
+
+        It is a fact only where tokens and prices are known.
+        """
+        one = self.runs == 1
+        cost = f"{'is' if one else 'are'} estimated to have cost" if self.estimated else "cost"
+        return f"{dollars(self.own or 0.0)} that the {what}{'' if one else 's'} {cost} at table prices"
 
     @property
     def basis(self) -> str:
@@ -148,15 +171,52 @@ class Net(Struct, frozen=True, kw_only=True):
 
 def by_class(tokens: Tokens) -> str:
     """Tokens of input in words, each class that a provider charges for by itself."""
-    named = {"uncached": tokens.uncached, "written to the cache": tokens.written, "cached": tokens.cached}
-    told = [f"{count:,} {name}" for name, count in named.items() if count]
+    told = [f"{count:,} {name}" for name, count in _classes(tokens).items() if count]
     return f"{' and '.join(told) or '0'} tokens"
 
 
-def dollars(value: float) -> str:
-    """A sum of money, with as many digits as it needs to be told from nothing."""
-    size = abs(value)
-    return f"{'-' if value < 0 else ''}${size:,.{2 if size >= 1 or not size else 4}f}"
+def input_classes(amounts: Iterable[Tokens]) -> tuple[str, ...]:
+    """The classes of input that a table of these amounts has columns for, by the names of their fields.
+
+    Tokens that are written to a cache have a price of their own, and a column wherever there are any.
+    """
+    written = any(tokens.written for tokens in amounts)
+    return ("uncached", "written", "cached") if written else ("uncached", "cached")
+
+
+def _classes(tokens: Tokens) -> dict[str, int | None]:
+    """The classes of input that a provider charges for, with their names in sentences."""
+    return {"uncached": tokens.uncached, "written to the cache": tokens.written, "cached": tokens.cached}
+
+
+def signed_by_class(tokens: Tokens) -> str:
+    """The same of a difference: each class with its sign, ``-15,705 uncached and +1,679,578 cached tokens``."""
+    told = [f"{count:+,} {name}" for name, count in _classes(tokens).items() if count]
+    return f"{' and '.join(told) or '0'} tokens"
+
+
+def dollars(value: float, least: int | None = None) -> str:
+    """A sum of money with its sign and at least two significant digits, however small it is.
+
+    ``least`` is the number of decimals to begin with: by default 2 from a dollar on and 4 below. A rounding error
+    (less than ``NOTHING``) is ``$0.00``, without a sign.
+    """
+    size = 0.0 if abs(value) < NOTHING else abs(value)
+    decimals = least if least is not None else 2 if size >= 1 or not size else 4
+    while 0 < size < 10 ** (1 - decimals):
+        decimals += 1
+    return f"{'-' if value < 0 and size else ''}${size:,.{decimals}f}"
+
+
+def share(value: float) -> str:
+    """A share in words; below 1 % with two digits, as tables beside it have them."""
+    return f"{value:.{2 if abs(value) < 0.01 else 1}%}"
+
+
+def signed_share(value: float) -> str:
+    """The same with its sign; what is rounded to nothing has none."""
+    shown = share(abs(value))
+    return f"{'-' if value < 0 else '+'}{shown}" if shown.strip("0.%") else shown
 
 
 def weighed(saved: Tokens, spent: Tokens, own: Tokens | None, model: str, prices: Prices) -> Net:
@@ -168,6 +228,7 @@ def weighed(saved: Tokens, spent: Tokens, own: Tokens | None, model: str, prices
         saved_tokens=saved,
         spent_tokens=spent,
         own=None if own is None else price.cost(own),
+        estimated=prices.price(model) is None,
         models=(name,),
         date=prices.date,
     )
@@ -198,6 +259,8 @@ class Account(Struct):
     """Calls of the model that were counted while the run happened."""
     took: ModelCall = ModelCall()
     """What the calls of the model took, as reported."""
+    estimated: Tokens | None = None
+    """What they took as far as it is known, the rest estimated, if a recorded run does not say it of all of them."""
     model: str = ""
     """The model."""
     stopped: tuple[int, int] | None = None
@@ -261,15 +324,16 @@ class Account(Struct):
             case Ended():
                 self.end, self.ended, self.over = event, event.reason, True
                 self.turns = max(self.turns, event.model_calls or 0)
-                self.took = ModelCall(
-                    Tokens.of(event.input_tokens, event.cached_tokens, output=event.output_tokens), event.cost
-                )
+                tokens = Tokens.of(event.input_tokens, event.cached_tokens, output=event.output_tokens)
+                self.took = ModelCall(tokens, recorded_cost(event.cost))
 
     def add_run(self, run: Run) -> None:
         """Count what a recorded run holds besides its steps."""
         self.model, self.ended, self.over = run.model, run.ended, True
         self.turns = max(self.turns, run.turns)
         self.took = provider_total(run) or ModelCall()
+        own = usage(run)
+        self.estimated = own.total if own.estimated else None
         self._run = timeline(run)
 
     def add_replayed(self, call: Replayed) -> int | None:
@@ -287,8 +351,8 @@ class Account(Struct):
         self.took += call
 
     def add_view(self, text: str, thread: str = "") -> None:
-        """Count a state view; the next step of its thread is the first that the model wrote after it."""
-        self.counts.views += 1
+        """Count a state view, or that there is none; the next step of its thread is the first that the model wrote."""
+        self.counts.views += bool(text)
         self.counts.view_bytes += text_bytes(text)
         self._unread_views += tokens_in(text_bytes(text))
         self._waiting_views[thread] = tokens_in(text_bytes(text))
@@ -388,7 +452,7 @@ class Account(Struct):
     def views_spent(self, cache: PromptCache | None = None) -> tuple[int, int]:
         """Tokens of state views, and tokens that the model wrote after them and that they kept out of the cache."""
         run = self._timeline()
-        size, late = (cache or PromptCache(run)).views(self._views, every_call=not run.governed)
+        size, late = (cache or PromptCache(run)).views(self._views, every_call=not run.had_views)
         return size + self._unread_views, late
 
     def sentence(self) -> str:
@@ -396,10 +460,11 @@ class Account(Struct):
         counts = self.counts
         done = _done(counts.suppressed, counts.elided, counts.partial, counts.nudged)
         if self.shadow:
-            would = f"{counts.shadow_reuses} would have been reused before running"
-            done = f"shadow: {would}, {counts.shadow_wrong} of them wrongly"
-        faults = f"; {_many(counts.faults, 'fault')}" if counts.faults else ""
-        return f"Ledger: {_many(counts.proposed, 'command')}, {done}{faults}{self._ended_eliding()}"
+            would = _done(counts.shadow_reuses, counts.shadow_elided, counts.shadow_partial, counts.shadow_nudges)
+            wrong = f"; {counts.shadow_wrong} of the first wrongly" if counts.shadow_reuses else ""
+            done = f"shadow: nothing changed; would have been {would}{wrong}"
+        faults = f"; {quantity(counts.faults, 'fault')}" if counts.faults else ""
+        return f"Ledger: {quantity(counts.proposed, 'command')}, {done}{faults}{self._ended_eliding()}"
 
     def _ended_eliding(self) -> str:
         """Why nothing was elided any more; "" if eliding went on to the end."""
@@ -464,6 +529,7 @@ class Account(Struct):
             model_calls=self.calls,
             totals=self.took,
             governed=True,
+            had_views=True,
         )
 
     def _size(self, step: Step, truth: Observation | None) -> int | None:
@@ -491,7 +557,7 @@ def sentences(runs: Sequence[Account]) -> list[str]:
     names = ("suppressed", "elided", "partial", "nudged")
     done = _done(*(sum(getattr(one, name) for one in counts) for name in names))
     proposed, faults = (sum(getattr(one, name) for one in counts) for name in ("proposed", "faults"))
-    many = f"Ledger: {len(runs)} runs, {_many(proposed, 'command')}, {done}; {_many(faults, 'fault')}"
+    many = f"Ledger: {len(runs)} runs, {quantity(proposed, 'command')}, {done}; {quantity(faults, 'fault')}"
     told = [runs[0].sentence() if len(runs) == 1 else many]
     prices = load_prices()
     # The runs of a proxy are in a deque, which has no slices.
@@ -503,7 +569,7 @@ def sentences(runs: Sequence[Account]) -> list[str]:
         stats = shlex.join(["execledger", "stats", *([folder] if folder != str(journal_folder()) else [])])
         told.append(f"Ledger: journals are in {folder}; `{stats}` adds them up")
     if unwritten := [run.unwritten for run in runs if run.unwritten]:
-        told.append(f"Ledger: {_many(len(unwritten), 'run')} without a complete journal: {unwritten[0]}")
+        told.append(f"Ledger: {quantity(len(unwritten), 'run')} without a complete journal: {unwritten[0]}")
     return told
 
 
@@ -511,8 +577,3 @@ def _done(suppressed: int, elided: int, partial: int, nudged: int) -> str:
     """What Ledger did with commands, in words."""
     in_part = f", {partial} in part" if partial else ""
     return f"{suppressed} reused before running, {elided} after{in_part}, {nudged} nudged"
-
-
-def _many(count: int, what: str) -> str:
-    """A number of things."""
-    return f"{count} {what}{'s' if count != 1 else ''}"

@@ -13,6 +13,7 @@ from itertools import accumulate, chain, zip_longest
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.runs.providers import caches_output, charges_for_writes
 from execledger.runs.recording import Recorded, Run
@@ -29,6 +30,8 @@ class RunTokens(Struct, frozen=True):
     """Each call's tokens; empty where only their total is known."""
     estimated: bool
     """At least one call's tokens are estimated, not counted by the provider."""
+    cached_told: bool = True
+    """Whether any report, or the estimate, has a number of cached tokens, be it 0."""
 
 
 def text_bytes(text: str) -> int:
@@ -38,11 +41,11 @@ def text_bytes(text: str) -> int:
 
 def provider_total(run: Run) -> ModelCall | None:
     """What a run took as the provider counted it: the sum over its calls if every call has a count, else the total that
-    the agent recorded, else the sum over the calls that have one."""
+    the agent recorded, else the sum over the calls that have one. The cost is the one that the agent recorded."""
     every = len(run.model_calls) >= run.turns and all(call.tokens.input is not None for call in run.model_calls)
-    if run.totals is not None and run.totals.tokens.input is not None and not every:
-        return run.totals
-    return summed(run.model_calls) or run.totals
+    in_all = run.totals is not None and run.totals.tokens.input is not None and not every
+    total = run.totals if in_all else summed(run.model_calls) or run.totals
+    return None if total is None else replace(total, cost=run.reported_cost)
 
 
 def usage(run: Run) -> RunTokens:
@@ -50,10 +53,16 @@ def usage(run: Run) -> RunTokens:
     counted = [call.tokens.counted for call in run.model_calls]
     missing = len(counted) < run.turns or None in counted
     if missing and run.totals is not None and (total := run.totals.tokens.counted) is not None:
-        return RunTokens(total, (), estimated=False)
+        return RunTokens(total, (), estimated=False, cached_told=run.totals.tokens.cached is not None)
     guessed = estimate(run) if missing else ()
     calls = tuple(one or guess or Tokens() for one, guess in zip_longest(counted, guessed))
-    return RunTokens(sum(calls, Tokens()), calls, estimated=missing)
+    told = missing or not calls or any(call.tokens.cached is not None for call in run.model_calls)
+    return RunTokens(sum(calls, Tokens()), calls, estimated=missing, cached_told=told)
+
+
+def is_unknown(run: Run, own: RunTokens) -> bool:
+    """Whether nothing is known of what a run took: an error ended it, and it has no model call and no count."""
+    return not own.calls and (own.estimated or (run.failed and own.total == Tokens()))
 
 
 def estimate(run: Run) -> Iterator[Tokens]:
@@ -123,6 +132,8 @@ class Timeline(Struct, frozen=True, kw_only=True):
     """What all calls took together, if that is known."""
     governed: bool = False
     """As ``Run.governed``."""
+    had_views: bool = False
+    """As ``Run.had_views``."""
 
 
 def timeline(run: Run) -> Timeline:
@@ -138,6 +149,7 @@ def timeline(run: Run) -> Timeline:
         model_calls=run.model_calls,
         totals=run.totals,
         governed=run.governed,
+        had_views=run.had_views,
     )
 
 
@@ -203,7 +215,7 @@ class PromptCache:
         the provider reported how far the cache reached without a view, only what it reached of them counts.
         """
         said = self.generated(thread, turn)
-        if self._run.governed:
+        if self._run.had_views:
             return said
         behind = self._next(thread, turn)
         here, reached = self._call(turn).input, self._call(behind).cached if behind is not None else None
@@ -212,14 +224,15 @@ class PromptCache:
     def generated(self, thread: str, turn: int) -> int:
         """Tokens that the model wrote in call ``turn``, and that the next call sends again and may find cached.
 
-        None are, where the provider caches only what was sent, by its own count or as is known of it. Reasoning is not
-        sent again, so of the output at most what the input grew by counts.
+        None are, where the provider caches only what was sent, by its own count or as is known of it: views may be why
+        the counts of a run that had them show nothing of the output in the cache. Reasoning is not sent again, so of
+        the output at most what the input grew by counts.
         """
         behind = self._next(thread, turn)
         if behind is None or self.charges_writes:
             return 0
         here, there = self._call(turn), self._call(behind)
-        if here.input is None and not caches_output(self._run.model):
+        if (here.input is None or self._run.had_views) and not caches_output(self._run.model):
             return 0
         said = here.output if here.output is not None else tokens_in(self._said.get(turn, 0))
         grown = there.input - here.input if here.input is not None and there.input is not None else said

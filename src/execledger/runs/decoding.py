@@ -1,8 +1,8 @@
 """What the readers of all formats share: decoding that says where an error is, names of tasks, trimmed outputs.
 
 Only the fields named in a type are built; the rest of a file, often most of it, is skipped at reading speed. Lone
-surrogates and bytes that are not UTF-8 are read as U+FFFD; a text is searched for them only where it can't be decoded
-as it is.
+surrogates and bytes that are not UTF-8 are read as U+FFFD, and ``NaN`` and infinities as ``null``; a text is searched
+for them only where it can't be decoded as it is.
 """
 
 from __future__ import annotations
@@ -34,13 +34,18 @@ _TEXT_PARTS = (None, "text", "output_text", "input_text")
 _LATEST = 1e11
 """Seconds since 1970 that no run reaches: a larger number is one of milliseconds."""
 MAX_BYTES = 1_000_000_000
-"""Bytes of a file that is taken for one run: runs are far smaller, and what is read stands in memory as a whole."""
+"""Bytes of a file that is taken for one run: runs are far smaller, and a file is read into memory as a whole."""
 TOO_LARGE = "does not fit into memory"
 """What is said of a file that is too much for this machine."""
 _SAID = 200
 """Characters of an error that are shown."""
 TOO_DEEP = "found values nested too deeply"
 """What is said of a value that no decoder follows to its end."""
+_NO_NUMBER = re.compile(rb'("(?:[^"\\]|\\.)*+"?)|-?(?:NaN|Infinity)', re.DOTALL)
+"""A text, which stays as it is, or a number that Python writes and JSON does not have.
+
+A torn text ends with the file: else it would be searched for anew from each quote in it.
+"""
 FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Takes an object apart into its fields, none of which is looked at."""
 
@@ -67,8 +72,11 @@ def decode(name: str, data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T
 
 
 def repaired(text: bytes) -> bytes | None:
-    """A JSON text with U+FFFD for lone surrogates and for bytes that are not UTF-8; None if it has neither."""
+    """A JSON text with U+FFFD for lone surrogates and for bytes that are not UTF-8, and with null for numbers that are
+    none; None if it has nothing of these."""
     found = replace_surrogates(valid_utf8(text))
+    if b"NaN" in found or b"Infinity" in found:
+        found = _NO_NUMBER.sub(lambda match: match[1] or b"null", found)
     return found if found != text else None
 
 
@@ -215,5 +223,5 @@ def trimmed(action: Action, observation: Observation) -> Observation:
     certain = asked is None or asked == len(split_lines(observation.output))
     if certain and not observation.truncated:
         return observation
-    # A gap before all of it: the lines stand in no known place.
+    # A gap before all of it: the line numbers are unknown.
     return replace(observation, cut=None if observation.truncated else 0, truncated=True)

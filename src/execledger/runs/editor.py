@@ -69,7 +69,7 @@ def viewed(read: Read, text: str) -> Observation:
 def without_phantom(read: Read, observation: Observation, *, at_end: bool | None = None) -> Observation:
     """Without the number behind the last line: a file that ends with a line break has no such line.
 
-    It stands there only where the end of the file was reached; ``at_end`` says so, where that is known.
+    It is there only if the end of the file was reached; ``at_end`` says so, where that is known.
     """
     lines = split_lines(observation.output)
     if at_end is None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import BinaryIO, NoReturn, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from execledger.errors import LedgerError, UnreadableRun, reason
@@ -30,6 +31,9 @@ _NOT_RUNS = frozenset(
     " resolved.json".split()
 )
 """What batch runners leave beside their runs."""
+_PLAN, PLAN_KEYS, _TASKS = "plan.json", frozenset(("plan", "digest", "versions")), "dataset"
+"""The file by which the output of an evaluation is known, keys in it, and the folder beside it that has the tasks and
+no runs."""
 _TOOLS = frozenset(
     ".git .hg .svn .venv .tox .nox .cache .mypy_cache .pytest_cache .ruff_cache .npm node_modules __pycache__"
     " site-packages .work .replaced .scratch .catalog".split()
@@ -37,6 +41,10 @@ _TOOLS = frozenset(
 """Folders of other programs, and those in which an evaluation works: large, and without runs that are complete."""
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """What a folder may hold beside files and other folders."""
+FURTHER = "further records, such as those of sub-agents"
+"""What is passed by in the folder of a trial of which a longer record of the same kind is read."""
+REPEATED = "runs that a later log of the same task has again"
+"""What is passed by where an engine copied them, or ran them again."""
 HINT = "give files, folders or archives (.tar, .tar.gz, .tar.xz) of recorded runs"
 """What to do where no run was found."""
 
@@ -75,17 +83,23 @@ class Bundle(Struct, frozen=True, kw_only=True):
     """How the names of such files end."""
     runs: Callable[[BinaryIO], Iterator[Part]]
     """The runs in a file; none if it is not of this kind. The name of a file on disk is its ``name``."""
+    repeated: Callable[[str, Sequence[str]], frozenset[str]] = lambda *_: frozenset()
+    """Takes a folder and the names in it; gives the names of the sources there that a later file has again."""
 
 
 class Records(Struct, frozen=True):
     """The records of one trial of an engine that keeps several of them."""
 
-    read: list[Source]
-    """Those that are read."""
+    read: Source
+    """The one that is read."""
     kind: str
-    """Their kind, in words."""
+    """Its kind, in words."""
     others: int
     """How many records of other kinds are not read."""
+    further: int
+    """How many records of this kind are not read, such as those of sub-agents and of other steps."""
+    damaged: list[UnreadableRun]
+    """Why further files that may be records of it can't be read."""
 
 
 class Kept(Struct, frozen=True, kw_only=True):
@@ -105,6 +119,10 @@ class Kept(Struct, frozen=True, kw_only=True):
     def may_bundle(self, name: str) -> bool:
         """Whether only a kind of bundle makes a file of this name a run."""
         return not name.endswith(_RUNS) and any(name.endswith(one.endings) for one in self.bundles)
+
+    def repeated(self, folder: str, names: Sequence[str]) -> frozenset[str]:
+        """The names of the sources in a folder that a later file there has again."""
+        return frozenset().union(*(one.repeated(folder, names) for one in self.bundles))
 
     def parts(self, file: BinaryIO, name: str) -> Iterator[Part]:
         """The runs in a file that holds many; none if it is not such a file."""
@@ -166,7 +184,7 @@ def _dead_link(error: OSError) -> str:
 
 
 def _sources(path: str, search: _Search) -> Iterator[Source]:
-    """The sources of one path. What fails while they are looked for is told by the source of that name."""
+    """The sources of one path. An error of the search is raised by a source of that name when it is read."""
     return _guarded(path, _found(path, search))
 
 
@@ -175,11 +193,11 @@ def _guarded(name: str, sources: Iterator[Source]) -> Iterator[Source]:
     try:
         yield from sources
     except UnreadableRun as error:
-        yield Source(name, partial(_raise, error))
+        yield failing(error, name)
     except (OSError, MemoryError) as error:
         yield _broken(name, error)
     except Exception as error:
-        yield Source(name, partial(_raise, reader_fault(name, error)))
+        yield failing(reader_fault(name, error))
 
 
 def _found(path: str, search: _Search) -> Iterator[Source]:
@@ -227,6 +245,11 @@ def _in_bundle(path: str, kept: Kept) -> Iterator[Source]:
     return _guarded(path, parts())
 
 
+def failing(error: UnreadableRun, name: str = "") -> Source:
+    """A source that raises an error when it is read, by default one of the name that the error tells."""
+    return Source(name or error.name, partial(_raise, error))
+
+
 def _raise(error: Exception) -> NoReturn:
     raise error
 
@@ -250,15 +273,21 @@ def _in_folder(folder: str, search: _Search) -> Iterator[Source]:
     if (records := kept.trial(folder)) is not None:
         if records.others:
             skipped[f"other records of trials of which {records.kind} is read"] += records.others
-        yield from records.read
+        if records.further:
+            skipped[FURTHER] += records.further
+        yield records.read
+        yield from map(failing, records.damaged)
         return
-    aside = kept.beside | kept.in_job(folder, names)
+    aside, repeated = kept.beside | kept.in_job(folder, names), kept.repeated(folder, names)
+    with_tasks = _TASKS in names and _PLAN in names and _has_plan(folder)
     for entry in entries:
         if entry.name == LOCK_FILE or entry.name in aside:
             continue
         if entry.is_dir(follow_symlinks=False):
             if entry.name in _TOOLS:
                 skipped["folders of other programs, such as .git"] += 1
+            elif entry.name == _TASKS and with_tasks:
+                skipped["folders with the tasks of an evaluation"] += 1
             else:
                 yield from _sources(entry.path, search)
         elif entry.name.startswith("."):
@@ -268,14 +297,34 @@ def _in_folder(folder: str, search: _Search) -> Iterator[Source]:
         elif entry.name.endswith(_ARCHIVES) and entry.is_file() and not search.wanted(entry.path):
             continue
         elif entry.is_file() and _is_wanted(entry.name):
-            yield from _sources(entry.path, search)
+            yield from _once(_sources(entry.path, search), repeated, skipped)
         elif entry.is_file() and kept.may_bundle(entry.name):
             bundled = [*_in_bundle(entry.path, kept)]
             if not bundled:
                 skipped["databases of other programs"] += 1
-            yield from bundled
+            yield from _once(bundled, repeated, skipped)
         else:
             skipped["links to folders" if entry.is_dir() else "files not named like a run"] += 1
+
+
+def _has_plan(folder: str) -> bool:
+    """Whether a folder has the plan of an evaluation, be it a damaged one; other programs have files of that name."""
+    try:
+        plan = msgspec.json.decode(_whole(os.path.join(folder, _PLAN)), type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return False
+    except (OSError, UnreadableRun, msgspec.DecodeError):
+        return True
+    return plan.keys() >= PLAN_KEYS
+
+
+def _once(sources: Iterable[Source], repeated: frozenset[str], skipped: Counter[str]) -> Iterator[Source]:
+    """The sources without those that a later file has again, which are counted."""
+    for source in sources:
+        if source.name in repeated:
+            skipped[REPEATED] += 1
+        else:
+            yield source
 
 
 def _no_file(entry: os.DirEntry[str]) -> str:

@@ -23,7 +23,7 @@ from execledger.journal.events import Ended
 from execledger.journal.reader import JournalRun, read_journal
 from execledger.runs.decoding import instance_of
 from execledger.runs.recording import Governed, Recorded, Run
-from execledger.runs.usage import ModelCall, Tokens
+from execledger.runs.usage import ModelCall, Tokens, recorded_cost
 from execledger.vocabulary.actions import Observation
 from execledger.vocabulary.decisions import Fingerprint, Step
 from execledger.vocabulary.records import View
@@ -73,9 +73,8 @@ def read_as_run(name: str, data: bytes) -> Run:
 
 def _totals(ended: Ended) -> ModelCall | None:
     """What all calls of the model took together, as far as the end tells."""
-    whole = ModelCall(
-        Tokens.of(input=ended.input_tokens, cached=ended.cached_tokens, output=ended.output_tokens), ended.cost
-    )
+    tokens = Tokens.of(input=ended.input_tokens, cached=ended.cached_tokens, output=ended.output_tokens)
+    whole = ModelCall(tokens, recorded_cost(ended.cost))
     return whole if whole != ModelCall() else None
 
 

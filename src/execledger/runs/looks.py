@@ -127,11 +127,15 @@ def tree_behind(run: Run, index: int) -> TreeSighting | None:
     return next((one.tree for one in sightings if one.tree is not None and one.tree.step == index), None)
 
 
-def take_trees(ledger: Ledger, call: Recorded) -> None:
-    """Take into ``ledger`` what was found of the working tree since the call before this one, and behind its result."""
-    for sighting in call.governed.sightings if call.governed is not None else ():
-        if sighting.tree is not None:
-            ledger.witness(Sighting(tree=sighting.tree))
+def take_sightings(ledger: Ledger, call: Recorded) -> None:
+    """Take into ``ledger`` what looks found since the call before, and in the working tree behind this one's result.
+
+    A policy that does not look at files, such as ``paper``, has the words without a witness.
+    """
+    if call.governed is None or not ledger.policy.looks:
+        return
+    for sighting in call.governed.sightings:
+        ledger.witness(sighting)
 
 
 def _differences(file: LookedFile) -> str:

@@ -21,7 +21,8 @@ ASSUMED = "gpt-5"
 SHIPPED = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
 # A price above this is a unit mistaken; the bound also keeps out what is not a number.
-Dollars = Annotated[float, Meta(ge=0, le=100_000)]
+_HIGHEST = 100_000
+Dollars = Annotated[float, Meta(ge=0, le=_HIGHEST)]
 
 # What may stand in front of a model's own name: providers, routers, regions.
 _PREFIX = re.compile(r"^@?(?:.*/)?(?:[a-z]+\.)*")
@@ -141,6 +142,22 @@ def _date(value: Any, path: Path) -> str:
         raise LedgerError(f'{path}: `date` {found}, expected the day of the prices, such as "2026-11-15"') from None
 
 
+def _fault(value: Any) -> str:
+    """What is wrong with the price of a model."""
+    if not isinstance(value, dict):
+        return f"is {value!r}, expected a table with the price of a model"
+    for key, found in value.items():
+        if key not in Price.__struct_fields__:
+            return f"the key `{key}` is unknown"
+        number = isinstance(found, int | float) and not isinstance(found, bool) and 0 <= found <= _HIGHEST
+        if key != "source" and not number:
+            return f"`{key}` is {found!r}, expected dollars from 0 to {_HIGHEST:,}"
+        if key == "source" and not isinstance(found, str):
+            return f"`source` is {found!r}, expected a text"
+    missing = next(key for key in ("uncached", "output") if key not in value)
+    return f"`{missing}` is missing, expected dollars from 0 to {_HIGHEST:,}"
+
+
 def _models(values: Any, path: Path) -> dict[str, Price]:
     if not isinstance(values, dict) or not values:
         raise LedgerError(f"{path}: `models` is missing or empty, expected a table [models.NAME] for each model")
@@ -148,9 +165,9 @@ def _models(values: Any, path: Path) -> dict[str, Price]:
     for name, value in values.items():
         try:
             price = msgspec.convert(value, Price)
-        except msgspec.ValidationError as error:
+        except msgspec.ValidationError:
             hint = f"keys are: {', '.join(Price.__struct_fields__)}; prices are dollars per million tokens"
-            raise LedgerError(f'{path}: [models."{name}"]: {error}', hint=hint) from None
+            raise LedgerError(f'{path}: [models."{name}"]: {_fault(value)}', hint=hint) from None
         plain = _plain(name.strip().lower())
         if plain in models:
             raise LedgerError(f'{path}: [models."{name}"] stands there under another spelling as well, expected once')

@@ -54,6 +54,13 @@ class Recorded(Struct, frozen=True):
     """When it was recorded with its result, in seconds since 1970; None where the run does not tell."""
     seconds: float | None = None
     """How long it ran, where the run itself says so; None where it does not."""
+    suppressed: bool = False
+    """Ledger answered it with a reference before running, in a log that does not hold what it made of its calls."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether it was run; False if Ledger answered it with a reference before running."""
+        return not (self.suppressed or (self.governed is not None and self.governed.step.suppressed))
 
 
 class Run(Struct, frozen=True):
@@ -85,12 +92,17 @@ class Run(Struct, frozen=True):
     """The task's name, such as an instance of SWE-bench, where the run tells."""
     ended: str = ""
     """How the run ended, in the agent's own word, where the run tells."""
+    failed: bool = False
+    """An error ended the run, and its record says so: without model calls, what it took is unknown."""
     parallel: bool = False
     """The calls of one turn may have run side by side."""
     trouble: tuple[str, ...] = ()
     """What was not as it should be in its file, though the run could be read."""
     policy: Policy | None = None
-    """The policy that Ledger followed; None where it took no part in the run, or did not record it."""
+    """The policy that Ledger followed, or was asked to follow in a run that ended before it could; None where it took
+    no part, or did not record it."""
+    without_ledger: str = ""
+    """Why Ledger took no part although it was asked to, where the run tells: then it belongs to no arm."""
     trial: int = 1
     """Which of several runs of the same task it is, from 1, where the run tells."""
     resolved: bool | None = None
@@ -113,9 +125,24 @@ class Run(Struct, frozen=True):
         return next((at for at in times if at is not None), None)
 
     @property
+    def took_part(self) -> bool:
+        """Whether Ledger took part in it, and not in shadow mode: what it took is what is left after Ledger's edits."""
+        return self.policy is not None and not self.policy.shadow
+
+    @property
     def governed(self) -> bool:
         """Whether it was read from a journal, which has the views that were shown, and no tokens written to a cache."""
         return any(recorded.governed is not None for recorded in self.steps)
+
+    @property
+    def had_views(self) -> bool:
+        """Whether state views may have been sent in it, so that its counts do not tell how a cache does without them.
+
+        In shadow mode there are none, nor where the policy has none, nor where its journal has none.
+        """
+        if self.policy is not None and (self.policy.shadow or not self.policy.inform):
+            return False
+        return any(recorded.governed is not None and recorded.governed.view != "" for recorded in self.steps)
 
 
 def told_replies(replies: Iterable[ModelReply]) -> tuple[ModelReply, ...]:

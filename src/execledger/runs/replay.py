@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from execledger.core.inform import StateView
 from execledger.core.ledger import Ledger
 from execledger.core.policy import Policy
 from execledger.core.rereads import Reread, Rereads
 from execledger.core.step import propose, settle
-from execledger.runs.looks import take_trees
+from execledger.runs.looks import take_sightings
 from execledger.runs.providers import for_model
 from execledger.runs.recording import Recorded, Run
 from execledger.symbols.edits import edited_symbols
@@ -116,8 +117,10 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
         if index in compactions:
             since = index
         visible = range(since, index)
-        again = rereads.take(as_recorded(recorded), ledger.classify(recorded.action))
+        take_sightings(ledger, recorded)
+        record = ledger.classify(recorded.action)
         if recorded.inherits is not None:
+            rereads.take(as_recorded(recorded), record)
             ledger.record(
                 Step(recorded.action, INHERITED, recorded.observation, Shown("full"), inherits=recorded.inherits)
             )
@@ -127,12 +130,13 @@ def replay(run: Run, policy: Policy | None = None, ledger: Ledger | None = None)
             turn = recorded.turn
             view = ledger.inform(visible, run.container, recorded.action.thread) if ledger.policy.inform else None
             pending = False
-        take_trees(ledger, recorded)
         # If calls ran one after the other, each was proposed after the results of those before it.
         proposal = propose(ledger, recorded.action, visible, run.container, pending and run.parallel)
         pending = proposal.pending
-        record = ledger.classify(recorded.action)
         step = settle(ledger, proposal, recorded.observation)
+        # What the reference pointed at that the run was answered with is what the same reference points at here.
+        answered = recorded.suppressed and isinstance(proposal.decision, Reuse)
+        again = rereads.take(step if answered else as_recorded(recorded), record)
         looks = (ledger.looked_again, ledger.second_looks.stopped)
         yield Replayed(index, recorded, record, proposal.decision, step.shown, again, view, *looks)
 
@@ -143,9 +147,13 @@ def new_ledger(run: Run, policy: Policy | None = None) -> Ledger:
 
 
 def policy_of(run: Run, policy: Policy | None = None) -> Policy:
-    """Return the policy that ``run`` is replayed under: its own, or the chosen or default one for its model."""
-    chosen = policy or run.policy or Policy()
-    return chosen if chosen is run.policy else for_model(chosen, run.model)
+    """Return the policy that ``run`` is replayed under: its own, or the chosen or default one for its model.
+
+    Of its own, shadow mode is left out: a replay changes nothing, and says what would have been shown.
+    """
+    if policy is None and run.policy is not None:
+        return replace(run.policy, shadow=False)
+    return for_model(policy or Policy(), run.model)
 
 
 def as_recorded(recorded: Recorded) -> Step:

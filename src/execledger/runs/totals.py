@@ -142,6 +142,8 @@ class Tally(Struct):
     """What happened in the replays."""
     looks: Looks = field(default_factory=dict)
     """By model: second looks, and references."""
+    took_part: int = 0
+    """Those that Ledger took part in: their tokens are those after its edits."""
     turns: int = 0
     """Model calls."""
     categories: Counter[str] = field(default_factory=Counter)
@@ -196,6 +198,7 @@ class Tally(Struct):
     def add(self, run: Run, account: Account) -> None:
         """Add one run, when all of its calls are counted."""
         self.runs += 1
+        self.took_part += run.took_part
         self.counts.add(account.counts)
         add_looks(self.looks, account)
         self.turns += account.model_calls

@@ -128,7 +128,12 @@ def tokens_of(usage: object) -> Tokens:
 def model_call(usage: object, cost: object = None) -> ModelCall:
     """What a usage object reports of a call; ``cost`` is what the agent recorded beside it, else its own is taken."""
     said = usage if isinstance(usage, dict) else {}
-    return ModelCall(tokens_of(usage), _number(cost if cost is not None else said.get("cost")))
+    return ModelCall(tokens_of(usage), recorded_cost(cost) or recorded_cost(said.get("cost")))
+
+
+def recorded_cost(dollars: object) -> float | None:
+    """Dollars as an agent recorded them; None for 0, which agents record of models whose price they do not know."""
+    return _number(dollars) or None
 
 
 def summed(calls: Iterable[ModelCall]) -> ModelCall | None:

@@ -349,8 +349,8 @@ class _Walk:
         return part
 
     def _path(self, path: str) -> str | None:
-        """The path as it is meant in the working directory; None if that is lost and the path is relative."""
-        return spell(self.cwd, path) if self.cwd is not None or path.startswith("/") else None
+        """The path as it is meant in the working directory; None if it is relative and leads where nothing is known."""
+        return resolve(self.cwd, path)
 
     def _written(self, path: str) -> str | None:
         """The same for a path that is written; None also where the folder may not have been entered, or in ``/proc``.

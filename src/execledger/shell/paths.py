@@ -26,15 +26,29 @@ PROGRAM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "
 """Folders of the machine's programs: a ``bin/cat`` elsewhere may be anything."""
 PARENT = re.compile(r"(?:^|/)\.\.(?:/|$)")
 """A step up. Behind a link it leads elsewhere than its text says."""
+UNRECORDED_DIRECTORY = "/unrecorded-directory"
+"""Stands for the directory in which all commands of a run start if the run does not say which one that is.
+
+Paths beneath it are comparable with each other, and are shown relative to it; nothing is known of what lies above it.
+"""
 
 
 def resolve(cwd: str | None, path: str) -> str | None:
-    """The one path that ``path`` means in ``cwd``; relative to an unknown directory it stays unresolved (None)."""
+    """The one path that ``path`` means in ``cwd``; relative to an unknown directory it stays unresolved (None).
+
+    So does what lies above the directory that a run did not record.
+    """
     if path.startswith("/"):
         return posixpath.normpath("/" + path.lstrip("/"))
     if cwd is None or not path:
         return None
-    return posixpath.normpath(posixpath.join(cwd, path))
+    found = posixpath.normpath(posixpath.join(cwd, path))
+    return None if beneath(cwd, UNRECORDED_DIRECTORY) and not beneath(found, UNRECORDED_DIRECTORY) else found
+
+
+def known_part(path: str) -> str:
+    """``path`` for people: relative where the directory that it starts from was not recorded, else as it is."""
+    return "." if path == UNRECORDED_DIRECTORY else path.removeprefix(f"{UNRECORDED_DIRECTORY}/")
 
 
 def spell(cwd: str | None, path: str) -> str:

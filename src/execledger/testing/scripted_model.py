@@ -360,19 +360,13 @@ def prompt_parts(body: Json, items: Sequence[PromptItem]) -> list[bytes]:
 class ModelServer:
     """Serves one script, or one script per task, and records the requests."""
 
-    def __init__(
-        self, script: Script | Mapping[str, Script], count: Callable[[Request, Reply], Usage] | None = None
-    ) -> None:
-        """A mapping gives the script of each conversation whose first user message contains the key.
-
-        ``count`` returns the tokens that an answer reports, one request at a time; without it they are estimated.
-        """
+    def __init__(self, script: Script | Mapping[str, Script]) -> None:
+        """A mapping gives the script of each conversation whose first user message contains the key."""
         self.requests: list[Request] = []
         """Every request that was answered, in order."""
         self.faults: list[str] = []
         """Why requests were rejected."""
         self._script = script
-        self._count = count
         self._caches: dict[tuple[str, str, str], PrefixCache] = {}
         # Guards the lists and the caches: requests are answered by a thread each.
         self._lock = threading.Lock()
@@ -421,7 +415,7 @@ class ModelServer:
         request = Request(path, shown, body, items, turns_taken(items), Usage(0, 0, 0, 0))
         reply = scripted_reply(self._script_for(request), items, tools=bool(body.get("tools")))
         with self._lock:
-            usage = self._count(request, reply) if self._count else self._usage(request, reply, wire)
+            usage = self._usage(request, reply, wire)
             self.requests.append(request._replace(usage=usage))
         return wire.answer(body, reply, usage)
 

@@ -22,9 +22,10 @@ from execledger.journal.reader import JournalReader, is_journal, valid_utf8
 from execledger.runs.account import Account
 from execledger.runs.decoding import instance_of
 from execledger.runs.journals import FORMAT as JOURNAL
-from execledger.runs.prices import load_prices
+from execledger.runs.prices import Prices, load_prices
 from execledger.runs.recording import Recorded, Run
 from execledger.runs.replay import INHERITED, Replayed, new_ledger, replay
+from execledger.runs.usage import Tokens
 from execledger.session.adapter import Resolve
 from execledger.vocabulary.decisions import Decision, Nudge, Reuse, Shown, Step
 
@@ -56,7 +57,7 @@ class RunLine(Counts, kw_only=True):
     shadow: bool = False
     """It ran in shadow mode: nothing was changed."""
     input_tokens: int | None = None
-    """Tokens of input, cached ones included, as the provider counted them; None where that is not recorded."""
+    """Tokens of input, cached ones included, as the provider counted them, else estimated; None where neither is."""
     uncached_tokens: int | None = None
     """Those of them that were neither read from a cache nor written to one at a price of its own."""
     written_tokens: int | None = None
@@ -64,7 +65,9 @@ class RunLine(Counts, kw_only=True):
     cached_tokens: int | None = None
     """Those of them that were read from a cache."""
     output_tokens: int | None = None
-    """Tokens of output, as the provider counted them."""
+    """Tokens of output, as the provider counted them, else estimated."""
+    estimated: bool = False
+    """Its tokens are estimated from bytes, at least in part: the provider's count is not recorded."""
     cost: float | None = None
     """Dollars, as the agent recorded them."""
     ended: str = ""
@@ -85,8 +88,10 @@ class RunLine(Counts, kw_only=True):
     """What the task is about, on one line: the task anchor, or the title where the anchor is the harness's words."""
     saved_bytes: int = 0
     """What references kept out of the model's input, counted once for every later call of the model."""
-    saved_new_tokens: int = 0
-    """Tokens that references kept out where they would have been uncached or written to the cache, estimated."""
+    saved_uncached_tokens: int = 0
+    """Tokens that references kept out where they would have been uncached, estimated."""
+    saved_written_tokens: int = 0
+    """Tokens that references kept out where they would have been written to the cache, estimated."""
     saved_cached_tokens: int = 0
     """Tokens that references kept out where they would have been read from the cache, estimated."""
     saved_cost: float = 0.0
@@ -97,12 +102,23 @@ class RunLine(Counts, kw_only=True):
     """Those of them that would have been cached without a view."""
     view_cost: float = 0.0
     """Dollars for both."""
+    net_uncached_tokens: int = 0
+    """Uncached tokens that references kept out less those that state views took, estimated; negative if views took
+    more."""
+    net_written_tokens: int = 0
+    """The same of tokens written to the cache."""
+    net_cached_tokens: int = 0
+    """The same of cached tokens, with those that views kept out of the cached prefix."""
     net_cost: float = 0.0
-    """What remains of the one behind the other, in dollars."""
+    """Dollars for all three: saved less spent on state views."""
     run_cost: float | None = None
-    """Dollars that the run took, as the agent recorded them, else by its tokens; None where these are not recorded."""
-    prices: str = ""
-    """The day of the prices, and the model whose they are."""
+    """Dollars that the run took, as the agent recorded them, else by its tokens; None where these are not known."""
+    price_date: str = ""
+    """The day of the price table."""
+    priced_as: str = ""
+    """The model whose prices they are; ``(assumed)`` is behind its name where the run's own model has none."""
+    assumed_price: bool = False
+    """The price table does not have the run's model, so that dollars by the table are at the assumed price."""
     started: float | None = None
     """When it began, in seconds since 1970, as far as that is recorded; None where no time is."""
     replayed: bool = False
@@ -140,13 +156,12 @@ class Origin(Struct, frozen=True, kw_only=True):
     @classmethod
     def of_run(cls, run: Run) -> Origin:
         """The origin of a recorded run that is replayed."""
-        same = {name: getattr(run, name) for name in cls.__struct_fields__ if name not in ("replayed", "took_part")}
-        took_part = run.policy is not None and not run.policy.shadow
-        return cls(**same, replayed=True, took_part=took_part)
+        same = {name: getattr(run, name) for name in cls.__struct_fields__ if name != "replayed"}
+        return cls(**same, replayed=True)
 
     @classmethod
     def of_journal(cls, name: str, start: Started) -> Origin:
-        """The origin of a run that is told by its journal, from the journal's start."""
+        """The origin of a run with a journal, from the journal's start."""
         same = {name: getattr(start, name) for name in ("agent", "model", "task")}
         return cls(name=name, format=JOURNAL, **same, instance=instance_of(f"{name}/{start.run}"), started=start.at)
 
@@ -158,7 +173,8 @@ def is_hypothetical(account: Account, origin: Origin) -> bool:
 
 def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine:
     """The line of a run in the list; in shadow mode it has what would have been done."""
-    counts, net, shadow = account.counts, account.net(), account.shadow
+    counts, net, shadow, prices = account.counts, account.net(), account.shadow, load_prices()
+    tokens = account.tokens if account.estimated is None else account.estimated
     same = {name: getattr(counts, name) for name in counts.__struct_fields__}
     done = {"elided": counts.shadow_elided, "partial": counts.shadow_partial} if shadow else {}
     return RunLine(
@@ -169,11 +185,12 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         nudges=counts.shadow_nudges if shadow else counts.nudged,
         hypothetical=is_hypothetical(account, origin),
         shadow=shadow,
-        input_tokens=account.tokens.input,
-        uncached_tokens=account.tokens.uncached,
-        written_tokens=account.tokens.written,
-        cached_tokens=account.tokens.cached,
-        output_tokens=account.tokens.output,
+        input_tokens=tokens.input,
+        uncached_tokens=tokens.uncached,
+        written_tokens=tokens.written,
+        cached_tokens=tokens.cached,
+        output_tokens=tokens.output,
+        estimated=account.estimated is not None,
         cost=account.took.cost,
         ended=account.ended,
         id=run_id(origin.name),
@@ -184,15 +201,21 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         title=task_title(origin.task, TITLE_BYTES) or origin.instance,
         task=task_in_short(origin.task, TASK_BYTES),
         saved_bytes=account.saved_bytes,
-        saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),
+        saved_uncached_tokens=net.saved_tokens.uncached or 0,
+        saved_written_tokens=net.saved_tokens.written or 0,
         saved_cached_tokens=net.saved_tokens.cached or 0,
         saved_cost=net.saved,
         view_tokens=net.spent_tokens.uncached or 0,
         displaced_tokens=-(net.spent_tokens.cached or 0),
         view_cost=net.spent,
+        net_uncached_tokens=net.net_tokens.uncached or 0,
+        net_written_tokens=net.net_tokens.written or 0,
+        net_cached_tokens=net.net_tokens.cached or 0,
         net_cost=net.net,
-        run_cost=account.took.cost if account.took.cost is not None else _run_cost(account, origin.model),
-        prices=f"{net.date}, {', '.join(net.models)}",
+        run_cost=account.took.cost if account.took.cost is not None else _run_cost(tokens, origin.model, prices),
+        price_date=net.date,
+        priced_as=", ".join(net.models),
+        assumed_price=prices.price(origin.model) is None,
         started=origin.started,
         replayed=origin.replayed,
         took_part=origin.took_part,
@@ -209,10 +232,10 @@ def task_in_short(task: str, budget: int) -> str:
     return clip(anchor if title in anchor else title, budget)
 
 
-def _run_cost(account: Account, model: str) -> float | None:
-    """Dollars for the tokens of a run under the table; None where they are not recorded."""
-    tokens = account.tokens.counted
-    return None if tokens is None else load_prices().charged(model)[1].cost(tokens)
+def _run_cost(tokens: Tokens, model: str, prices: Prices) -> float | None:
+    """Dollars for the tokens of a run under the table; None where they are not known."""
+    counted = tokens.counted
+    return None if counted is None else prices.charged(model)[1].cost(counted)
 
 
 ADDED = (
@@ -222,21 +245,45 @@ ADDED = (
     "written_tokens",
     "cached_tokens",
     "output_tokens",
-    "saved_new_tokens",
+    "saved_uncached_tokens",
+    "saved_written_tokens",
     "saved_cached_tokens",
     "saved_cost",
     "view_tokens",
     "displaced_tokens",
     "view_cost",
+    "net_uncached_tokens",
+    "net_written_tokens",
+    "net_cached_tokens",
     "net_cost",
     "run_cost",
 )
 """The fields of a line that are added up over the runs of a list."""
 
 
-class ListTotals(Struct, frozen=True):
-    """Runs of one kind in a list, added up: journals, replayed runs that Ledger took part in, other replayed runs."""
+class PriceBasis(Struct, frozen=True):
+    """What the dollars of the runs of a list rest on."""
 
+    date: str
+    """The day of the price table."""
+    models: list[str]
+    """The models whose prices are used; ``(assumed)`` is behind the name of the one that unknown models are given."""
+    assumed: int
+    """How many runs are at the assumed price: the table does not have their model."""
+    recorded: int
+    """Of how many runs the cost is as the agent recorded it; that of others is by their tokens and the table."""
+    assumed_costs: int
+    """Of how many runs the cost is by the table and at the assumed price."""
+
+
+class ListTotals(Struct, frozen=True):
+    """Runs of one kind in a list, added up.
+
+    The kinds are journals, runs in shadow mode, replayed runs that Ledger took part in, and other replayed runs.
+    """
+
+    shadow: bool
+    """They ran in shadow mode: Ledger changed nothing, so that nothing was saved or spent."""
     replayed: bool
     """They are replayed: what is added up is what the replays decide."""
     took_part: bool
@@ -247,21 +294,58 @@ class ListTotals(Struct, frozen=True):
     """By field of their lines, the sum over those that know it; None if none does."""
     known: dict[str, int]
     """By field of their lines, how many know it."""
+    estimated: dict[str, int]
+    """How many of these are estimates, of tokens (``uncached_tokens``) and of cost (``run_cost``).
+
+    A cost by the table is one where tokens are estimated or the price is assumed.
+    """
+    beside: dict[str, dict[str, float | None]]
+    """The sums over only those whose tokens (``uncached_tokens``) or whose cost (``run_cost``) are known."""
+    prices: PriceBasis
+    """What the dollars rest on."""
 
 
 def totals(lines: Iterable[RunLine]) -> list[ListTotals]:
     """The totals of each kind of runs, as far as there are any."""
-    kinds: dict[tuple[bool, bool], list[RunLine]] = {(False, False): [], (True, True): [], (True, False): []}
+    journals, replays = (False, False, False), (False, True, False)
+    with_ledger, shadow = (False, True, True), (True, False, False)
+    kinds: dict[tuple[bool, bool, bool], list[RunLine]] = {
+        kind: [] for kind in (journals, shadow, with_ledger, replays)
+    }
     for line in lines:
         if not line.pending:
-            kinds[line.replayed, line.took_part].append(line)
+            kinds[shadow if line.shadow else (False, line.replayed, line.took_part)].append(line)
     return [_total(*kind, of_kind) for kind, of_kind in kinds.items() if of_kind]
 
 
-def _total(replayed: bool, took_part: bool, lines: list[RunLine]) -> ListTotals:
+def _total(shadow: bool, replayed: bool, took_part: bool, lines: list[RunLine]) -> ListTotals:
+    of_known = {name: [line for line in lines if getattr(line, name) is not None] for name in ADDED}
+    return ListTotals(
+        shadow=shadow,
+        replayed=replayed,
+        took_part=took_part,
+        runs=len(lines),
+        sums=_sums(lines),
+        known={name: len(found) for name, found in of_known.items()},
+        estimated={
+            "uncached_tokens": sum(line.estimated for line in lines),
+            "run_cost": sum(line.estimated or line.assumed_price for line in of_known["run_cost"] if line.cost is None),
+        },
+        beside={name: _sums(of_known[name]) for name in ("uncached_tokens", "run_cost")},
+        prices=PriceBasis(
+            date=lines[0].price_date,
+            models=sorted({line.priced_as for line in lines}),
+            assumed=sum(line.assumed_price for line in lines),
+            recorded=sum(line.cost is not None for line in lines),
+            assumed_costs=sum(line.assumed_price for line in of_known["run_cost"] if line.cost is None),
+        ),
+    )
+
+
+def _sums(lines: list[RunLine]) -> dict[str, float | None]:
+    """By field, the sum over those that know it; None if none does."""
     known = {name: [value for line in lines if (value := getattr(line, name)) is not None] for name in ADDED}
-    sums = {name: sum(values) if values else None for name, values in known.items()}
-    return ListTotals(replayed, took_part, len(lines), sums, {name: len(values) for name, values in known.items()})
+    return {name: sum(values) if values else None for name, values in known.items()}
 
 
 class Call(Struct, frozen=True):

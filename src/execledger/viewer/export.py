@@ -31,8 +31,8 @@ from execledger.session.adapter import Resolve
 from execledger.viewer.assets import INDEX, LOCKED, bundled, page_files
 from execledger.viewer.compare import compare
 from execledger.viewer.counting import RunLine, totals
+from execledger.viewer.encoding import encoded
 from execledger.viewer.reading import Reading
-from execledger.viewer.responses import encoded
 from execledger.viewer.runs import Listing, choices, reading_of
 
 OUTPUT_LENGTH = 20_000

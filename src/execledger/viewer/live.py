@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from execledger.errors import LedgerError
 from execledger.viewer.counting import RunLine
+from execledger.viewer.encoding import encoded
 from execledger.viewer.model import NewSteps
 from execledger.viewer.reading import Reading
-from execledger.viewer.responses import encoded
 from execledger.viewer.runs import NoSuchRun, OpenRun
 
 Aside: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]

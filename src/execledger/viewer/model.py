@@ -12,11 +12,12 @@ from execledger.runs.account import Account
 from execledger.runs.looks import NO_LOOKS, LookNews, Looks
 from execledger.runs.recording import ModelReply
 from execledger.runs.usage import ModelCall
+from execledger.shell.paths import UNRECORDED_DIRECTORY
 from execledger.viewer.counting import Origin, RunLine, is_hypothetical, mark_of, run_line
 from execledger.viewer.reasons import comparison_in_words, in_words, proof_in_words
 from execledger.viewer.tracks import FileTrack, Tracks
 from execledger.vocabulary.actions import Action, Observation
-from execledger.vocabulary.decisions import Decision, Shown, Step
+from execledger.vocabulary.decisions import Decision, Step
 
 LOOK_BYTES = 200
 """Bytes of what a look found that are shown between two steps."""
@@ -103,6 +104,8 @@ class StepDetail(Struct, frozen=True, kw_only=True):
     """When the step was recorded, in seconds since 1970; None where the run does not tell."""
     seconds: float | None = None
     """How long it ran, where the run itself says so."""
+    ran: bool = True
+    """It was run when it was recorded; otherwise a reference answered it."""
 
 
 class DecisionAnswer(Struct, frozen=True):
@@ -146,6 +149,8 @@ class OutputAnswer(Struct, frozen=True, kw_only=True):
     """The length of the whole."""
     known: bool
     """Whether this is what the command returned; otherwise that is not known any more."""
+    ran: bool
+    """Whether it was run when it was recorded."""
     exit_status: int | None
     """The exit status."""
     stderr: str
@@ -297,19 +302,19 @@ class RunModel:
         return StepAnswer(
             index=index,
             command=step.action.command,
-            cwd=step.action.cwd or "",
+            cwd="" if step.action.cwd == UNRECORDED_DIRECTORY else step.action.cwd or "",
             category=columns.category[index],
             effects=columns.effects[index],
             turn=told.turn,
             thread=step.action.thread,
             decision=_decision(step.decision, proof_in_words(step.decision, replayed=replayed, shadow=shadow)),
             mark=columns.mark[index],
-            words=in_words(step.decision, step.shown, replayed=replayed, shadow=shadow),
+            words=in_words(step.decision, step.shown, replayed=replayed, shadow=shadow, ran=told.ran),
             compared=step.shown.compared,
             comparison=comparison_in_words(step.decision, step.shown),
             compared_to=step.shown.compared_to or (step.shown.refers_to if step.shown.kind == "partial" else ()),
             shown=ShownAnswer(step.shown.kind, step.shown.text, step.shown.instead or "", step.shown.omitted),
-            output=_output(told.truth, step.shown, limit),
+            output=_output(told, limit),
             view=told.view,
             view_before=before.view if before is not None else "",
             looks=told.looks,
@@ -332,11 +337,11 @@ def _decision(decision: Decision, proof: tuple[str, ...]) -> DecisionAnswer:
     return DecisionAnswer(type(decision).__name__.lower(), decision.rule, proof, decision.refers_to)
 
 
-def _output(truth: Observation, shown: Shown, limit: int) -> OutputAnswer:
+def _output(told: StepDetail, limit: int) -> OutputAnswer:
     """The output, without its middle if it is long."""
-    text = truth.output
+    truth, shown, text = told.truth, told.step.shown, told.truth.output
     cut, half = len(text) > limit, limit // 2
-    unknown = truth.truncated and truth.cut is None and not text and shown.kind == "reference"
+    unknown = truth.output_unknown
     known_size = shown.result.size if unknown and shown.result is not None else None
     return OutputAnswer(
         text=text[:half] + text[len(text) - half :] if cut else text,
@@ -345,7 +350,8 @@ def _output(truth: Observation, shown: Shown, limit: int) -> OutputAnswer:
         bytes=len(text.encode("utf-8", "replace")) if known_size is None else known_size,
         characters=len(text),
         known=not unknown,
-        exit_status=truth.exit_status,
+        ran=told.ran,
+        exit_status=truth.exit_status if told.ran else None,
         stderr=truth.stderr[:limit],
         notice="\n".join(filter(None, (truth.notice, truth.reminders)))[:limit],
         timed_out=truth.timed_out,

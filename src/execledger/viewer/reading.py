@@ -178,6 +178,7 @@ class ReplayReading(Reading):
             reply=replies[turn] if turn < len(replies) else ModelReply(),
             at=recorded.at,
             seconds=recorded.seconds,
+            ran=recorded.ran,
         )
 
 
@@ -267,6 +268,7 @@ class JournalReading(Reading):
             view=text.text if isinstance(text, ViewRendered) else "",
             looks=self._looks[index],
             at=event.at,
+            ran=not event.step.suppressed,
         )
 
     def _truth(self, step: Step) -> Observation:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from execledger.errors import LedgerError
 from execledger.local_server.loopback import foreign_origin
 from execledger.viewer.assets import LOCKED
+from execledger.viewer.encoding import encoded
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -85,14 +83,3 @@ def packed(response: web.Response) -> web.Response:
     if isinstance(response.body, bytes) and len(response.body) > SMALL:
         response.enable_compression()
     return response
-
-
-_ENCODER = msgspec.json.Encoder()
-
-
-def encoded(answer: object) -> bytes:
-    """``answer`` as JSON on one line; lone surrogates are escaped."""
-    try:
-        return _ENCODER.encode(answer)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(answer), separators=(",", ":")).encode()

@@ -14,6 +14,7 @@ from execledger.core.observations import ObservationRecord, absolute
 from execledger.core.policy import Policy, Preset
 from execledger.core.wording import shown_name
 from execledger.runs.looks import NO_LOOKS, LookedFile, Looks
+from execledger.shell.paths import known_part
 from execledger.shell.ranges import subtract, union
 from execledger.symbols.edits import edited_symbols
 from execledger.vocabulary.actions import Action, Observation
@@ -177,7 +178,7 @@ class Tracks:
         for track in self.files.values():
             if track.events and track.events[-1][0] >= step:
                 new = track.events[bisect_left(track.events, step, key=lambda event: event[0]) :]
-                grown.append(FileTrack(track.path, track.name, track.lines, new))
+                grown.append(FileTrack(known_part(track.path), track.name, track.lines, new))
         return grown
 
     def _named(self, record: CommandRecord, action: Action, observation: Observation) -> dict[str, tuple[str, ...]]:

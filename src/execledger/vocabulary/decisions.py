@@ -94,13 +94,23 @@ class Worth(Struct, frozen=True, array_like=True):
 
 
 InFull: TypeAlias = Literal[
-    "preset", "cap", "second-look", "submission", "new-error", "superseded", "short", "small", "price", "stopped"
+    "preset",
+    "cap",
+    "second-look",
+    "submission",
+    "new-error",
+    "superseded",
+    "unknown-files",
+    "short",
+    "small",
+    "price",
+    "stopped",
 ]
 """Why an output that is visible already is shown again: the preset compares nothing after running; no intervention is
 left; the last reference to it is followed by a second look; it is the repair; it follows an error; a newer visible
-result shows something else in its place; the policy elides nothing so short; a reference would not be half as short;
-second looks are expected to cost
-more than it saves; the model looked again after too many references."""
+result shows, or may show, something else in its place; files may have changed more than once since, and it is not known
+which of them it shows; the policy elides nothing so short; a reference would be more than half as long; second looks
+are expected to cost more than it saves; the model looked again after too many references."""
 
 
 class Shown(Struct, frozen=True):
@@ -138,7 +148,7 @@ class Shown(Struct, frozen=True):
 
     kept: InFull | None = None
     """Why an output is shown in full although it compares as same or covered; None of others, and in journals of
-    versions that did not note it."""
+    versions that did not note it. Earlier ones called an output "superseded" that is "unknown-files" or "small"."""
 
     def in_full(self, kept: InFull | None = None) -> Shown:
         """Return the same comparison for an output that is shown as it came, with the reason if it is equal."""
@@ -200,6 +210,11 @@ class Step(Struct, frozen=True, omit_defaults=True):
     withheld: tuple[tuple[int, str], ...] = ()
     """Lines of the file that ``observation`` does not have as they were shown, because a journal keeps no secrets:
     their indexes among all its lines, and their digests."""
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether it was not run: a reference answered it."""
+        return isinstance(self.decision, Reuse) and self.shown.kind == "reference"
 
     def valid_at(self, index: int) -> bool:
         """Whether it can be step ``index`` of a run: every step that it refers to comes before that."""

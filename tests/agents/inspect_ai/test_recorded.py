@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,21 @@ import pytest
 import zstandard
 
 from execledger.agents.formats import find_recorded, read_run
-from execledger.agents.inspect_ai.recorded import journal_names
+from execledger.agents.inspect_ai.recorded import OFF, journal_names
+from execledger.core.policy import Policy, Preset
+from execledger.core.rereads import Reread
 from execledger.errors import ReaderFault, UnreadableRun
+from execledger.evaluate.collect import SAME_CONTENT, collect
+from execledger.extras import install_command
+from execledger.off import SWITCHED_OFF
+from execledger.runs.find import REPEATED
+from execledger.runs.prices import shipped
 from execledger.runs.recording import Run
+from execledger.runs.replay import replay
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.vocabulary.actions import Observation
 
-HEADER = {
+HEADER: dict[str, Any] = {
     "version": 2,
     "status": "success",
     "eval": {"task": "fix", "model": "openai/gpt-5", "sandbox": {"type": "docker"}, "packages": {"inspect_ai": "1"}},
@@ -122,6 +132,18 @@ def test_a_sample_is_a_run(tmp_path: Path) -> None:
     ]
 
 
+def test_a_suppressed_call_is_a_reread_by_what_its_reference_points_at(tmp_path: Path) -> None:
+    """The log lacks its output; under a policy that makes no such reference, nothing is claimed."""
+    whole = json.dumps(sample()).replace(r"x\ny\n", r"a long line\n" * 99)
+    whole = whole.replace(json.dumps(made("b", "cat a.py")), json.dumps(made("b", "ls")))
+    whole = whole.replace("sed -n 1p a.py", "cat a.py")
+    (run,) = read(write_log(tmp_path / "a.eval", json.loads(whole)))
+    assert [one.ran for one in run.steps] == [True, True, False]
+    paper, ungoverned = Policy(preset=Preset.PAPER), Policy(govern=False)
+    assert [one.reread for one in replay(run, paper)] == [None, None, Reread.SEARCH]
+    assert [one.reread for one in replay(run, ungoverned)] == [None, None, None]
+
+
 def test_a_log_in_one_object_is_the_same(tmp_path: Path) -> None:
     """Both forms of a log give the same runs."""
     packed = write_log(tmp_path / "a.eval", sample())
@@ -140,6 +162,86 @@ def test_a_score_is_an_outcome(tmp_path: Path, value: object, resolved: bool | N
     assert run.resolved is resolved
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), {"a": float("inf")}])
+def test_a_score_that_is_no_number_costs_no_sample(tmp_path: Path, value: object) -> None:
+    """Inspect writes what Python calls a number, which JSON does not have; texts that only spell it stay."""
+    odd = sample(scores={"tests": {"value": value}, "NaN": {"value": 'a\\"NaN'}}, attachments={"0a": "Why NaN?"})
+    (run,) = read(write_log(tmp_path / "a.eval", odd))
+    (tmp_path / "b.json").write_text(json.dumps(HEADER | {"samples": [odd]}), encoding="utf-8")
+    (again,) = read(tmp_path / "b.json")
+    assert (run.task, run.turns) == (again.task, again.turns) == ("Why NaN?", 4)
+    assert run.resolved is None
+
+
+def test_the_images_of_results_cost_no_sample(tmp_path: Path) -> None:
+    """Inspect moves them into a message of the user, which names all calls that they belong to."""
+    image = {"role": "user", "content": [{"type": "image", "image": "attachment://1"}], "tool_call_id": ["a", "b"]}
+    whole = sample()
+    whole["events_data"]["messages"].append(image)
+    whole["messages"].append(image)
+    (run,) = read(write_log(tmp_path / "a.eval", whole))
+    assert len(run.steps) == 3
+
+
+def test_a_task_with_an_image_is_found(tmp_path: Path) -> None:
+    """The text beside it is the task, also if Inspect keeps it apart."""
+    whole = sample()
+    parts = [{"type": "text", "text": "attachment://0a"}, {"type": "image", "image": "attachment://1"}]
+    whole["events_data"]["messages"][1] = {"role": "user", "content": parts}
+    (run,) = read(write_log(tmp_path / "a.eval", whole))
+    assert (run.task, len(run.steps)) == ("Fix a.py, please.", 3)
+
+
+def test_words_beside_a_view_in_one_message_are_read(tmp_path: Path) -> None:
+    """Inspect puts messages together for some providers, with the metadata of both."""
+    whole = sample()
+    both = {"execledger": "view", "combined_from": ["a", "b"]}
+    whole["events_data"]["messages"][1] |= {"metadata": both}
+    (run,) = read(write_log(tmp_path / "a.eval", whole))
+    assert run.task == "Fix a.py, please."
+
+
+def test_a_retried_log_takes_the_place_of_its_samples(tmp_path: Path) -> None:
+    """`inspect eval-retry` copies what was completed and runs the rest again: each sample counts once, the last time.
+
+    A log of another task with the same sample is another run, and so is a log that is named by itself.
+    """
+    task, other = "A" * 22, "B" * 22
+    two, failed = sample(id="two"), sample(id="two", error={"message": "once"}, scores=None)
+    first = write_log(tmp_path / f"2026-01-01_fix_{task}.eval", sample(), failed, sample(id="three"))
+    again = write_log(tmp_path / f"2026-01-02_fix_{task}.eval", sample(), two)
+    third = write_log(tmp_path / f"2026-01-03_fix_{other}.eval", sample())
+    (tmp_path / f"2026-01-04_fix_{other}.eval").write_bytes(b"PK: torn")
+    skipped: Counter[str] = Counter()
+    names = [source.name for source in find_recorded([str(tmp_path)], skipped=skipped)]
+    assert names == [
+        f"{first}!samples/three_epoch_2.json",
+        f"{again}!samples/one_epoch_2.json",
+        f"{again}!samples/two_epoch_2.json",
+        f"{third}!samples/one_epoch_2.json",
+        str(tmp_path / f"2026-01-04_fix_{other}.eval"),
+    ]
+    assert skipped == {REPEATED: 2} and len(read(first)) == 3
+
+
+@pytest.mark.parametrize("day", ["01", "03"])
+@pytest.mark.parametrize("damage", [{6: 94}, {9: 1 << 3, 46: 0xFF}], ids=["version", "name"])
+def test_a_damaged_log_of_a_retried_task_costs_itself_alone(tmp_path: Path, day: str, damage: dict[int, int]) -> None:
+    """Whatever the library for archives makes of its directory, the other logs of the folder are read."""
+    task = "A" * 22
+    write_log(tmp_path / f"2026-01-02_fix_{task}.eval", sample())
+    damaged = write_log(tmp_path / f"2026-01-{day}_fix_{task}.eval", sample())
+    data = bytearray(damaged.read_bytes())
+    entry = data.index(b"PK\x01\x02")
+    for at, byte in damage.items():
+        data[entry + at] = byte
+    damaged.write_bytes(data)
+    whole, broken = sorted(find_recorded([str(tmp_path)]), key=lambda source: source.name == str(damaged))
+    assert len(read_run(whole.name, whole.read()).steps) == 3
+    with pytest.raises(UnreadableRun, match="damaged archive"):
+        broken.read()
+
+
 def test_an_error_is_no_outcome(tmp_path: Path) -> None:
     """A sample that ended with an error says so, and counts neither as solved nor as failed."""
     (run,) = read(write_log(tmp_path / "a.eval", sample(error={"message": "out of disk\nat x"}, scores=None)))
@@ -154,6 +256,31 @@ def test_what_is_no_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text('{"version": 2}', encoding="utf-8")
     with pytest.raises(UnreadableRun, match="an object with the keys version"):
         read(tmp_path / "b.json")
+
+
+def test_a_damaged_log_in_a_folder_is_named(tmp_path: Path) -> None:
+    """Whatever is left of it, a file of this name is no database of another program."""
+    (tmp_path / "a.eval").write_bytes(b"torn")
+    with zipfile.ZipFile(tmp_path / "b.eval", "w") as archive:
+        archive.writestr("notes.txt", "x")
+    log = write_log(tmp_path / "c.eval", sample())
+    skipped: Counter[str] = Counter()
+    torn, other, whole = find_recorded([str(tmp_path)], skipped=skipped)
+    for source, found in ((torn, "no archive"), (other, "an archive without header.json")):
+        with pytest.raises(UnreadableRun) as caught:
+            source.read()
+        assert str(caught.value) == f"{source.name}: found {found}, expected a log of Inspect"
+    assert whole.name == f"{log}!samples/one_epoch_2.json" and not skipped
+
+
+def test_a_log_that_a_missing_module_unpacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its path and its member, and the smallest extra that installs the module."""
+    log = write_log(tmp_path / "a.eval", sample())
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(UnreadableRun) as caught:
+        read(log)
+    found = "found a member that only the module zstandard unpacks, which is not installed"
+    assert (caught.value.message, caught.value.hint) == (f"{log}!header.json: {found}", install_command("proxy"))
 
 
 CLAUDE = [{"name": "Bash"}, {"name": "Read"}, {"name": "Edit"}]
@@ -203,6 +330,97 @@ def test_a_long_path_of_a_journal_is_an_attachment(tmp_path: Path) -> None:
     log = write_log(tmp_path / "j.eval", sample(events=[noted], attachments={"9f": "/journals/one.jsonl"}))
     (source,) = find_recorded([str(log)])
     assert [*journal_names(log, source.read())] == [Path("/journals/one.jsonl")]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [([], "why"), ([{"policy": {"preset": "paper"}}], "")])
+def test_that_ledger_took_no_part_is_read(tmp_path: Path, policy: list[Any], expected: str) -> None:
+    """Unless it did in another conversation of the sample."""
+    noted = [{"event": "info", "source": "execledger", "data": data} for data in [{"absent": "why"}, *policy]]
+    (source,) = find_recorded([str(write_log(tmp_path / "j.eval", sample(events=noted)))])
+    assert read_run(source.name, source.read()).without_ledger == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "failure"),
+    [
+        ("RuntimeError('no disk')", "RuntimeError: 'no disk'"),
+        ("docker.errors.APIError: 500", "APIError: 500"),
+        ("out of disk: /", "error: out of disk: /"),
+        ("", "error: "),
+    ],
+)
+def test_an_error_is_a_failure_of_its_kind(tmp_path: Path, message: str, failure: str) -> None:
+    """Reports count failures by what is before the colon."""
+    log = write_log(tmp_path / "a.eval", sample(error={"message": message}, scores=None), sample(id="two"))
+    rows = [row for _, row in collect([str(log)], shipped(), [])]
+    assert [row.failure for row in rows] == [failure, ""]
+
+
+@pytest.mark.parametrize(
+    ("approver", "noted", "explanation", "expected"),
+    [
+        ("execledger/ledger", [], "to be run", OFF),
+        ("execledger/ledger", [], SWITCHED_OFF, ""),
+        ("execledger/ledger", [{"asked": {}}], "to be run", ""),
+        ("execledger/ledger", [], None, ""),
+        ("human", [], "fine", ""),
+    ],
+    ids=["not on", "off", "on", "no tool was called", "another approver"],
+)
+def test_a_forgotten_variable_makes_no_run_of_base(
+    tmp_path: Path, approver: str, noted: list[Any], explanation: str | None, expected: str
+) -> None:
+    """The approver of Ledger was asked about calls, and not switched off on purpose: Ledger was meant to take part."""
+    events: list[Any] = [{"event": "info", "source": "execledger", "data": data} for data in noted]
+    if explanation is not None:
+        events.append({"event": "approval", "approver": approver, "decision": "escalate", "explanation": explanation})
+    config = {"approval": {"approvers": [{"name": approver, "tools": "*", "params": {}}]}}
+    log = HEADER | {"eval": {**HEADER["eval"], "config": config}, "samples": [sample(events=events)]}
+    (tmp_path / "a.json").write_text(json.dumps(log), encoding="utf-8")
+    (run,) = read(tmp_path / "a.json")
+    assert run.without_ledger == expected
+
+
+PAPER = {"preset": "paper", "govern": False}
+"""The fields of a policy that are not its defaults."""
+
+
+@pytest.mark.parametrize(
+    ("noted", "arm", "lacks_journal"),
+    [
+        ([], ("base", ""), False),
+        ([{"asked": PAPER}], ("inform", "paper"), True),
+        ([{"asked": {}}, {"policy": PAPER}], ("inform", "paper"), True),
+    ],
+    ids=["not asked for", "asked for", "took part"],
+)
+def test_a_sample_that_failed_before_its_first_model_call_is_in_its_arm(
+    tmp_path: Path, noted: list[Any], arm: tuple[str, str], lacks_journal: bool
+) -> None:
+    """It took an unknown number of tokens and dollars, and not 0."""
+    events = [{"event": "info", "source": "execledger", "data": data} for data in noted]
+    failed = sample(events=events, messages=[], scores=None, error={"message": "no container"})
+    log = write_log(tmp_path / "f.eval", failed)
+    ((_, row),) = collect([str(log)], shipped(), [])
+    assert ((row.arm, row.preset), row.lacks_journal) == (arm, lacks_journal)
+    assert (row.ended, row.resolved, row.tokens, row.cost) == ("error: no container", None, None, None)
+
+
+def test_a_copied_log_has_no_further_trials(tmp_path: Path) -> None:
+    """Its samples have the same content, under the name of another file."""
+    log = write_log(tmp_path / "f.eval", sample(events=[], messages=[]))
+    (tmp_path / "copy.eval").write_bytes(log.read_bytes())
+    skipped: Counter[str] = Counter()
+    assert len([*collect([str(tmp_path)], shipped(), [], skipped=skipped)]) == 1
+    assert skipped[SAME_CONTENT] == 1
+
+
+def test_a_sample_that_asked_for_ledger_and_has_none_is_left_out(tmp_path: Path) -> None:
+    """The reason counts, not the policy that was asked for."""
+    events = [{"event": "info", "source": "execledger", "data": data} for data in ({"asked": PAPER}, {"absent": "why"})]
+    (source,) = find_recorded([str(write_log(tmp_path / "f.eval", sample(events=events)))])
+    run = read_run(source.name, source.read())
+    assert (run.policy, run.without_ledger) == (None, "why")
 
 
 @pytest.mark.parametrize("method", [8, 14, 99])

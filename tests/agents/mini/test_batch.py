@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -80,9 +81,11 @@ def asked_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan, **v
     ("model", "cost_tracking", "key", "said"),
     [
         ("openai/gpt-5-mini", "", "", "found no API key in the environment\nhint: export OPENAI_API_KEY=..."),
-        ("openai/gpt-5-mini", "", "dummy", ""),
+        pytest.param("openai/gpt-5-mini", "", "dummy", "", marks=pytest.mark.long),
         pytest.param("opneai/gpt-5-mini", "", "dummy", "LLM Provider NOT provided", marks=pytest.mark.long),
-        ("openai/gpt-nowhere", "", "dummy", "litellm knows no price of it, and mini-swe-agent then fails"),
+        ("openai/gpt-5-mni", "", "dummy", "litellm knows no price of it, and mini-swe-agent then fails"),
+        pytest.param("openai/nowhere", "", "dummy", "litellm knows no price of it", marks=pytest.mark.long),
+        pytest.param("anthropic/claude-foo-9", "", "dummy", "litellm knows no price of it", marks=pytest.mark.long),
         pytest.param("openai/gpt-nowhere", "ignore_errors", "dummy", "(warning)", marks=pytest.mark.long),
     ],
 )
@@ -90,7 +93,7 @@ def test_keys_and_names_of_models_are_checked_by_the_agents_own_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, cost_tracking: str, key: str, said: str
 ) -> None:
     """A missing key, a whole set-up, a misspelled provider, and a model without a price that is needed or not."""
-    variables = {"OPENAI_API_KEY": key} if key else {}
+    variables = {"OPENAI_API_KEY": key, "ANTHROPIC_API_KEY": key} if key else {}
     settings = {"model.cost_tracking": cost_tracking} if cost_tracking else {}
     found = asked_needs(tmp_path, monkeypatch, Plan(model=model, settings=settings), **variables)
     told = [f"{one.message}\nhint: {one.hint}{' (warning)' if one.warning else ''}" for one in found.problems]
@@ -135,7 +138,54 @@ def test_needs_follow_the_agents_configuration(tmp_path: Path, monkeypatch: pyte
     podman = Plan(model="a/b", settings={"environment.executable": "podman", "model.model_class": "mine.Model"})
     assert asked_needs(tmp_path, monkeypatch, podman) == Needs(docker="podman", images=("localhost/a:1",), model="a/b")
     (broken,) = asked_needs(tmp_path, monkeypatch, Plan(own={"config": ("none.yaml",)})).problems
-    assert "can't be asked for its configuration" in broken.message
+    assert "can't be asked for its configuration" in broken.message and "`config` and `settings`" in broken.hint
+    unset = Plan(model="a/b", settings={"agent": {"x": 1}, "agent.x.y": 2, "environment": 3})
+    assert asked_needs(tmp_path, monkeypatch, unset).docker == "docker", "the container program is looked at"
+
+
+LITELLM = """
+import json, os, sys
+local = os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP")
+if not local and {fails} == 3:
+    raise ImportError("cannot import name 'LoggerContext' from partially initialized module 'litellm.a' (most likely)")
+assert local or not {fails}, "fetched in vain"
+assert {fails} < 2 or {fails} == 3, "broken"
+utils = None
+def get_llm_provider(model, api_base): return None, "openai"
+def validate_environment(model, api_base): return {{"keys_in_environment": False, "missing_keys": ["OPENAI_API_KEY"]}}
+def get_model_info(name): return {{"input_cost_per_token": 0}}
+"""
+"""A litellm that can't be imported if it fetches prices (1), at all (2), or while it tries to fetch them again (3)."""
+
+
+@needs_mini
+@pytest.mark.parametrize("fails", [0, 1, 2, 3])
+def test_a_litellm_that_fails_at_its_prices_is_asked_again_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int
+) -> None:
+    """Then a price that it lacks is a warning, since the list that it fetches may have it; all the rest is told."""
+    monkeypatch.delenv("LITELLM_LOCAL_MODEL_COST_MAP", raising=False)
+    (tmp_path / "litellm.py").write_text(LITELLM.format(fails=fails))
+    python = tmp_path / "python"
+    # Its first argument isolates it from this variable.
+    python.write_text(f'#!/bin/sh\nshift\nPYTHONPATH="{tmp_path}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr("execledger.agents.mini.batch.interpreter_of", lambda _: str(python))
+    found = asked_needs(tmp_path, monkeypatch, Plan(model="openai/gpt-5-mini"))
+    assert (found.docker, found.images, found.model) == ("docker", ("localhost/a:1",), "openai/gpt-5-mini")
+    model = "the model `openai/gpt-5-mini`"
+    program, error = console_script("mini-extra"), "AssertionError: "
+    again = f"{program}: litellm can be asked about {model} only without fetching its list of prices: {error}"
+    raced = "litellm can't fetch its list of prices, and its import can fail while it tries again"
+    missing = (f"{model}: found no API key in the environment", False)
+    unpriced = f"{model}: litellm knows no price of it, and mini-swe-agent then fails"
+    assert [(one.message, one.warning) for one in found.problems] == {
+        0: [missing, (unpriced, False)],
+        1: [(f"{again}fetched in vain", True), missing, (unpriced, True)],
+        2: [(f"{program}: litellm can't be asked about {model}: {error}broken", False)],
+        3: [(f"{program}: {raced}", True), missing, (unpriced, True)],
+    }[fails]
+    assert all(one.hint for one in found.problems)
 
 
 def traced(status: str, said: str = "", trace: str = "", output: str = "", returncode: int = 0) -> str:
@@ -183,13 +233,20 @@ def test_a_failed_run_has_its_actual_reason(made: str, said: str) -> None:
     [
         ("exit 1", ENDED, "image missing: localhost/a:1 is not in the local store, and could not be pulled"),
         ("exit 0", ENDED, f"error: {ENDED.partition('a: ')[2]}"),
+        (
+            'exit 0; elif [ "$*" = "run --rm localhost/a:1 true" ]; then '
+            "printf 'docker: failed to create shim task: no space left on device\n\nSee --help\n' >&2; exit 125",
+            ENDED,
+            "error: no container of localhost/a:1 can be started:"
+            " docker: failed to create shim task: no space left on device",
+        ),
         ("exit 0", ENDED.replace("returned", "timed out"), f"timeout: {ENDED.partition('a: ')[2]}"),
         ("exit 0", "Error processing instance a: no disk", "error: no disk"),
         ("exit 0", "", "error: ended with status 3: it said nothing"),
     ],
 )
 def test_a_task_without_a_result_has_its_actual_reason(tmp_path: Path, inspect: str, line: str, said: str) -> None:
-    """An image that is missing is found out, since the agent only names the command that failed."""
+    """The container program is asked for it, since the agent only names the command that failed."""
     docker = tmp_path / "docker"
     docker.write_text(f'#!/bin/sh\nif [ "$1" = image ]; then {inspect}; fi\n')
     docker.chmod(0o755)

@@ -14,6 +14,7 @@ from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.references import NOT_ANSWERED
 from execledger.runs.recording import Governed, ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
+from execledger.shell.paths import UNRECORDED_DIRECTORY
 from execledger.vocabulary.actions import Action, Observation
 from execledger.vocabulary.decisions import Allow, Decision, Nudge, Reuse, Shown, Step
 from tests.runs.samples import DOCKER, HEAD, Message, answer, encoded, reply, said, tagged, trajectory, turn
@@ -92,7 +93,7 @@ def test_what_the_calls_of_the_model_took() -> None:
 
 
 def test_a_bare_list_is_read_as_version_1() -> None:
-    """The oldest files are messages and nothing else: no place, no model, no container is known."""
+    """The oldest files are messages and nothing else: no directory, no model, no container is known."""
     messages = [*HEAD, {"role": "assistant", "content": "```mswea_bash_command\nls\n```"}, said(tagged("a.py\n"))]
     assert read_run("old.json", encoded(messages)) == Run(
         name="old.json",
@@ -102,7 +103,7 @@ def test_a_bare_list_is_read_as_version_1() -> None:
         task="Please fix the sum.",
         container=False,
         turns=1,
-        steps=(recorded("ls", "a.py\n", cwd=None),),
+        steps=(recorded("ls", "a.py\n", cwd=UNRECORDED_DIRECTORY),),
     )
 
 
@@ -181,7 +182,7 @@ def test_content_in_parts_is_joined() -> None:
     result = {**answer("ls", "a.py\n"), "content": [wrapped, {"type": "image_url", "image_url": {"url": "x"}}]}
     task = {"role": "user", "content": [{"type": "text", "text": "Fix "}, {"type": "text", "text": "it."}]}
     run = read_run("r", encoded({"info": {}, "messages": [task, turn("ls"), result]}))
-    assert (run.task, run.steps) == ("Fix it.", (recorded("ls", "a.py\n", cwd=None),))
+    assert (run.task, run.steps) == ("Fix it.", (recorded("ls", "a.py\n", cwd=UNRECORDED_DIRECTORY),))
 
 
 def test_a_result_without_fields_is_read_from_its_text() -> None:
@@ -210,7 +211,7 @@ def test_a_container_is_recognised_by_its_configuration(environment: object, kin
     config = {"environment": environment, "environment_type": kind}
     messages = [turn("ls"), answer("ls", "a.py\n")]
     run = read_run("r", encoded(trajectory("mini-swe-agent-1.1", messages, config)))
-    assert (run.container, run.steps) == (container, (recorded("ls", "a.py\n", cwd=None),))
+    assert (run.container, run.steps) == (container, (recorded("ls", "a.py\n", cwd=UNRECORDED_DIRECTORY),))
 
 
 @pytest.mark.parametrize("pattern", ["(", "(a)(b)", "a{99999999999999999999}", "(a+)+$"])
@@ -294,6 +295,15 @@ def test_notes_that_do_not_fit_the_run_are_not_followed() -> None:
     assert governed(answer("cat b", TEXT), beyond, Shown("reference", REFERENCE, (7,))).governed is None
     foreign = [turn("ls"), noted(answer("ls", "a.py\n"), ["something", "else"])]
     assert steps("mini-swe-agent-1.1", foreign) == (recorded("ls", "a.py\n"),)
+
+
+@pytest.mark.parametrize("cwd", ["/repo", None])
+def test_a_directory_that_ledger_knew_is_that_of_all_commands(cwd: str | None) -> None:
+    """The local environment records none, but Ledger noted where it was, also for calls without a note of their own."""
+    note = Answer(1, Allow("new"), Shown("full"), cwd)
+    messages = [turn("ls"), answer("ls", "a.py\n"), turn("pwd"), noted(answer("pwd", "/repo\n"), note)]
+    run = read_run("r", encoded(trajectory("mini-swe-agent-1.1", messages, {"environment": {"cwd": ""}})))
+    assert [step.action for step in run.steps] == [Action("ls", cwd), Action("pwd", cwd)]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ SETTINGS: tuple[dict[str, Any], ...] = ({}, {"placement": "inside"}, {"preset": 
 """Further settings are played for the call sites that only they reach."""
 VIEW = "<execution_state>"
 NOT_RUN = ("[Ledger: not run", NOT_ANSWERED)
-SAMPLE = 24
+SAMPLE = 48
 """Outside the adapter, one call site in so many fails, unless everything is asked for."""
 LAST_RESORTS = ("_fault", "_unanswered")
 """What an entry point calls once something has failed already: above these there is nothing."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import itertools
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed: pip
 
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.environments.local import LocalEnvironment
+from minisweagent.models.utils import actions_toolcall
 
 from execledger.agents.mini import witness as mini_witness
 from execledger.agents.mini.messages import text_of
@@ -35,6 +38,8 @@ COMMANDS = (
     "grep -c value a.py",
 )
 """Work in which lines are current, moved, changed and gone; no output is shown twice, so none is replaced."""
+NUMBERS = itertools.count(1)
+"""Numbers of plays."""
 SAID = ("(current)", "now at", "(changed)", "(gone)")
 
 
@@ -61,6 +66,8 @@ class Play:
         for name in ("a.py", "b.py"):
             (folder / name).write_text(TEXT)
         RUNS.clear()
+        # In a folder of an earlier play the name of the journal would be taken, and the lock may still be held.
+        os.environ["EXECLEDGER_JOURNAL"] = str(folder.with_name(f"journals-{next(NUMBERS)}"))
         inner = Recording(outputs=[turn(number, command) for number, command in enumerate([*COMMANDS, SUBMIT])])
         place = environment(cwd=str(folder))
         model = LedgerModel.wrap(inner, env=place, witness=witness, cadence="every") if wrapped else inner
@@ -82,10 +89,15 @@ class Play:
 
 
 @pytest.fixture
-def journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for journals."""
-    monkeypatch.setenv("EXECLEDGER_JOURNAL", str(tmp_path / "journals"))
-    return tmp_path / "journals"
+def journals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Journals, in a folder for each play; the digests in them have the same key in each play.
+
+    With a random key, a digest sometimes contains a marker of a secret, and the event is redacted, by other calls.
+    """
+    # Put back at the end: each play sets its own.
+    monkeypatch.setenv("EXECLEDGER_JOURNAL", "")
+    for module in ("witness", "probe"):
+        monkeypatch.setattr(f"execledger.session.{module}.new_key", lambda: bytes(32))
 
 
 def looking(place: Path, kind: type[LocalEnvironment]) -> dict[CallSite, int]:
@@ -96,17 +108,15 @@ def looking(place: Path, kind: type[LocalEnvironment]) -> dict[CallSite, int]:
     # A run ends when its model is collected: at no chance moment.
     gc.collect()
     reached = call_sites(lambda: (Play(place, kind, wrapped=True, witness="auto"), gc.collect()))
-    # Whether a journal's name is taken already depends on the time of day, and not on looks.
-    looks = {site: times for site, times in reached.items() if site not in without}
-    return {site: times for site, times in looks.items() if f"{os.sep}journal{os.sep}" not in site.callee.co_filename}
+    return {site: times for site, times in reached.items() if site not in without}
 
 
 @pytest.mark.guarantee("fail-open")
 @pytest.mark.parametrize("kind", [LocalEnvironment, Sealed], ids=["local", "probe"])
 def test_a_fault_at_any_call_of_a_look_changes_nothing(
-    tmp_path: Path, journals: Path, full: bool, figure: Callable[[str], None], kind: Any
+    tmp_path: Path, journals: None, full: bool, figure: Callable[[str], None], kind: Any
 ) -> None:
-    """Each fails at its first call, or also at a middle and its last one: messages, files, counts and end are equal."""
+    """One in four fails at its first call, or all, also at a middle and the last: messages, files, counts, end stay."""
     place = tmp_path / "work"
     plain = Play(place, kind, wrapped=False, witness="off")
     clean = Play(place, kind, wrapped=True, witness="auto")
@@ -117,7 +127,7 @@ def test_a_fault_at_any_call_of_a_look_changes_nothing(
     assert {"witness.py", "session.py", "ledger.py", "inform.py"} <= touched
     assert ("probe.py" in touched) == (kind is Sealed)
     planted = 0
-    for site, times in sites.items():
+    for site, times in [*sites.items()][:: 1 if full else SAMPLE]:
         for occurrence in {1, (times + 1) // 2, times} if full else {1}:
             planted += 1
             with sabotaged(site, occurrence) as trap:
@@ -130,6 +140,21 @@ def test_a_fault_at_any_call_of_a_look_changes_nothing(
     figure(f"{planted} faults in looks ({'a probe' if kind is Sealed else 'local files'}): 0 changed runs")
 
 
+SAMPLE = 4
+"""One call site in so many fails, unless the long form is asked for."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_plays() -> Iterator[None]:
+    """What is there already is no garbage, and the agent's template for results is compiled once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(actions_toolcall, "Template", functools.cache(actions_toolcall.Template))
+        gc.collect()
+        gc.freeze()
+        yield
+        gc.unfreeze()
+
+
 class Ended(Sabotage):
     """A fault of a kind that the agent itself uses to end a run."""
 
@@ -137,7 +162,7 @@ class Ended(Sabotage):
 @pytest.mark.parametrize("kind", [LocalEnvironment, Sealed], ids=["local", "probe"])
 @pytest.mark.parametrize("name", ["look", "noted_environment", "witness_of", "__call__"])
 def test_a_witness_that_always_fails_changes_nothing(
-    tmp_path: Path, journals: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, name: str
+    tmp_path: Path, journals: None, monkeypatch: pytest.MonkeyPatch, kind: Any, name: str
 ) -> None:
     """However often: its part of the run is over, and the agent's goes on."""
 

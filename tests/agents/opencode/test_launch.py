@@ -11,10 +11,10 @@ from execledger.agents.opencode.launch import (
     OFFICIAL,
     ConfigSource,
     _merged,
-    _model,
-    _sources,
     addresses_of,
+    config_sources,
     content_of,
+    model_of,
 )
 from execledger.errors import LedgerError
 
@@ -85,13 +85,15 @@ def test_configurations_are_found_and_merged(tmp_path: Path, environment: dict[s
     work = tmp_path / "work"
     (work / ".opencode").mkdir(parents=True)
     (work / ".opencode" / "opencode.json").write_text('{"model": "c/d"}')
-    sources = [source for source in _sources({**environment, "OPENCODE_CONFIG_CONTENT": "{}"}, work) if source.config]
+    sources = [
+        source for source in config_sources({**environment, "OPENCODE_CONFIG_CONTENT": "{}"}, work) if source.config
+    ]
     assert [(source.config, source.owner) for source in sources] == [
         ({"model": "a/b", "url": "http://x//y"}, "user"),
         ({"model": "c/d"}, "project"),
     ]
-    assert _model(["run", "-m", "e/f"], sources) == _model(["--model=e/f"], sources) == "e/f"
-    assert _model(["run"], sources) == "c/d"
+    assert model_of(["run", "-m", "e/f"], sources) == model_of(["--model=e/f"], sources) == "e/f"
+    assert model_of(["run"], sources) == "c/d"
     assert _merged({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 4}}) == {"a": {"b": 4, "c": 2}, "d": 3}
 
 

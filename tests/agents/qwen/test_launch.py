@@ -30,7 +30,7 @@ def routes(home: Path, *arguments: str, upstream: str = "", **variables: str) ->
     """The routes for a start with these arguments and variables."""
     environment = {"HOME": str(home), "QWEN_CODE_SYSTEM_SETTINGS_PATH": str(home.parent / "etc.json"), **variables}
     _, given = launch._given_address(arguments)
-    return launch.routes_of(launch._setup(environment, Path.cwd()), arguments, given, upstream)
+    return launch.routes_of(launch.client_setup(environment, Path.cwd()), arguments, given, upstream)
 
 
 def test_an_address_is_the_users_own_or_the_official_one(home: Path) -> None:
@@ -51,7 +51,7 @@ def test_configured_models_have_routes_of_their_own(home: Path) -> None:
     other = [{"id": "d", "baseUrl": "http://d"}]
     settings(home, {"modelProviders": {"openai": models, "anthropic": other, "odd": 3}})
     assert routes(home) == {"/provider-0": "http://a/v1", "/provider-1": "http://d"}
-    setup = launch._setup({"HOME": str(home), "QWEN_CODE_SYSTEM_SETTINGS_PATH": "/nowhere"}, Path.cwd())
+    setup = launch.client_setup({"HOME": str(home), "QWEN_CODE_SYSTEM_SETTINGS_PATH": "/nowhere"}, Path.cwd())
     assert launch._redirected(setup.providers, {"http://a/v1": "P/0", "http://d": "P/1"}) == {
         "openai": [{"id": "a", "baseUrl": "P/0"}, {"id": "b", "baseUrl": "P/0"}, {"id": "c"}],
         "anthropic": [{"id": "d", "baseUrl": "P/1"}],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from execledger.evaluate.report.arms import Setting, settings
+from execledger.evaluate.report.footnotes import remarks
 from tests.evaluate.rows import AGENT, MODEL, experiment, row
 
 
@@ -51,6 +52,10 @@ def test_a_second_run_of_the_same_trial_is_a_further_trial() -> None:
     (setting,) = settings(rows)
     assert [(it.run, it.trial) for it in setting.base.runs["a"]] == [("one", 1), ("three", 2), ("two", 3)]
     assert setting.renumbered == 1
+    said = "several runs of a task and arm have the same trial number, or none of their own: all but one of each are"
+    assert f"{said} counted as further trials (1)" in remarks((setting,))
+    found = remarks(settings([*rows, row("a", run="four")]))
+    assert f"{said} counted as further trials (2)" in found
 
 
 def test_a_run_without_an_instance_is_its_own_instance() -> None:

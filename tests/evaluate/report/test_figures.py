@@ -18,6 +18,7 @@ from execledger.evaluate.report.figures import (
     rereads_per_instance,
     write_figures,
 )
+from execledger.runs.usage import Tokens
 from tests.evaluate.rows import experiment, row
 
 
@@ -92,6 +93,20 @@ def test_an_unknown_cost_is_not_a_bar_of_zero() -> None:
 
 def test_runs_whose_rereads_are_unknown_are_not_drawn() -> None:
     """Rather than drawn as runs without any."""
-    figure = rereads_per_instance(settings([row("a"), row("a", "both", rereads=None)]))
+    rows = [row("a"), row("b", rereads=None), row("a", "both", rereads=None)]
+    figure = rereads_per_instance(settings(rows))
     assert figure is not None
-    assert [line.get_label() for line in figure.axes[0].lines] == ["base: mean 2.0"]
+    assert [line.get_label() for line in figure.axes[0].lines] == ["base: mean 2.0 (1 of 2 runs, others unknown)"]
+    title = "mini-swe-agent 2.4.6, gpt-5-mini\nunknown, and not drawn: inform + govern"
+    assert figure.axes[0].get_title(loc="left") == title
+
+
+def test_input_of_unknown_classes_is_a_kind_of_its_own() -> None:
+    """An arm without a report of cached tokens is not drawn as one that had none, neither in tokens nor in dollars."""
+    untold = row("a", "both", cached_told=False, tokens=Tokens(uncached=700_000, output=5_000))
+    figure = cost_and_tokens(settings([row("a"), untold]))
+    assert figure is not None
+    assert widths(figure.axes[1]) == pytest.approx([0.1, 0, 0, 0, 0.9, 0, 0, 0.7, 0.005, 0.005])
+    assert [bar.get_hatch() for bar in figure.axes[0].patches] == [None, "////"]
+    assert "hatched: no cached tokens reported" in figure.axes[0].get_xlabel()
+    assert "input, classes unknown" in [text.get_text() for text in figure.legends[0].texts]

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from execledger.errors import LedgerError
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.footnotes import PUBLISHED_ELSEWHERE
 from execledger.evaluate.report.rendering import to_latex, to_markdown
 from execledger.evaluate.report.table import Table
-from execledger.evaluate.report.tables import paper_tables
+from execledger.evaluate.report.tables import full_tables, paper_tables
 from execledger.evaluate.report.write import write_report
 from tests.evaluate.report.paper import ABLATION_PRINTED, CODEX, GPT, MINIMAX, ablation_rows, compared_rows
 from tests.evaluate.rows import experiment, row
@@ -32,21 +34,31 @@ def texts(table: Table) -> list[tuple[str, ...]]:
 
 
 def test_the_tables_stand_in_the_papers_order(tables: dict[str, Table]) -> None:
-    """And nothing beside them."""
-    assert list(tables) == ["main", "efficiency", "codex", "ablation"]
+    """Behind them, what they show and can't, and last what others published."""
+    assert list(tables) == ["main", "efficiency", "codex", "ablation", "evidence", "published"]
 
 
 def test_the_main_table(tables: dict[str, Table]) -> None:
     """A column for the backbone; a method is named once."""
     assert tables["main"].columns == ("Method", "Backbone", "Pass@1", "Δ", "RRU")
-    assert [section.title for section in tables["main"].sections] == ["Our results", "Results reported in prior work"]
+    assert [section.title for section in tables["main"].sections] == [""]
+    assert "SWE-bench" not in tables["main"].title, "our runs may be of any tasks"
+    assert tables["main"].notes == ()
+    assert tables["published"].notes == (PUBLISHED_ELSEWHERE,)
     assert texts(tables["main"]) == [
         ("Ledger", "GPT-5 mini", "56.2 → 64.2", "+8.0", "18.3%"),
         ("", "MiniMax M2.5", "75.8 → 81.0", "+5.2", "21.5%"),
-        ("SWE-Pruner", "Claude Sonnet 4.5", "70.6 → 72.0", "+1.4", "4.8%"),
-        ("", "GLM-4.6", "55.4 → 56.6", "+1.2", "2.7%"),
-        ("LaMR", "Claude Sonnet 4.5", "70.6 → 71.8", "+1.2", "4.1%"),
-        ("", "Claude Opus 4.6", "75.6 → 76.0", "+0.4", "1.6%"),
+    ]
+
+
+def test_what_an_evaluation_shows_and_its_net_are_in_the_papers_layout_too() -> None:
+    """The same tables as in the full layout; published figures come last."""
+    net = {"view_tokens": 5_000, "view_cost": 0.05, "saved_new_tokens": 20_000, "saved_cost": 0.03}
+    rows = [replace(one, **net, charged_cost=one.cost) if one.arm == "both" else one for one in experiment(2)]
+    own, full = ({table.name: table for table in made(rows)} for made in (paper_tables, full_tables))
+    assert list(own) == ["main", "efficiency", "ablation", "evidence", "net", "published"]
+    assert [own[name] for name in ("evidence", "net", "published")] == [
+        full[name] for name in ("evidence", "net", "published")
     ]
 
 
@@ -58,7 +70,7 @@ def test_the_efficiency_table(tables: dict[str, Table]) -> None:
     assert texts(table) == [
         ("Total cost (USD)", *GPT.cost, *MINIMAX.cost),
         ("Cost per resolved instance", *GPT.cost_per_resolved, *MINIMAX.cost_per_resolved),
-        ("Input tokens", *GPT.input_tokens, *MINIMAX.input_tokens),
+        ("Input tokens", *GPT.input_tokens[:2], "-", *MINIMAX.input_tokens[:2], "-"),
         ("Model calls", *GPT.model_calls, *MINIMAX.model_calls),
         ("Redundant snippet re-reads", *GPT.rereads, *MINIMAX.rereads),
     ]
@@ -83,14 +95,14 @@ def test_the_table_of_the_second_scaffold(tables: dict[str, Table]) -> None:
         ("Unresolved (RRU)", "126", "*109*", "-13.5%"),
         ("Total cost (USD)", "$30.18", "*$22.82*", "-24.4%"),
         ("Cost per resolved instance", "$0.081", "*$0.058*", "-27.7%"),
-        ("Input tokens", "636.5M", "*425.6M*", "-33.1%"),
+        ("Input tokens", "636.5M", "425.6M", "-"),
         ("Model calls", "25,271", "*20,736*", "-17.9%"),
         ("Redundant snippet re-reads", "5,097", "*4,784*", "-6.1%"),
     ]
 
 
 def test_the_ablation(tables: dict[str, Table]) -> None:
-    """The best of each column is in bold, and whatever reads the same."""
+    """The best of each column is in bold, and whatever reads the same; sums of classes of input rank nothing."""
     table = tables["ablation"]
     assert table.columns == ("Method", "Resolved", "Pass@1", "Calls", "In. tok.", "Cost")
     assert [section.title for section in table.sections] == list(ABLATION_PRINTED)
@@ -105,10 +117,10 @@ def test_the_ablation(tables: dict[str, Table]) -> None:
         "+ Ledger (inform+govern)",
     ]
     bold = [[cell.text for cell in column if cell.best] for column in zip(*table.sections[0].rows, strict=True)]
-    assert [bold[column] for column in (1, 2, 4, 5)] == [["321/500"] * 2, ["64.2"] * 2, ["106.2M"], ["$15.67"]]
+    assert [bold[column] for column in (1, 2, 4, 5)] == [["321/500"] * 2, ["64.2"] * 2, [], ["$15.67"]]
     base, _, _, full = table.sections[1].rows
     assert (base[3].text, full[3].text) == ("30.2K", "20.6K")
-    assert [cell.best for cell in full] == [False, True, True, False, True, True]
+    assert [cell.best for cell in full] == [False, True, True, False, False, True]
 
 
 def test_markdown_and_latex(tables: dict[str, Table]) -> None:
@@ -127,7 +139,15 @@ def test_the_published_preset_goes_before_another(rows: list[RunRow]) -> None:
     assert paper_tables([*rows, *other])[0].rows[0][2].text == "56.2 → 64.2"
     alone = paper_tables([*(one for one in compared_rows(GPT) if one.arm == "base"), *other])
     assert alone[0].rows[0][2].text == "56.2 → 100.0"
-    assert alone[0].notes[0] == "Ledger ran under the preset verified"
+    assert "Ledger ran under the preset verified" in alone[0].notes
+
+
+def test_settings_without_an_arm_of_the_paper_are_left_out(rows: list[RunRow], tmp_path: Path) -> None:
+    """Their runs, here in shadow mode, are in the full layout; a report of nothing else is refused."""
+    shadow = replace(row("a"), model="another/model", arm="shadow")
+    assert paper_tables([*rows, shadow]) == paper_tables(rows)
+    with pytest.raises(LedgerError, match="no arm that the layout `paper` has, only of: shadow"):
+        write_report([shadow], ["md"], tmp_path, layout="paper")
 
 
 def test_what_is_not_known_is_not_in_bold() -> None:
@@ -143,6 +163,6 @@ def test_both_layouts_stand_in_one_folder(tmp_path: Path) -> None:
     shown = [
         len(write_report(experiment(), ["md", "tex", "json"], tmp_path, layout=layout)) for layout in ("full", "paper")
     ]
-    assert shown == [6, 3]
+    assert shown == [6, 5]
     names = [f"{name}.{kind}" for name in ("paper", "report") for kind in ("json", "md", "tex")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names

@@ -8,9 +8,11 @@ from collections import Counter
 from io import StringIO
 
 import pytest
+from inline_snapshot import snapshot
 from msgspec.structs import replace
 from rich.console import Console
 
+from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.rendering import (
     latex_document,
     latex_escape,
@@ -20,7 +22,7 @@ from execledger.evaluate.report.rendering import (
     to_terminal,
 )
 from execledger.evaluate.report.table import ABSENT, UNKNOWN, Cell, Section, Table, text_cell
-from execledger.evaluate.report.tables import full_tables
+from execledger.evaluate.report.tables import full_tables, paper_tables
 from tests.evaluate.report.paper import GPT, compared_rows
 from tests.evaluate.rows import experiment, row
 
@@ -65,20 +67,73 @@ def test_no_figure_is_lost_in_a_narrow_terminal() -> None:
         assert figures <= shown
 
 
-@pytest.mark.parametrize("width", [80, 50])
-def test_nothing_is_cut_with_many_trials_and_long_names(width: int) -> None:
-    """Where whole words do not fit beside each other, the longest are folded."""
+def wide_rows(*models: str) -> list[RunRow]:
+    """Runs of every arm, with large and estimated figures, long names, many trials and a net of Ledger."""
     names = {name: f"astropy__astropy-1234{name}" for name in "abcd"}
-    rows = [
-        replace(one, model="openai/gpt-5-mini-2025-08-07", cost=1e4 * (one.cost or 0), instance=names[one.instance])
+    net = {"saved_new_tokens": 1_234, "saved_cached_tokens": 12_345, "saved_cost": 0.00099, "charged_cost": 1.0}
+    spent = {"view_tokens": 1_234, "displaced_tokens": 12_345, "view_cost": 0.0123}
+    return [
+        replace(
+            one,
+            model=model,
+            cost=1e4 * (one.cost or 0),
+            instance=names[one.instance],
+            estimated=True,
+            **net,
+            **spent,
+        )
+        for model in models
         for one in experiment(5)
     ]
-    for table in full_tables(replace(one, estimated=True) for one in rows):
+
+
+MODELS = ("openai/gpt-5-mini-2025-08-07", "anthropic/claude-sonnet-4-5")
+
+
+@pytest.mark.parametrize("models", [MODELS[:1], MODELS])
+@pytest.mark.parametrize("width", [80, 50])
+def test_no_figure_or_heading_is_cut_or_broken(width: int, models: tuple[str, ...]) -> None:
+    """Where columns do not fit beside each other, tables are turned, or lines longer than the terminal is wide."""
+    rows = wide_rows(*models)
+    for table in (*full_tables(rows), *paper_tables(rows)):
         out = StringIO()
-        Console(file=out, width=width).print(to_terminal(table, width))
-        texts = [*table.notes, *table.columns, *(cell.text for line in table.rows for cell in line)]
-        signs, shown = Counter("".join("".join(texts).split())), Counter(out.getvalue())
-        assert {sign: number - shown[sign] for sign, number in signs.items() if number > shown[sign]} == {}
+        Console(file=out, width=80).print(to_terminal(table, width), crop=False)
+        shown = set(out.getvalue().split())
+        figures = [cell.text for line in table.rows for cell in line[table.left : -1 if table.wide else None]]
+        words = {word for text in (*figures, *table.headings) for word in text.split()}
+        assert words <= shown, table.name
+        assert width < 80 or max(map(len, out.getvalue().splitlines())) <= 80
+        texts = [*table.notes, *(cell.text for line in table.rows for cell in line[table.left :])]
+        signs, printed = Counter("".join("".join(texts).split())), Counter(out.getvalue())
+        assert {sign: number - printed[sign] for sign, number in signs.items() if number > printed[sign]} == {}
+
+
+def test_a_table_that_is_too_wide_is_turned() -> None:
+    """The net of Ledger has eleven columns: at 80 characters its headings are the first of fewer columns."""
+    (table,) = (one for one in full_tables(wide_rows(MODELS[0])) if one.name == "net")
+    out = StringIO()
+    Console(file=out, width=80).print(to_terminal(replace(table, notes=()), 80), crop=False)
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == snapshot(
+        [
+            "Net of Ledger, the agent's behaviour held fixed",
+            "",
+            " Arm                                 inform only  govern only  inform + govern",
+            " ──────────────────────────────────────────────────────────────────────────────",
+            " mini-swe-agent 2.4.6,",
+            " openai/gpt-5-mini-2025-08-07",
+            " Saved by references: uncached            ~4,936       ~4,936           ~4,936",
+            " Saved by references: cached              ~49.4K       ~49.4K           ~49.4K",
+            " Saved by references: USD               ~$0.0040     ~$0.0040         ~$0.0040",
+            " State views: uncached                    ~54.3K       ~54.3K           ~54.3K",
+            " State views: of these displaced          ~49.4K       ~49.4K           ~49.4K",
+            " State views: USD                        ~$0.049      ~$0.049          ~$0.049",
+            " Net: uncached                           ~-49.4K      ~-49.4K          ~-49.4K",
+            " Net: cached                              ~98.8K       ~98.8K           ~98.8K",
+            " Net: USD                               ~-$0.045     ~-$0.045         ~-$0.045",
+            " Net: of cost                             ~-1.1%       ~-1.1%           ~-1.1%",
+            "",
+        ]
+    )
 
 
 def test_markdown() -> None:
@@ -125,6 +180,7 @@ def test_latex() -> None:
         ("django__django-123", r"django\_\_\allowbreak{}django-123"),
         ("-5.0 to -1.0", "$-$5.0 to $-$1.0"),
         ("~-5%", r"$\sim$$-$5\%"),
+        ("-$0.02", r"$-$\$0.02"),
         ("a\\b{c}^d#$", r"a\textbackslash{}b\{c\}\textasciicircum{}d\#\$"),
         ("naïve 模型", "naïve ??"),
         ("two\nlines", "two lines"),

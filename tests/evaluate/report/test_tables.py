@@ -8,8 +8,17 @@ from msgspec.structs import replace
 
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import settings
-from execledger.evaluate.report.footnotes import ESTIMATED
-from execledger.evaluate.report.table import Cell, Table, Unit, change_cell, figure_cell, format_figure, p_value_cell
+from execledger.evaluate.report.footnotes import ESTIMATED, UNCOMPARED
+from execledger.evaluate.report.table import (
+    Cell,
+    Table,
+    Unit,
+    change_cell,
+    figure_cell,
+    format_figure,
+    further_decimals,
+    p_value_cell,
+)
 from execledger.evaluate.report.tables import full_tables
 from execledger.runs.usage import Tokens
 from tests.evaluate.rows import AGENT, experiment, row
@@ -36,14 +45,32 @@ def test_a_second_scaffold_and_trials_have_tables_of_their_texts() -> None:
     assert list(found) == tables
     assert [section.title for section in found["scaffold"].sections] == ["codex 1, m: inform + govern, 1 instance"]
     assert [section.title for section in found["efficiency"].sections] == [
-        f"{AGENT}, gpt-5-mini: inform + govern, 4 instances"
+        f"{AGENT}, gpt-5-mini: inform + govern, 4 instances, 16 runs"
     ]
+
+
+def test_a_ratio_to_nothing_does_not_apply() -> None:
+    """The base has no references, and so no second looks at them: that is not unknown."""
+    rows = [row("a"), row("a", "both", second_looks=1, references=4)]
+    shown = {text[0]: text[1:4] for text in texts(made(rows)["efficiency"])}
+    assert shown["Second looks per reference"] == ("-", "25.0%", "-")
+
+
+def test_totals_of_several_trials_are_titled_as_totals_of_means() -> None:
+    """Eight runs of four instances in each arm: the title says what is added up, the heading how many of both."""
+    for trials, title, numbers in (
+        (1, "Efficiency: totals over all instances", "4 instances"),
+        (2, "Efficiency: totals over instances, each with the mean of its trials", "4 instances, 16 runs"),
+    ):
+        table = made(experiment(trials))["efficiency"]
+        assert table.title == title
+        assert [one.title for one in table.sections] == [f"{AGENT}, gpt-5-mini: inform + govern, {numbers}"]
 
 
 def test_the_main_table() -> None:
     """One instance recovered, one regressed."""
     assert texts(made(experiment())["main"]) == [
-        ("Ledger", "2/4 → 2/4", "50.0 → 50.0", "+0.0", "-75.0 to +75.0", "0.0%", "1.000")
+        ("Ledger", "2/4 → 2/4", "50.0 → 50.0", "+0.0", "-100.0 to +100.0", "0.0%", "1.000")
     ]
 
 
@@ -52,7 +79,7 @@ def test_the_efficiency_table() -> None:
     assert texts(made(experiment())["efficiency"]) == [
         ("Total cost (USD)", "$2.00", "$0.80", "-60.0%", "-60.0% to -60.0%"),
         ("Cost per resolved instance", "$1.000", "$0.400", "-60.0%", "-"),
-        ("Input tokens", "4.0M", "4.0M", "+0.0%", "+0.0% to +0.0%"),
+        ("Input tokens", "4.0M", "4.0M", "-", "-"),
         ("  cached", "3.6M", "3.6M", "+0.0%", "+0.0% to +0.0%"),
         ("  uncached", "400.0K", "400.0K", "+0.0%", "+0.0% to +0.0%"),
         ("Cache-hit rate", "90.0%", "90.0%", "+0.0", "+0.0 to +0.0"),
@@ -79,9 +106,59 @@ def test_saved_spent_and_net_are_shown_by_class() -> None:
     table = made([replace(one, charged_cost=one.cost) for one in rows])["net"]
     assert len(table.notes) == 1
     assert texts(table) == [
-        ("inform only", "~0", "~0", "unknown", "~5,000", "~300", "~$0.05", "unknown", "-"),
-        ("inform + govern", "~20.0K", "~90.0K", "~$0.03", "~5,000", "~300", "~$0.05", "~-$0.02", "~-4.0%"),
+        ("inform only", "~0", "~0", *("unknown", "~5,300", "~300", "~$0.050", "~-5,300", "~300"), "unknown", "-"),
+        (
+            *("inform + govern", "~20.0K", "~90.0K", "~$0.030", "~5,300", "~300", "~$0.050"),
+            *("~14.7K", "~90.3K", "~-$0.020", "~-4.0%"),
+        ),
     ]
+    assert table.headings[-4:] == ("Net: uncached", "Net: cached", "Net: USD", "Net: of cost")
+
+
+def test_the_net_is_a_share_of_the_cost_of_the_runs_that_it_is_known_of() -> None:
+    """Six runs at $1; of four it is $0.10 each, two have no journal, one of them the second trial of an instance."""
+    net: dict[str, Any] = {"saved_new_tokens": 5_000, "saved_cost": 0.2, "view_tokens": 1_000, "view_cost": 0.1}
+    lost = {"counts": None} | dict.fromkeys(("saved_new_tokens", "saved_cached_tokens", "view_tokens"))
+    known = [row(name, "both", charged_cost=1.0, **net) for name in "abcd"]
+    unknown = [replace(row(*of, charged_cost=1.0), **lost) for of in (("d", "both", 2), ("e", "both"))]
+    table = made([*map(row, "abcde"), *known, *unknown])["net"]
+    (line,) = texts(table)
+    assert (line[3], line[6], *line[-2:]) == ("~$0.80", "~$0.40", "~$0.40", "~+10.0%")
+    assert table.notes[1:] == (
+        "found no journal of 2 runs in arms with Ledger: what Ledger did in them is unknown and left out; whatever else"
+        " is known of them counts, but not in this table",
+    )
+
+
+def test_written_tokens_have_columns_of_their_own_where_there_are_any() -> None:
+    """In the net, as saved and as left, and in the ablation: their price is another one."""
+    net: dict[str, Any] = {"saved_new_tokens": 5_000, "saved_written_tokens": 4_000, "saved_cached_tokens": 9_000}
+    tokens = Tokens(uncached=1_000, written=2_000, cached=7_000)
+    rows = [row("a"), row("a", "both", tokens=tokens, view_tokens=300, displaced_tokens=20, **net)]
+    tables = made(rows)
+    (line,) = texts(tables["net"])
+    shown = dict(zip(tables["net"].headings, line, strict=True))
+    saved, left = ("Saved by references", "Net")
+    assert [shown[f"{saved}: {name}"] for name in ("uncached", "written", "cached")] == ["~1,000", "~4,000", "~9,000"]
+    assert [shown[f"{left}: {name}"] for name in ("uncached", "written", "cached")] == ["~680", "~4,000", "~9,020"]
+    (*_, own) = texts(tables["ablation"])
+    shown = dict(zip(tables["ablation"].headings, own, strict=True))
+    assert [shown[name] for name in ("Uncached", "Written", "Cached")] == ["1,000", "2,000", "7,000"]
+
+
+def test_totals_have_enough_digits_for_their_difference() -> None:
+    """Where a change is stated its figures differ; where none is, they are as short as ever."""
+    rows = [row("a", cost=0.01461, model_calls=10), row("a", "both", cost=0.01467, model_calls=10)]
+    found = made(rows)
+    shown = {text[0]: text[1:4] for text in texts(found["efficiency"])}
+    assert shown["Total cost (USD)"] == ("$0.0146", "$0.0147", "+0.4%")
+    assert shown["Output tokens"] == ("5,000", "5,000", "+0.0%")
+    assert [line[-1] for line in texts(found["ablation"])] == ["$0.0146", "$0.0147"]
+    assert further_decimals([12_345_000.0, 12_390_000.0], Unit.TOKENS) == 0
+    assert further_decimals([12_310_000.0, 12_340_000.0], Unit.TOKENS) == 1
+    assert further_decimals([12_310_000.0, 12_311_000.0, None], Unit.TOKENS) == 0
+    # The outer two of four differ, although neighbours do not.
+    assert further_decimals([1_000_000.0, 1_000_400.0, 1_000_800.0, 1_001_200.0], Unit.TOKENS) == 2
 
 
 def test_the_net_of_a_model_without_a_price_is_at_the_assumed_one() -> None:
@@ -91,7 +168,7 @@ def test_the_net_of_a_model_without_a_price_is_at_the_assumed_one() -> None:
     tables = made([row("a", **own), row("a", "both", **own, **net)])
     table = tables["net"]
     assert texts(table) == [
-        ("inform + govern", "~20.0K", "~0", "~$0.03", "~5,000", "~0", "~$0.05", "~-$0.02", "~-4.0%")
+        ("inform + govern", "~20.0K", "~0", "~$0.030", "~5,000", "~0", "~$0.050", "~15.0K", "~0", "~-$0.020", "~-4.0%")
     ]
     assert table.notes[1:] == (
         "Dollars at the price of gpt-5 (assumed) for models that the price table does not have, in runs of unheard-of:"
@@ -107,10 +184,10 @@ def test_the_ablation() -> None:
     rows = [*experiment(), row("extra", resolved=True)]
     table = made(rows)["ablation"]
     assert texts(table) == [
-        ("base", "2/4", "50.0", "40", "4.0M", "90.0%", "$2.00"),
-        ("+ Ledger (inform only)", "2/4", "50.0", "40", "4.0M", "90.0%", "$1.20"),
-        ("+ Ledger (govern only)", "2/4", "50.0", "40", "4.0M", "90.0%", "$1.60"),
-        ("+ Ledger (inform + govern)", "2/4", "50.0", "40", "4.0M", "90.0%", "$0.80"),
+        ("base", "2/4", "50.0", "40", "400.0K", "3.6M", "90.0%", "$2.00"),
+        ("+ Ledger (inform only)", "2/4", "50.0", "40", "400.0K", "3.6M", "90.0%", "$1.20"),
+        ("+ Ledger (govern only)", "2/4", "50.0", "40", "400.0K", "3.6M", "90.0%", "$1.60"),
+        ("+ Ledger (inform + govern)", "2/4", "50.0", "40", "400.0K", "3.6M", "90.0%", "$0.80"),
     ]
     assert table.notes == ("1 of 5 instances lack a run in some arm; a comparison leaves them out",)
 
@@ -164,15 +241,18 @@ def test_a_run_that_nobody_graded_among_others_is_counted() -> None:
     rows = [*experiment(), row("e", resolved=True), row("e", "both", resolved=None)]
     found = made(rows)["main"]
     assert texts(found)[0][1] == "2/4 → 2/4"
-    assert "the resolution of 1 of 18 runs is unknown: they count neither as resolved nor as unresolved" in found.notes
+    assert (
+        "the resolution of 1 of 18 runs is unknown (base 0, inform only 0, govern only 0, inform + govern 1):"
+        " they count neither as resolved nor as unresolved"
+    ) in found.notes
 
 
 def test_an_estimate_is_marked() -> None:
     """Figures that rest on estimated tokens, their changes as well, bear a tilde; counts do not."""
-    rows = [row("a"), row("a", "both", estimated=True, cost=0.25)]
+    rows = [row("a", estimated=True), row("a", "both", estimated=True, cost=0.25)]
     table = made(rows)["efficiency"]
     shown = {text[0]: text[1:4] for text in texts(table)}
-    assert shown["Total cost (USD)"] == ("$0.50", "~$0.25", "~-50.0%")
+    assert shown["Total cost (USD)"] == ("~$0.50", "~$0.25", "~-50.0%")
     assert shown["Model calls"] == ("10", "10", "+0.0%")
     assert "~ marks figures that rest on estimated tokens, not on the provider's count" in table.notes
 
@@ -182,12 +262,31 @@ def test_tokens_and_cost_that_are_not_known_are_told() -> None:
     rows = [row("a"), row("b"), row("a", "both"), row("b", "both", tokens=None, cost=None)]
     table = made(rows)["efficiency"]
     shown = {text[0]: text[1:4] for text in texts(table)}
-    assert shown["Input tokens"] == ("1.0M", "1.0M", "+0.0%")
+    assert shown["Input tokens"] == ("1.0M", "1.0M", "-")
     assert shown["Model calls"] == ("20", "20", "+0.0%")
     assert table.notes[1:] == (
         "cost unknown for some instances, which are left out there: 1 in inform + govern",
         "tokens unknown for some instances, which are left out there: 1 in inform + govern",
     )
+
+
+def test_a_missing_price_is_the_reason_of_an_unknown_cost() -> None:
+    """Of all runs, of one arm, of a sub-agent's model, of all but one; unknown tokens have no such reason."""
+
+    def note(**given: Any) -> str:
+        rows = [row(name, arm, cost=given.get(arm)) for name in "ab" for arm in ("base", "both")]
+        return next(one for one in made(rows)["efficiency"].notes if one.startswith("cost unknown"))
+
+    give = "give one with `--prices FILE`"
+    assert note() == f"cost unknown for all instances: `gpt-5-mini` has no price: {give}"
+    assert note(base=0.5) == (
+        "cost unknown for some instances, which are left out there: all 2 in inform + govern"
+        f" (the model of a sub-agent has no price: {give})"
+    )
+    rows = [row(name, arm, tokens=None, cost=None) for name in "ab" for arm in ("base", "both")]
+    assert made(rows)["efficiency"].notes[1:] == ("cost unknown for all instances", "tokens unknown for all instances")
+    rows = [rows[0], *(row(name, arm, cost=None) for name, arm in (("a", "both"), ("b", "base"), ("b", "both")))]
+    assert made(rows)["efficiency"].notes[1] == f"cost unknown for all instances: `gpt-5-mini` has no price: {give}"
 
 
 def test_the_base_alone_is_reported_too() -> None:
@@ -230,7 +329,10 @@ def test_figures_are_written_as_the_paper_does() -> None:
     written = {
         "$23.60": format_figure(23.6, Unit.MONEY),
         "$1,234.50": format_figure(1234.5, Unit.MONEY),
-        "$0.00004": format_figure(0.00004, Unit.MONEY),
+        "$0.045": format_figure(0.0447, Unit.MONEY),
+        "$0.046": format_figure(0.0463, Unit.MONEY),
+        "$0.000040": format_figure(0.00004, Unit.MONEY),
+        "$0.0037": format_figure(0.00373, Unit.SMALL_MONEY),
         "$0.084": format_figure(0.08399, Unit.SMALL_MONEY),
         "131.7M": format_figure(131_700_000, Unit.TOKENS),
         "12.3K": format_figure(12_345, Unit.TOKENS),
@@ -289,3 +391,58 @@ def test_failures_that_are_not_the_repairs_are_told_apart() -> None:
         "1 unresolved runs have signs of a failure that may be the machine's or the repair's (missing_module 1)",
         "3 of 9 runs were ended by a failure, not by the agent (API error 2, container died 1)",
     )
+
+
+def test_failures_are_counted_by_arm() -> None:
+    """Runs that only one arm lost make the comparison one of machines or providers."""
+    rows = [*experiment(), row("e", resolved=True)]
+    rows += [row(name, "both", resolved=False, failure="API error: slow down") for name in "ef"]
+    assert (
+        "2 of 19 runs were ended by a failure, not by the agent"
+        " (API error 2; base 0, inform only 0, govern only 0, inform + govern 2)"
+    ) in made(rows)["main"].notes
+
+
+def test_an_arm_whose_base_has_another_model_or_version_is_not_compared_and_says_so() -> None:
+    """The base is there, and counts on its own; that nothing is compared is no oversight of the reader's."""
+    rows = [row("a"), row("a", "both", agent="mini-swe-agent 2.4.7")]
+    assert made(rows)["main"].notes == (f"mini-swe-agent 2.4.7, gpt-5-mini: {UNCOMPARED}",)
+    assert UNCOMPARED not in made(experiment())["main"].notes
+
+
+def test_arms_without_a_common_instance_are_not_said_to_have_one_number() -> None:
+    """Their totals are of different instances."""
+    (section,) = made([row("a"), row("b"), row("c", "both")])["efficiency"].sections
+    assert section.title == f"{AGENT}, gpt-5-mini: inform + govern, 2 and 1 instances, none in both"
+
+
+def test_where_no_run_reports_cached_tokens_the_classes_are_unknown() -> None:
+    """A class of 0 tokens and a cache-hit rate of 0 % would be findings; input and cost are known, and noted."""
+    rows = [row("a", arm, cached_told=False, tokens=Tokens(uncached=9)) for arm in ("base", "both")]
+    table = made(rows)["efficiency"]
+    assert {line[0].text.strip(): [cell.text for cell in line[1:3]] for line in table.rows[:6]} == {
+        "Total cost (USD)": ["$0.50", "$0.50"],
+        "Cost per resolved instance": ["-", "-"],
+        "Input tokens": ["9", "9"],
+        "cached": ["unknown", "unknown"],
+        "uncached": ["unknown", "unknown"],
+        "Cache-hit rate": ["unknown", "unknown"],
+    }
+    assert [line[5].text for line in made(rows)["ablation"].rows] == ["unknown", "unknown"]
+    assert (
+        "no run in base, inform + govern reports cached tokens: how much of its input was cached is unknown, and its"
+        " cost charges all of it as uncached"
+    ) in table.notes
+
+
+def test_classes_are_over_the_runs_that_report_cached_tokens() -> None:
+    """One of two instances reports none in either arm: it has a part in the cost, and in no class."""
+    rows = [
+        row(name, arm, cached_told=name == "a", tokens=Tokens(uncached=10, cached=30 if name == "a" else 0))
+        for name in "ab"
+        for arm in ("base", "both")
+    ]
+    found = {line[0].text.strip(): [cell.text for cell in line[1:4]] for line in made(rows)["efficiency"].rows}
+    assert found["Total cost (USD)"] == ["$1.00", "$1.00", "+0.0%"]
+    assert found["cached"] == ["30", "30", "+0.0%"]
+    assert found["Cache-hit rate"] == ["75.0%", "75.0%", "+0.0"]

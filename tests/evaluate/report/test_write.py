@@ -23,7 +23,7 @@ def test_a_report_is_written_in_every_format(tmp_path: Path) -> None:
         "Pass@1, base → with Ledger",
         "What this evaluation shows, and what it can't",
         "Efficiency: totals over all instances",
-        "Ablation: totals over the instances that every arm has",
+        "Ablation: totals over the instances that every arm has, input tokens by class",
         "Paired outcomes",
         "Published by others, not comparable with the figures above",
     ]

@@ -51,8 +51,8 @@ def check(sample: Sample, streams: bool, found: list[tuple[bytes, bytes]]) -> No
 @pytest.mark.guarantee("fail-open")
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("streams", [True, False], ids=["stream", "whole"])
-def test_a_fault_anywhere_in_a_dialect_changes_no_request_and_no_answer(name: str, streams: bool) -> None:
-    """At each call, the first time and the last."""
+def test_a_fault_anywhere_in_a_dialect_changes_no_request_and_no_answer(name: str, streams: bool, full: bool) -> None:
+    """At each call, the first time and the last; or at one call in three."""
     sample = SAMPLES[name]
     check(sample, streams, passed(sample, streams))
     reached = call_sites(lambda: passed(sample, streams))
@@ -61,7 +61,7 @@ def test_a_fault_anywhere_in_a_dialect_changes_no_request_and_no_answer(name: st
     served = {site: times for site, times in reached.items() if site.caller.co_qualname not in made}
     sites = {site: times for site, times in served.items() if BROKEN.search(site.callee.co_filename)}
     assert len(sites) > 20
-    for site, times in sites.items():
+    for site, times in [*sites.items()][:: 1 if full else 3]:
         for occurrence in {1, times}:
             with sabotaged(site, occurrence) as trap:
                 found = passed(sample, streams)

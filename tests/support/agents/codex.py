@@ -196,6 +196,7 @@ def run_codex(
     cwd: Path | None = None,
     prefix: Sequence[str] = (),
     extra: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT,
 ) -> CodexRun:
     """Run ``codex exec`` to its end with a prompt, or with ``resume`` or ``fork``, a thread and a prompt."""
     words = ("exec", "--json", "--skip-git-repo-check", *arguments)
@@ -207,7 +208,7 @@ def run_codex(
         # A prompt on the command line is not enough: what comes from there is read, too.
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=TIMEOUT,
+        timeout=timeout,
         check=False,
     )
     lines = done.stdout.decode("utf-8", "replace").splitlines()

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from execledger.demo.mini import LOOPBACK_MODEL, config_options, console_script, environment, run_client
+from execledger.demo.mini import LOOPBACK_MODEL, TIMEOUT, config_options, console_script, environment, run_client
 from execledger.testing.scripted_model import ModelServer, Request
 from tests.support.agents.swebench import SPLIT, Instance, write_dataset
 
@@ -138,12 +138,13 @@ def run_mini(
     options: Sequence[str] = ("-y", "--exit-immediately"),
     prefix: Sequence[str] = (),
     extra: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT,
 ) -> MiniRun:
     """Run ``mini`` on a task in ``folder``; what it keeps goes into ``home``."""
     trajectory, earlier = home / "mini.traj.json", len(server.requests)
     trajectory.unlink(missing_ok=True)
     command = mini_command(server, task, trajectory, message_format=message_format, config=config, options=options)
-    status, output = run_client([*prefix, *command], folder, environment(home, extra))
+    status, output = run_client([*prefix, *command], folder, environment(home, extra), timeout)
     trajectories = {"mini": read_json(trajectory)} if trajectory.exists() else {}
     return MiniRun(status, output, trajectories, {}, server.requests[earlier:])
 

@@ -44,7 +44,8 @@ def _install(home: Path, python: str, requirements: tuple[str, ...], alone: tupl
     install_step((python, "-m", "venv", str(home)), os.environ, f"{python} made no virtual environment")
     own = str(home / "bin" / "python")
     uv = shutil.which("uv")
-    pip = (uv, "pip", "install", "--python", own) if uv else (own, "-m", "pip", "install")
+    # Most of what is installed is never imported, and need not be compiled.
+    pip = (uv, "pip", "install", "--python", own) if uv else (own, "-m", "pip", "install", "--no-compile")
     for options, packages in (((), requirements), (("--no-deps",), alone)):
         if packages:
             reason = f"{' '.join(packages)} could not be installed"

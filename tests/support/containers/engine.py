@@ -191,6 +191,17 @@ class Engine:
         """Run a command in a container, as somebody else than the agent; what it prints."""
         return self.podman("exec", container, "sh", "-c", command)
 
+    def release(self, container: str, command: str) -> None:
+        """Run a command that lets the agent go on, again where a busy podman did not start it.
+
+        The agent may remove the container before podman has the output, so a container that is gone is enough.
+        """
+        until = time.monotonic() + PATIENCE
+        while self.podman("exec", container, "sh", "-c", f"{command}; echo done", check=False) != "done\n":
+            running = self.podman("ps", "-q", "--no-trunc").split()
+            if not any(one.startswith(container) for one in running) or time.monotonic() > until:
+                return
+
     def holds(self, container: str, condition: str) -> bool:
         """Whether a shell's condition holds in a container; False while it does not run."""
         printed = self.podman("exec", container, "sh", "-c", f"if {condition}; then echo yes; fi", check=False)

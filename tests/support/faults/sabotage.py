@@ -6,7 +6,7 @@
     assert trap.sprung
 
 A *call site* is a line of ours that calls a function of ours. The exception surfaces in the function that is called,
-before its first line, so it is as if that function had failed at once. Three kinds of calls are no sites:
+before its first line, so it is as if that function had failed at once. Four kinds of calls are no sites:
 
 - A call by foreign code, such as an agent that calls our model: above it there is nothing of ours that could catch.
   The standard library counts as ours here (``contextlib``, ``weakref``): it passes on what it is handed.
@@ -14,17 +14,23 @@ before its first line, so it is as if that function had failed at once. Three ki
   the call, and that one is a site.
 - Modules, class bodies and comprehensions: they have frames, but are not called by name. A generator's every step is
   a call, and so is the end of a ``with`` block of ours.
+- A callback in ``gc.callbacks``: the interpreter calls it, at whatever line the garbage collector happens to start.
 
-What the package remembers from earlier calls is forgotten first, so that equal work makes equal calls. A module is
-imported once in a process, so ``work`` should have been done once before its sites are collected.
+Equal work makes equal calls: what the package remembers from earlier calls is forgotten first, and ``time.strftime``
+returns the same time of day throughout. Journals are named by the second in which their run begins. If two runs of
+``work`` begin in one second, redacting the second name is a cache hit and its file exists already; if the clock passes
+a second between them, neither is so, and other calls are made. A module is imported once in a process, so ``work``
+should have been done once before its sites are collected. If it writes journals, each time needs a folder of its own.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -35,6 +41,8 @@ from execledger.proxy.split_messages import MessageSplitter
 PACKAGE = "execledger"
 TESTING = f"{PACKAGE}.testing"
 NOT_CALLED = frozenset({"<module>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+MOMENT = time.gmtime(1_800_000_000)
+"""The time of day in names that are made by traced work."""
 
 
 class Sabotage(Exception):
@@ -120,13 +128,29 @@ def _traced(tracer: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
     """Trace every call of this thread, and of the threads that it starts, with ``tracer``."""
     _forget()
     before, before_in_threads = sys.gettrace(), threading.gettrace()
-    threading.settrace(tracer)
-    sys.settrace(tracer)
+    with _standing_clock():
+        threading.settrace(tracer)
+        sys.settrace(tracer)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+            threading.settrace(before_in_threads)
+
+
+@contextmanager
+def _standing_clock() -> Iterator[None]:
+    """Make ``time.strftime`` format ``MOMENT`` where it is called without a time; other clocks run on."""
+    true = time.strftime
+
+    def strftime(format: str, when: Any = MOMENT, /) -> str:
+        return true(format, when)
+
+    time.strftime = strftime
     try:
         yield
     finally:
-        sys.settrace(before)
-        threading.settrace(before_in_threads)
+        time.strftime = true
 
 
 def _site_of(frame: FrameType) -> CallSite | None:
@@ -134,6 +158,8 @@ def _site_of(frame: FrameType) -> CallSite | None:
     code = frame.f_code
     if not _is_ours(frame) or code.co_name in NOT_CALLED or not code.co_flags & inspect.CO_OPTIMIZED:
         # Only the bodies of modules and classes are not optimised.
+        return None
+    if any(code is getattr(callback, "__code__", None) for callback in gc.callbacks):
         return None
     caller = frame.f_back
     while caller is not None and _module(caller).partition(".")[0] in sys.stdlib_module_names:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -112,6 +114,34 @@ def test_calls_of_others_are_no_sites(module: str) -> None:
     theirs = names(module)
     theirs["leaf"] = OURS["leaf"]
     assert sites_of(theirs["twice"]) == []
+
+
+def test_names_of_the_time_of_day_are_equal_in_each_play() -> None:
+    """The second in which work begins, or that passes within it, does not change which calls it makes."""
+    names: list[str] = []
+    for _ in range(2):
+        call_sites(lambda: names.append(time.strftime("%Y%m%d-%H%M%S")))
+    with sabotaged(only(OURS["kept"])):
+        names.append(time.strftime("%Y%m%d-%H%M%S"))
+    assert names == ["20270115-080000"] * 3
+
+
+def test_the_clock_is_put_back_and_formats_given_times() -> None:
+    """Only a call without a time gets the standing one, and none does behind the traced work."""
+    before, formatted = time.strftime, list[str]()
+    call_sites(lambda: formatted.append(time.strftime("%Y", time.gmtime(0))))
+    assert (formatted, time.strftime) == (["1970"], before)
+
+
+def test_a_callback_of_the_garbage_collector_is_no_site() -> None:
+    """The line at which a collection starts does not call it."""
+    space: dict[str, Any] = {"__name__": "execledger.invented", "collect": gc.collect}
+    exec("def freeze(phase, info): pass\ndef work(): collect(0)\ndef outer(): work()", space)
+    gc.callbacks.append(space["freeze"])
+    try:
+        assert sites_of(space["outer"]) == [("outer", "work", 1)]
+    finally:
+        gc.callbacks.remove(space["freeze"])
 
 
 def test_exactly_one_call_fails() -> None:

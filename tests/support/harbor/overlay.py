@@ -90,6 +90,8 @@ class OverlayEnvironment(BaseEnvironment):
         variables = {
             "PATH": os.environ.get(PATH, os.environ["PATH"]),
             "HOME": "/home/agent",
+            # Without a network the import of litellm fails now and then: a thread of it retries to fetch prices.
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             **(self._merge_env(env) or {}),
         }
         enter = ("nsenter", "--mount", f"--target={self._holder.pid}", "chroot", f"{self._folder}/root", "bash", "-c")

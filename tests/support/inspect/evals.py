@@ -72,7 +72,7 @@ def run_eval(
     task: str,
     script: Mapping[str, Any],
     *arguments: str,
-    ledger: bool = True,
+    ledger: bool | None = True,
     known: bool = True,
     options: str = "",
     approval: bool = True,
@@ -82,8 +82,8 @@ def run_eval(
 ) -> EvalRun:
     """Run a task of ``scripted_tasks`` to its end.
 
-    ``ledger`` switches Ledger on, ``known`` announces it to Inspect; ``path`` is searched first for programs, and
-    ``modules`` for Python's modules; ``home`` is the user's home folder, by default an empty one.
+    ``ledger`` switches Ledger on or off, or with None neither; ``known`` announces it to Inspect; ``path`` is searched
+    first for programs, and ``modules`` for Python's modules; ``home`` is the user's home folder, by default empty.
     """
     folder.mkdir(parents=True)
     (folder / "script.json").write_text(json.dumps(script), encoding="utf-8")
@@ -98,8 +98,8 @@ def run_eval(
     environment["EXECLEDGER_JOURNAL"] = str(folder / "journals")
     if known:
         environment["PYTHONPATH"] = os.pathsep.join((*map(str, modules), str(_announced(folder))))
-    if ledger:
-        environment |= {"EXECLEDGER": "on", "EXECLEDGER_OPTIONS": options}
+    if ledger is not None:
+        environment |= {"EXECLEDGER": "on" if ledger else "off", "EXECLEDGER_OPTIONS": options}
     command = [str(inspect_program()), "eval", f"{TASKS}@{task}", "-T", f"script={folder / 'script.json'}"]
     command += ["--log-dir", str(folder / "logs"), "--log-format", "json", "--display", "plain", *arguments]
     command += ["--approval", str(folder / "ledger.yaml")] if approval and known else []

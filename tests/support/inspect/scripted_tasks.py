@@ -17,12 +17,14 @@ from inspect_ai.agent import react
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ModelAPI, ModelOutput, ModelUsage, get_model, modelapi
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, includes, scorer
-from inspect_ai.solver import TaskState
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolCall, bash, bash_session, python, text_editor, tool
 from tenacity import wait_fixed
 
 DONE = "done"
 """The answer that scores as correct."""
+GRADER = "Look whether it is right."
+"""What a grader with tools is asked."""
 _TRIES: dict[str, int] = {}
 """How often a model call was tried, by its place in the script."""
 
@@ -122,6 +124,8 @@ def graded() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         judged = await get_model().generate(f"Is {state.output.completion!r} right?")
+        # A grader that may look for itself.
+        await get_model().generate(GRADER, tools=[bash()])
         return Score(value="C" if "C" in judged.completion else "I")
 
     return score
@@ -140,6 +144,26 @@ def native(script: str, samples: int = 1, grader: bool = False) -> Task:
     tools = [bash(timeout=60), text_editor(), python(), bash_session(), finish_early()]
     scorers = [graded()] if grader else []
     return _task(script, samples, react(tools=tools), scorers)
+
+
+@solver
+def broken() -> Solver:
+    """A solver that fails before it asks a model."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        raise RuntimeError("the solver broke")
+
+    return solve
+
+
+@task
+def failing(script: str, initial: bool = False) -> Task:
+    """Fails before the first model call: in its solver, or with its sandbox."""
+    made = _task(script, 1, broken())
+    if initial:
+        made.dataset[0].files = {"missing.py": "/no/such/folder/missing.py"}
+        made.dataset[0].setup = "exit 3"
+    return made
 
 
 @task

@@ -297,6 +297,13 @@ def expected_arms(runs: Sequence[ExpectedRun]) -> dict[str, ExpectedArm]:
 def reported_arms(report: Path) -> dict[str, ExpectedArm]:
     """What the ablation of a report in JSON says of every arm."""
     (table,) = (one for one in json.loads(report.read_text(encoding="utf-8"))["tables"] if one["name"] == "ablation")
-    columns = [table["columns"].index(name) for name in ("Resolved", "Calls", "In. tok.")]
-    rows = [row for section in table["sections"] for row in section["rows"]]
-    return {TITLES[row[0]["text"]]: ExpectedArm(*(row[column]["value"] for column in columns)) for row in rows}
+    titles = table["columns"]
+    rows = [dict(zip(titles, row, strict=True)) for section in table["sections"] for row in section["rows"]]
+    return {
+        TITLES[row["Method"]["text"]]: ExpectedArm(
+            row["Resolved"]["value"],
+            row["Calls"]["value"],
+            sum(row[name]["value"] for name in ("Uncached", "Written", "Cached") if name in row),
+        )
+        for row in rows
+    }

@@ -64,7 +64,7 @@ MANAGED = {
 MANAGED_FOLDER = "managed-settings.d"
 """The folder beside it with more of them, which follow in the order of their names."""
 PROJECT_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
-"""Settings that come with a project: whoever wrote it chose them, and not the user."""
+"""Settings that come with a project: chosen by its authors, not by the user."""
 WEB_PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
 """The variables that name a web proxy, here in upper case; each is read in lower case as well."""
 _OPTION = "--settings"
@@ -223,7 +223,7 @@ def _environment_of(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_provider(variables: Mapping[str, str]) -> None:
-    """Refuse providers that the proxy can't stand in for."""
+    """Refuse providers that the proxy can't forward to."""
     for name, provider in CLOUDS.items():
         if variables.get(name, "").lower() not in ("", "0", "false", "no", "off"):
             raise LedgerError(

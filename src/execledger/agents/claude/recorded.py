@@ -42,7 +42,7 @@ from execledger.vocabulary.actions import Observation
 FORMAT = "claude-code"
 """The name of the format."""
 _LOOKED_AT = 200
-"""Lines that are looked at to tell the format; titles and settings may stand before the first message."""
+"""Lines that are looked at to tell the format; titles and settings may precede the first message."""
 _FORGETS = frozenset(("compact_boundary", "microcompact_boundary"))
 _SYNTHETIC = "<synthetic>"
 _REQUESTS = 16

@@ -99,7 +99,7 @@ def action_of(name: str, given: object, cwd: str | None, thread: str = "", *, ma
 
 
 def mark_of(text: str) -> str:
-    """What stands behind the numbers of lines in a result: an arrow in older versions, a tab in newer ones."""
+    """The separator behind the line numbers in a result: an arrow in older versions, a tab in newer ones."""
     return "→" if _ARROW.match(text) else "\t"
 
 
@@ -191,7 +191,7 @@ def _of_shell(text: str, *, is_error: bool, told: object) -> Observation:
 
 
 def _of_read(read: Read, text: str, told: object) -> Observation:
-    """Lines of a file behind their numbers; a stub that stands for them is no content."""
+    """Lines of a file behind their numbers; a stub in their place is no content."""
     kind = told.get("type") if isinstance(told, dict) else None
     if _UNCHANGED.match(text) or kind == "file_unchanged":
         return Observation(notice=text.rstrip(), truncated=True)

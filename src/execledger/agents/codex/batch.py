@@ -9,7 +9,7 @@ from typing import Any
 
 from execledger.agents.codex.config import direct_tools
 from execledger.agents.evaluation import Batch, settings
-from execledger.agents.headless import HeadlessRunner, TaskRun
+from execledger.agents.headless import FailedEnd, HeadlessRunner, TaskRun
 from execledger.agents.work_folder import Contained, Home
 from execledger.runs.recording import Run
 
@@ -17,6 +17,15 @@ HOME = Home("CODEX_HOME", ".codex")
 """Where the user's Codex keeps its settings and sessions."""
 UNGUARDED = "--dangerously-bypass-approvals-and-sandbox"
 """In a container, nothing else is there to be guarded."""
+
+API_ERRORS = (
+    r"(?i)\bunexpected status\b|\bstream (?:disconnected|closed)\b|\bretry limit\b|\berror sending request\b"
+    r"|\busage limit\b|\brate limit (?:reached|exceeded)\b|\b(?:insufficient|current)[ _]quota\b|\bout of credits\b"
+    r"|\bquota exceeded\. check your plan\b|\bspend cap\b|\bcontext window\b|\bat capacity\b|\bhigh demand\b"
+    r"|\bAPI error:|(?:\A|: )connection failed:|\bresponse stream failed\b|\b(?:invalid_request|rate_limit)_error\b"
+    r"|\brate_limit_exceeded\b|\binternal server error\b"
+)
+"""What it prints if the model's API refuses a request, or can't be reached."""
 
 
 class CodexRunner(HeadlessRunner, frozen=True, kw_only=True):
@@ -50,9 +59,17 @@ class CodexRunner(HeadlessRunner, frozen=True, kw_only=True):
         turns = [kind for kind in kinds if kind.startswith("turn.")]
         return turns[-1] if turns else f"status {status}"
 
+    def error(self, run: TaskRun, recorded: Run) -> FailedEnd | None:
+        """The error of the last turn; those before are attempts that were repeated."""
+        events = [event for event in run.events() if str(event.get("type")).startswith(("turn.", "error"))]
+        last = events[-1] if events else {}
+        return self.classified(self.error_in(last)) if last.get("type") in ("turn.failed", "error") else None
+
 
 RUNNER = CodexRunner(
+    access="execledger.agents.codex.access",
     words=("exec", "--json"),
+    api_errors=API_ERRORS,
     effort="-c",
     settings="-c",
     home=HOME,

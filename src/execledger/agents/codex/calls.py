@@ -25,7 +25,7 @@ ARGV_TOOLS = ("shell", "container.exec", "local_shell")
 COMMAND_TOOLS = ("exec_command", "shell_command", *ARGV_TOOLS)
 """Tools that run a shell command."""
 PATIENCE = 10.0
-"""Seconds that ``exec_command`` waits for the end of a command, unless it is told otherwise."""
+"""Seconds that ``exec_command`` waits for the end of a command by default."""
 SHELLS = frozenset("bash sh zsh dash ksh".split())
 """Shells whose language we read."""
 SHORTEST, LONGEST = 0.25, 30.0
@@ -44,7 +44,7 @@ class ShellCall(Struct, frozen=True):
     tty: bool = False
     """It runs in a terminal: its output has other line ends, and may have colours and prompts."""
     patience: float = PATIENCE
-    """After so many seconds a command that still runs is reported as it stands."""
+    """Seconds after which a command that still runs is reported with its output so far."""
     budget: float | None = None
     """How many tokens of its output are shown, if the call says it."""
 

@@ -30,7 +30,7 @@ UNCHANGEABLE = frozenset({OPENAI, "ollama", "lmstudio", "oss", "amazon-bedrock",
 KEY_ADDRESS, LOGIN_ADDRESS = "https://api.openai.com/v1", "https://chatgpt.com/backend-api/codex"
 """Where the built-in provider sends requests: with a key, and with a login of ChatGPT."""
 OWN = "ledger"
-"""The provider that stands for an upstream that the user names to us."""
+"""The name of the provider for an upstream that was given with ``--upstream``."""
 SYSTEM = Path("/etc/codex/config.toml")
 """The settings of the machine, below the user's."""
 BLOCK = "codex"
@@ -43,7 +43,7 @@ WITH_VALUE = frozenset(
     "-c --config --enable --disable --remote --remote-auth-token-env -i --image -m --model --local-provider "
     "-p --profile -s --sandbox -a --ask-for-approval -C --cd --add-dir".split()
 )
-"""Options that stand before the subcommand and take the next word."""
+"""Options before the subcommand that take the next word."""
 WITH_MERGED_SETTINGS, WITH_MERGED_PROFILE = (0, 164), (0, 123)
 """The versions from which ``codex exec`` heeds ``-c``, and a profile, before the subcommand although others follow."""
 WITHOUT_TERMINAL = frozenset({"exec", "e", "review"})
@@ -88,7 +88,7 @@ class Route(Struct, frozen=True):
 def route(
     arguments: list[str], environment: Mapping[str, str], version: Callable[[], Version], upstream: str = ""
 ) -> Route:
-    """How to stand between Codex, started with ``arguments``, and its model.
+    """How to route requests of Codex, started with ``arguments``, through the proxy.
 
     Its ``version`` is asked for only where it matters; ``upstream`` is named by the user.
     """
@@ -96,7 +96,7 @@ def route(
         hint = "leave --oss out, and name the server: execledger run --upstream URL -- codex -m MODEL ..."
         raise LedgerError("codex --oss: found a local server, which Codex talks to past any proxy", hint=hint)
     home = home_folder(environment)
-    config = _configuration(_heeded(arguments, version), home)
+    config = configuration(_heeded(arguments, version), home)
     name = str(config.get("model_provider") or OPENAI)
     if upstream:
         # The built-in provider would ask a foreign server for what only its own can do.
@@ -183,11 +183,11 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _configuration(arguments: list[str], home: Path) -> dict[str, Any]:
+def configuration(arguments: list[str], home: Path) -> dict[str, Any]:
     """The settings that count: of the machine, the user, the profile and the command line, each over those before."""
     given = [_setting(text) for text in _values(arguments, "-c", "--config")]
     chosen = _values(arguments, "-p", "--profile")
-    # A profile is a file of its own; in older versions it is a table, which stands above even the command line.
+    # A profile is a file of its own; in older versions it is a table, which overrides even the command line.
     files = [SYSTEM, home / "config.toml", *(home / f"{name}.config.toml" for name in chosen[-1:])]
     config = reduce(_merged, [*map(_read, files), *given])
     profiles = config.get("profiles")

@@ -41,13 +41,13 @@ _LEFT_OUT = re.compile(
     r"|\n\[\.\.\. output truncated to fit \d+ bytes \.\.\.\]\n\n|\n\n\[Output truncated after [^\]\n]*\]$"
     r"|(?P<somewhere>\.\.\. \d+ bytes omitted \.\.\.)"
 )
-"""The marks of all versions for what was left out; they fall anywhere, also inside a line. One may stand elsewhere than
-the gap."""
+"""The marks of all versions for what was left out; they can be anywhere, also inside a line; the named one may not be
+where the gap is."""
 _WARNING = re.compile(
     r"Warning: truncated output \(original token count: \d+\)\n(?:Total output lines: \d+\n)?\n"
     r"|Total output lines: \d+\n\n"
 )
-"""What stands before an output of which something was left out."""
+"""The heading of an output of which something was left out."""
 _TIMED_OUT = re.compile(r"(?:.* execution error: )?command timed out(?: after \d+ milliseconds)?(?:\n|$)")
 _STOPPED = re.compile(r"(?:Wall time: [\d.]+ seconds\n)?aborted(?: by user.*)?\s*")
 _REFUSED = re.compile(r"unsupported |failed to parse |unknown tool|aborted|(?:tool call )?[Ee]rr(?:or)?: ")
@@ -81,7 +81,7 @@ class Report(Struct, frozen=True):
     """The result of a command, taken apart."""
 
     header: str
-    """What stands before the output, or before the JSON that holds it."""
+    """The text before the output, or before the JSON that contains it."""
     body: str
     """The output, with the marks of what was left out."""
     exit_status: int | None
@@ -89,11 +89,11 @@ class Report(Struct, frozen=True):
     running: bool = False
     """The command was still running."""
     tokens: int | None = None
-    """How long the whole output is, where that is told: a quarter of its bytes."""
+    """The length of the whole output in tokens, a quarter of its bytes, where the heading has it."""
     warned: bool = True
     """An output of which something was left out begins with a warning."""
     metadata: Raw | None = None
-    """What stands behind the output in JSON."""
+    """The text behind the output in JSON."""
 
     def having(self, body: str) -> str:
         """The same result with another output."""

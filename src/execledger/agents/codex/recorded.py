@@ -127,7 +127,7 @@ def is_rollout(data: bytes) -> bool:
 
 
 def read_rollout(name: str, data: bytes, resolve: Resolve | None = None) -> Run:
-    """Read a rollout; ``resolve`` knows the calls that shims of ours stand for."""
+    """Read a rollout; ``resolve`` maps our shims to the calls that they replaced."""
     reader = _Reader(name, resolve)
     return reader.run(read_lines(name, data, reader.take, reader.lose))
 
@@ -274,7 +274,7 @@ class _Reader:
         mark = shim_mark(call) if self._resolve is not None else None
         original = self._resolve(mark) if self._resolve is not None and mark is not None else None
         if original is not None:
-            # What a call that was not run would have returned nobody knows.
+            # The output of a call that was not run is unknown.
             call, observation = original, Observation(exit_status=observation.exit_status, truncated=True)
         self._steps.append(Recorded(action_of(call, cwd), observation, turn, at=self._at))
 

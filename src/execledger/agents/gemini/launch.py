@@ -55,9 +55,9 @@ def upstream_of(environment: Mapping[str, str], cwd: Path, auth: str) -> str:
     The client reads one such file, the nearest; an address in a project's is refused.
     """
     variable, official = ADDRESSES[auth]
-    file = _variables_file(environment, cwd)
+    file = variables_file(environment, cwd)
     address = environment[variable] if variable in environment else read_variables(file).get(variable, "")
-    if address and variable not in environment and file.parent not in (_home(environment), _own(environment)):
+    if address and variable not in environment and file.parent not in (_home(environment), own_folder(environment)):
         raise LedgerError(
             f"{printable(str(file))} of this project sends Gemini CLI, and with it your key, to {printable(address)}",
             hint=f"if that is what you want: execledger run --upstream {printable(shlex.quote(address))} -- gemini ...",
@@ -70,30 +70,30 @@ def _home(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or Path.home()).resolve()
 
 
-def _own(environment: Mapping[str, str]) -> Path:
+def own_folder(environment: Mapping[str, str]) -> Path:
     """The folder with the user's own files."""
     return _home(environment) / ".gemini"
 
 
-def _variables_file(environment: Mapping[str, str], cwd: Path) -> Path:
+def variables_file(environment: Mapping[str, str], cwd: Path) -> Path:
     """The file of variables that Gemini CLI reads, if it is there: the nearest from ``cwd`` upward, else the user's."""
-    own = _own(environment) / ".env"
+    own = own_folder(environment) / ".env"
     return nearest_variables(cwd, ".gemini") or (own if own.is_file() else _home(environment) / ".env")
 
 
 def auth_type(environment: Mapping[str, str], cwd: Path) -> str:
     """The way to authenticate that Gemini CLI will use; refused if it can't be redirected, or a project chooses it."""
-    files = (Path(environment.get(SYSTEM_SETTINGS) or SYSTEM_PATH), _own(environment) / "settings.json")
-    own = next(filter(None, map(_selected, files)), "")
-    by_project = _selected(cwd / ".gemini" / "settings.json")
-    if by_project and by_project != own and not _selected(files[0]):
+    files = (Path(environment.get(SYSTEM_SETTINGS) or SYSTEM_PATH), own_folder(environment) / "settings.json")
+    own = next(filter(None, map(selected_auth, files)), "")
+    by_project = selected_auth(cwd / ".gemini" / "settings.json")
+    if by_project and by_project != own and not selected_auth(files[0]):
         # The client heeds it only in a folder that it trusts: which address it will use is not known.
         raise LedgerError(
             f".gemini/settings.json of this project has Gemini CLI authenticate by {by_project}, "
             + (f"and yours by {own}" if own else "and you have chosen nothing"),
             hint="choose the same with /auth in Gemini CLI, or remove selectedType there",
         )
-    variables = {**read_variables(_variables_file(environment, cwd)), **environment}
+    variables = {**read_variables(variables_file(environment, cwd)), **environment}
     chosen = own
     if not chosen and variables.get("GOOGLE_GENAI_USE_GCA") == "true":
         chosen = LOGIN
@@ -113,6 +113,6 @@ def auth_type(environment: Mapping[str, str], cwd: Path) -> str:
     )
 
 
-def _selected(path: Path) -> str:
+def selected_auth(path: Path) -> str:
     """The way to authenticate that a file of settings chooses; "" if it chooses none."""
     return printable(str(nested(read_settings(path), "security", "auth", "selectedType") or ""))

@@ -8,10 +8,11 @@ replaced by references are taken from those messages where they are there.
 from __future__ import annotations
 
 import io
+import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,16 +22,17 @@ from msgspec import Raw, Struct
 
 from execledger.agents import registry
 from execledger.agents.formats import Format, Recording
-from execledger.agents.inspect_ai.tools import KEY, SEALED, VIEW
+from execledger.agents.inspect_ai.tools import KEY, SCORING, SEALED, VIEW
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
 from execledger.extras import install_command
 from execledger.journal.events import known_policy
+from execledger.off import SWITCHED_OFF
 from execledger.runs.decoding import MAX_BYTES, Undecodable, decode, fields_of, joined_text, moment_of, seconds_of
 from execledger.runs.find import Bundle, Kept, Part
 from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
-from execledger.runs.usage import ModelCall, Tokens, told
+from execledger.runs.usage import ModelCall, Tokens, recorded_cost, told
 from execledger.session.adapter import Calls, ToolCall
 from execledger.vocabulary.actions import Observation
 
@@ -39,9 +41,14 @@ ZSTD = 93
 _WRAPPED = "inspect_log"
 """The field of a loaded sample that holds what its log says of all samples."""
 _JSON_LOG = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"status":\s*"')
+_OF_TASK = re.compile(r"_([0-9A-Za-z]{22})\.(?:eval|json)\Z")
+"""How Inspect ends the names of logs: with the identifier of the task, which a retried one keeps."""
+_PACKED = ".eval"
 _SAMPLES = "samples/"
 _ATTACHED = "attachment://"
 _LOCAL_HEADER = 30
+OFF = "EXECLEDGER was not on, though its approver was given"
+"""Why Ledger took no part in a sample whose calls went through its approver and that has no note of it."""
 MOST = 200
 """Characters of an error that are kept."""
 
@@ -53,10 +60,13 @@ def _bundled(file: BinaryIO) -> Iterator[Part]:
     """The samples in a log; none if the file is no log of Inspect."""
     start = file.read(64)
     file.seek(0)
+    name = str(getattr(file, "name", ""))
     if start.startswith(b"PK"):
         yield from _in_archive(file)
     elif _JSON_LOG.match(start):
         yield from _in_json(file)
+    elif name.endswith(_PACKED):
+        raise UnreadableRun(name, "found no archive, expected a log of Inspect")
 
 
 def _in_archive(file: BinaryIO) -> Iterator[Part]:
@@ -64,17 +74,20 @@ def _in_archive(file: BinaryIO) -> Iterator[Part]:
     name = getattr(file, "name", "the archive")
     try:
         archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
+    # The last two are what it raises for damaged versions, names and positions.
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise UnreadableRun(str(name), f"found a damaged archive, expected a log of Inspect: {error}") from error
     members = {member.filename: member for member in archive.infolist()}
     header = members.get("header.json") or members.get("_journal/start.json")
     if header is None:
+        if str(name).endswith(_PACKED):
+            raise UnreadableRun(str(name), "found an archive without header.json, expected a log of Inspect")
         return
-    about = _about(_content(file, header))
+    about = _about(_content(file, header, str(name)))
     # The file is closed when its samples are loaded: they are loaded from another one.
     for member in sorted(members.values(), key=lambda one: one.filename):
         if member.filename.startswith(_SAMPLES):
-            data = None if isinstance(name, str) and Path(name).is_file() else _content(file, member)
+            data = None if isinstance(name, str) and Path(name).is_file() else _content(file, member, str(name))
             yield (
                 member.filename,
                 lambda member=member, data=data: _wrapped(  # type: ignore[misc]
@@ -85,26 +98,27 @@ def _in_archive(file: BinaryIO) -> Iterator[Part]:
 
 def _loaded(name: str, member: zipfile.ZipInfo) -> bytes:
     with open(name, "rb") as file:
-        return _content(file, member)
+        return _content(file, member, name)
 
 
-def _content(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
-    """The content of a member."""
+def _content(file: BinaryIO, member: zipfile.ZipInfo, log: str) -> bytes:
+    """The content of a member of a log."""
+    name = f"{log}!{member.filename}"
     if member.file_size > MAX_BYTES:
         found = f"found {member.file_size:,} bytes, expected at most {MAX_BYTES:,} in one recorded run"
-        raise UnreadableRun(member.filename, found)
+        raise UnreadableRun(name, found)
     if member.compress_type != ZSTD:
         try:
             with zipfile.ZipFile(file) as archive:
                 return archive.read(member)
         # What the standard library raises for damaged, encrypted and unknown members.
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-            raise UnreadableRun(member.filename, f"found a damaged member, expected a sample: {error}") from error
+            raise UnreadableRun(name, f"found a damaged member, expected a sample: {error}") from error
     try:
         import zstandard
     except ModuleNotFoundError as error:
         found = "found a member that only the module zstandard unpacks, which is not installed"
-        raise UnreadableRun(member.filename, found, hint=install_command("inspect")) from error
+        raise UnreadableRun(name, found, hint=install_command("proxy")) from error
     file.seek(member.header_offset)
     header = file.read(_LOCAL_HEADER)
     file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), io.SEEK_CUR)
@@ -112,7 +126,7 @@ def _content(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     try:
         return zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     except zstandard.ZstdError as error:
-        raise UnreadableRun(member.filename, f"found a damaged member, expected a sample: {error}") from error
+        raise UnreadableRun(name, f"found a damaged member, expected a sample: {error}") from error
 
 
 def _in_json(file: BinaryIO) -> Iterator[Part]:
@@ -149,8 +163,37 @@ _RAWS: msgspec.json.Decoder[list[Raw] | None] = msgspec.json.Decoder(list[Raw] |
 _NAMED = msgspec.json.Decoder(_Named)
 
 
+def _repeated(folder: str, names: Sequence[str]) -> frozenset[str]:
+    """The samples in a folder that a later log of the same task has again.
+
+    `inspect eval-retry` copies the completed samples into a log of its own, and runs the others again.
+    """
+    logs: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if found := _OF_TASK.search(name):
+            logs.setdefault(found[1], []).append(os.path.join(folder, name))
+    repeated = set()
+    for retried in logs.values():
+        later: set[str] = set()
+        for path in reversed(retried if len(retried) > 1 else ()):
+            samples = _sample_names(path)
+            repeated |= {f"{path}!{name}" for name in samples & later}
+            later |= samples
+    return frozenset(repeated)
+
+
+def _sample_names(path: str) -> set[str]:
+    """The names of the samples in a log; none if it can't be read, which is said when its samples are."""
+    try:
+        with open(path, "rb") as file:
+            return {name for name, _ in _bundled(file)}
+    # Whatever is wrong with one log must not cost the others of its folder.
+    except Exception:
+        return set()
+
+
 KEPT = Kept(
-    bundles=(Bundle(endings=(".eval", ".json"), runs=_bundled),),
+    bundles=(Bundle(endings=(_PACKED, ".json"), runs=_bundled, repeated=_repeated),),
     beside=frozenset({"eval-set.json", "logs.json", "listing.json"}),
 )
 """What Inspect keeps."""
@@ -209,9 +252,15 @@ class _Message(Struct, frozen=True):
     role: str = ""
     content: str | list[Any] = ""
     tool_calls: list[_Call] | None = None
-    tool_call_id: str | None = None
+    # Of a result a string; a user message that carries the images of results has a list.
+    tool_call_id: Any = None
     error: _Error | None = None
     metadata: dict[str, Any] | None = None
+
+    @property
+    def answers(self) -> str:
+        """The identifier of the call whose result this message is; "" for all other messages."""
+        return self.tool_call_id if self.role == "tool" and isinstance(self.tool_call_id, str) else ""
 
 
 class _Choice(Struct, frozen=True):
@@ -258,6 +307,7 @@ class _Event(Struct, frozen=True):
     call: Any = None
     approver: str | None = None
     decision: str | None = None
+    explanation: str | None = None
     cmd: str | None = None
     result: Any = None
 
@@ -303,7 +353,7 @@ class _SampleReader:
     def __init__(self, name: str, log: _Log, sample: _Sample) -> None:
         self._name, self._log, self._sample = name, log, sample
         self._pool = sample.events_data.messages if sample.events_data is not None else []
-        self._final = {one.tool_call_id: one for one in sample.messages if one.role == "tool"}
+        self._final = {one.answers: one for one in sample.messages if one.answers}
         self._ran = {str(event.id): event for event in sample.events if event.event == "tool"}
         self._native = bool(self._ran)
         self._suppressed = {
@@ -332,7 +382,14 @@ class _SampleReader:
                 calls.append(_took(event, output))
                 replies.append(self._reply(event, output))
         self._take_rest()
-        noted = next((event.data for event in self._sample.events if event.source == KEY and event.data), None)
+        noted = [event.data for event in self._sample.events if event.source == KEY and event.data]
+        followed, asked = (
+            next((policy for one in noted if (policy := _policy(one, name)) is not None), None)
+            for name in ("policy", "asked")
+        )
+        absent = next((said for one in noted if isinstance(said := _field(one, "absent"), str)), "")
+        absent = absent or ("" if noted else self._off())
+        without_ledger = _attached(absent, self._sample.attachments) if followed is None else ""
         version = self._log.eval.packages.get("inspect_ai", "")
         solver = self._log.plan.steps[-1].solver if self._log.plan.steps else ""
         sandbox = self._log.eval.sandbox.type if self._log.eval.sandbox is not None else ""
@@ -351,10 +408,21 @@ class _SampleReader:
             instance=f"{self._log.eval.task}/{self._sample.id}",
             ended=self._ended(),
             parallel=self._native,
-            policy=_policy(noted),
+            failed=self._sample.error is not None,
+            policy=followed if followed is not None or without_ledger else asked,
+            without_ledger=without_ledger,
             trial=self._sample.epoch,
             resolved=self._resolved(),
         )
+
+    def _off(self) -> str:
+        """Why a sample without any note of Ledger is none without it: its calls went through the approver of Ledger.
+
+        It is a sample without Ledger if the approver was asked about no call, and so changed none, or if it says that
+        Ledger was switched off on purpose.
+        """
+        answers = [one for one in self._sample.events if _is_ours(one) and one.decision == "escalate"]
+        return OFF if any(one.explanation != SWITCHED_OFF for one in answers) else ""
 
     def _take(self, event: _Event, output: _Output, turn: int) -> None:
         """Take one model call: the results in its input, then the calls in its output."""
@@ -364,11 +432,11 @@ class _SampleReader:
             return
         adapter = _adapter(tools, native=self._native)
         thread = self._thread(event, messages, adapter)
-        shown = {message.tool_call_id or "" for message in messages if message.role == "tool"}
+        shown = {message.answers for message in messages if message.answers}
         if self._shown.get(thread, set()) - shown:
             self._compactions.append(len(self._steps))
         for message in messages:
-            if message.role == "tool" and message.tool_call_id in self._waiting:
+            if message.answers and message.answers in self._waiting:
                 self._answered(message, adapter)
         self._shown[thread] = shown
         for call in output.choices[0].message.tool_calls or () if output.choices else ():
@@ -377,7 +445,7 @@ class _SampleReader:
 
     def _answered(self, message: _Message, adapter: Calls) -> None:
         """Record the call that a message answers."""
-        call_id = message.tool_call_id or ""
+        call_id = message.answers
         asked, turn, thread = self._waiting.pop(call_id)
         call = _call_of(asked, self._text)
         action = adapter.action_of(call, self._cwd.get(thread), thread)
@@ -385,7 +453,8 @@ class _SampleReader:
         ran = self._ran.get(call_id, _Event())
         at, seconds = moment_of(ran.completed), seconds_of(ran.working_time)
         observation = self._observed(call_id, call, message, adapter)
-        self._steps.append(Recorded(action, observation, turn, at=at, seconds=seconds))
+        suppressed = call_id in self._suppressed
+        self._steps.append(Recorded(action, observation, turn, at=at, seconds=seconds, suppressed=suppressed))
 
     def _reply(self, event: _Event, output: _Output) -> ModelReply:
         """What a model call wrote, without its reasoning; its time is that at which the answer was complete."""
@@ -436,7 +505,9 @@ class _SampleReader:
             found = [one for first, behind in event.input_refs for one in self._pool[first:behind]]
         else:
             found = msgspec.convert(event.input or [], list[_Message])
-        return [one for one in found if (one.metadata or {}).get(KEY) != VIEW]
+        return [
+            one for one in found if (one.metadata or {}).get(KEY) != VIEW or "combined_from" in (one.metadata or {})
+        ]
 
     def _text(self, content: object) -> str | None:
         """The text of a message, with attachments in their places; None if it is not only text."""
@@ -447,10 +518,9 @@ class _SampleReader:
         return "\n".join(self._text(_field(part, "text")) or "" for part in content)
 
     def _texts(self, message: _Message) -> list[str]:
-        """The texts of a message, one by one; none if it is not only text."""
-        parts = [_field(part, "text") for part in message.content] if isinstance(message.content, list) else None
-        whole = self._text(message.content)
-        return [] if whole is None else [self._text(part) or "" for part in parts] if parts is not None else [whole]
+        """The texts of a message, one by one, without what is no text, such as an image."""
+        parts = message.content if isinstance(message.content, list) else [message.content]
+        return [text for part in parts if (text := self._text(part if isinstance(part, str) else [part])) is not None]
 
     def _parts(self, message: _Message) -> tuple[str, ...] | None:
         """The texts of a result; of a failure its message."""
@@ -517,20 +587,20 @@ def _took(event: _Event, output: _Output) -> ModelCall:
     # The input leaves out the tokens that were read from a cache or written to one.
     read, written = used.input_tokens_cache_read, used.input_tokens_cache_write
     tokens = Tokens(uncached=used.input_tokens, cached=read, written=written, output=used.output_tokens)
-    return ModelCall(tokens, used.total_cost)
+    return ModelCall(tokens, recorded_cost(used.total_cost))
 
 
 def _scoring_spans(events: list[_Event]) -> set[str]:
     """The spans in which the sample is scored: their model calls are not the agent's."""
     found: set[str] = set()
     for event in events:
-        if event.event == "span_begin" and (event.type in ("scorers", "scorer") or event.parent_id in found):
+        if event.event == "span_begin" and (event.type in SCORING or event.parent_id in found):
             found.add(str(event.id))
     return found
 
 
 def _working_directory(events: list[_Event]) -> str | None:
-    """Where the commands of the sandbox start, if a command has told it; None if not."""
+    """The directory in which the commands of the sandbox start, as a command printed it; None if none did."""
     for event in events:
         asked = event.cmd == "bash --login -c pwd" or (event.cmd and "resumable_agent[.]ResumableAgent" in event.cmd)
         lines = event.output.splitlines() if asked and isinstance(event.output, str) else []
@@ -539,9 +609,9 @@ def _working_directory(events: list[_Event]) -> str | None:
     return None
 
 
-def _policy(noted: object) -> Policy | None:
-    """The policy that Ledger followed; None if it took no part."""
-    fields = _field(noted, "policy")
+def _policy(noted: object, name: str) -> Policy | None:
+    """The policy in a field of an event of Ledger: the one that it followed, or that was asked for."""
+    fields = _field(noted, name)
     return known_policy(fields) if isinstance(fields, dict) else None
 
 

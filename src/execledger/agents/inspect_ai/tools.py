@@ -47,6 +47,8 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
 KEY, VIEW = "execledger", "view"
 """The key and the value in the metadata of the message that carries a state view; the key also names Ledger's events
 and its approver in a log."""
+SCORING = ("scorers", "scorer")
+"""Types of spans in which a sample is scored: their model calls are not the agent's."""
 SEALED = frozenset("docker podman k8s modal daytona e2b ec2 proxmox".split())
 """Types of sandboxes that are a machine of the sample's own: nothing but the agent's commands writes there."""
 

@@ -36,6 +36,7 @@ from execledger.agents.evaluation import (
     held,
     image_here,
     last_words,
+    refused_start,
     settings,
     stored,
     unanswered,
@@ -60,6 +61,10 @@ package = importlib.util.find_spec("minisweagent")
 print(json.dumps([found, os.path.dirname(package.origin) if package else ""]))
 """
 """A program for the agent's Python: prints the versions of packages, and where the agent's package is."""
+LOCAL_PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
+"""Variable by which litellm takes the list of prices in its package, and fetches none."""
+USUAL = ("swebench.yaml",)
+"""The configuration of plans that name none."""
 _SHARED = 'cache = "shared" in the plan does without a salt'
 _ASK_TEMPLATE = """
 import json, sys
@@ -150,8 +155,8 @@ def finished(folder: Path) -> TaskResult | None:
     )
 
 
-def work(batch: Batch) -> str:
-    """Run the tasks that the batch's folder does not hold yet; why some are not finished, "" if all are."""
+def work(batch: Batch) -> dict[str, str]:
+    """Run the tasks that the batch's folder does not hold yet; by name, why tasks are not finished."""
     with held(batch.folder) as lock:
         left = _unfinished(batch, batch.tasks)
         # Torn files would stop the runner, or make it skip a task.
@@ -164,9 +169,7 @@ def work(batch: Batch) -> str:
             with batch.log.open("ab") as output:
                 status = processes.run(words, cwd=batch.setup.cwd, hold=lock, output=output, heeds_interrupts=True)
         missing = _unfinished(batch, left)
-        reasons = {task.instance_id: _reason(batch, task, status) for task in missing}
-    named = "; ".join(reason if len(batch.tasks) == 1 else f"{name}: {reason}" for name, reason in reasons.items())
-    return f"{named} ({batch.log})" if missing else ""
+        return {task.instance_id: f"{_reason(batch, task, status)} ({batch.log})" for task in missing}
 
 
 def _unfinished(batch: Batch, tasks: Sequence[Instance]) -> list[Instance]:
@@ -176,7 +179,7 @@ def _unfinished(batch: Batch, tasks: Sequence[Instance]) -> list[Instance]:
 
 
 def _reason(batch: Batch, task: Instance, status: int) -> str:
-    """Why a task has no result; the agent names a command of Docker that failed, and not why it did."""
+    """Why a task has no result; the agent names a command of Docker that failed, and drops what Docker said."""
     log = batch.folder / "minisweagent.log"
     said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
     own = re.findall(rf"Error processing instance {re.escape(task.instance_id)}: (.*)", said)
@@ -186,9 +189,17 @@ def _reason(batch: Batch, task: Instance, status: int) -> str:
         return Failure.OTHER.because(words)
     if silent := unanswered(docker[1]):
         return Failure.OTHER.because(silent)
-    if not image_here(docker[1], task.image):
+    try:
+        here = image_here(docker[1], task.image)
+        late = "timed out" in words
+        refused = refused_start(docker[1], task.image) if here and not late else ""
+    except LedgerError as error:
+        return Failure.OTHER.because(error.message)
+    if not here:
         return Failure.IMAGE.because(f"{task.image} is not in the local store, and could not be pulled")
-    return (Failure.TIMEOUT if "timed out" in words else Failure.OTHER).because(words)
+    if refused:
+        return Failure.OTHER.because(f"no container of {task.image} can be started: {refused}")
+    return (Failure.TIMEOUT if late else Failure.OTHER).because(words)
 
 
 def command(batch: Batch, tasks: Sequence[Instance]) -> list[str]:
@@ -287,19 +298,23 @@ answer = {
     "model_error": "",
     "missing_keys": [],
     "priced": True,
+    "unasked": "",
+    "ignores_costs": False,
 }
 keyed = {"openrouter": "OPENROUTER_API_KEY", "portkey": "PORTKEY_API_KEY", "requesty": "REQUESTY_API_KEY"}
 variable = keyed.get(kind.partition("_")[0])
 if variable and not os.environ.get(variable):
     answer["missing_keys"] = [variable]
-if kind.partition("_")[0] == "litellm" and name:
-    import litellm
+
+def ask(litellm):
     options = model.get("model_kwargs") or {}
     registry = model.get("litellm_model_registry") or os.environ.get("LITELLM_MODEL_REGISTRY_PATH") or ""
     if os.path.isfile(registry):
         litellm.utils.register_model(json.load(open(registry)))
     try:
         provider = litellm.get_llm_provider(model=name, api_base=options.get("api_base"))[1]
+    except ImportError:
+        raise
     except Exception as error:
         answer["model_error"] = str(error).splitlines()[0]
     else:
@@ -307,34 +322,92 @@ if kind.partition("_")[0] == "litellm" and name:
             asked = litellm.validate_environment(model=name, api_base=options.get("api_base"))
             answer["missing_keys"] = [] if asked["keys_in_environment"] else asked["missing_keys"]
         try:
-            litellm.get_model_info(name)
+            # Some families of names are known by a pattern, without a price: there mini-swe-agent finds a cost of 0.
+            known = litellm.get_model_info(name)
+            answer["priced"] = any(value for key, value in known.items() if "cost" in key or "pricing" in key)
+        except ImportError:
+            raise
         except Exception:
             answer["priced"] = False
+
+if kind.partition("_")[0] == "litellm" and name:
     tracking = model.get("cost_tracking") or os.environ.get("MSWEA_COST_TRACKING")
     answer["ignores_costs"] = tracking == "ignore_errors"
+    try:
+        import litellm
+        ask(litellm)
+    except Exception as error:
+        answer["unasked"] = f"{type(error).__name__}: {error}".splitlines()[0]
 print(json.dumps(answer))
 """
 """A program for the agent's Python: prints what a configuration of the agent needs of this machine."""
 
 
+_HALF_IMPORTED = "partially initialized module"
+"""What Python says of a module that is imported while another thread imports it."""
+
+
 def needs(setup: Setup, tasks: Sequence[Instance]) -> Needs:
     """What runs need of this machine, by the agent's own configuration; the agent's Python is asked for it."""
+    if not Path(setup.program).is_absolute():  # It was not found.
+        return _told_needs(setup, tasks)
     named = [] if not setup.model else [f"model.model_name={json.dumps(setup.model)}"]
     own = [word for word in settings(setup.settings) if word != "-c"]
     given = json.dumps({"config": [*setup.keys["config"], *own, *named]})
+    try:
+        found = _answer(setup, given)
+        problems: list[Problem] = []
+        if found["unasked"] and not os.environ.get(LOCAL_PRICES):
+            problems = [_unasked(setup, found, warning=True)]
+            # The list of prices in the package is not the newest, so what it lacks may be known all the same.
+            found = {**_answer(setup, given, **{LOCAL_PRICES: "True"}), "dated": True}
+        if found["unasked"]:
+            problems = [_unasked(setup, found)]
+    except LedgerError as error:
+        return _told_needs(setup, tasks, Problem(error.message, error.hint))
+    docker = found["executable"] if found["environment_class"] == "docker" else ""
+    images = tuple(dict.fromkeys(task.image for task in tasks)) if docker else ()
+    problems += _model_problems(found)
+    return Needs(docker=docker, images=images, model=found["model_name"], problems=tuple(problems))
+
+
+def _answer(setup: Setup, given: str, **variables: str) -> dict[str, Any]:
+    """What the agent's Python says of a configuration; raises ``LedgerError`` if it says nothing that can be read."""
     command = [interpreter_of(setup.program), "-I", "-c", _ASK_NEEDS, given]
-    silent = {**os.environ, "MSWEA_SILENT_STARTUP": "1"}
+    silent = {**os.environ, "MSWEA_SILENT_STARTUP": "1", **variables}
     asked = subprocess.run(
         command, cwd=setup.cwd, env=silent, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     try:
-        found = json.loads(asked.stdout.strip().splitlines()[-1])
+        found: dict[str, Any] = json.loads(asked.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):
         said = asked.stderr.strip().splitlines()[-1:] or ["nothing"]
-        return Needs(problems=(Problem(f"{setup.program}: can't be asked for its configuration: {said[0]}"),))
-    docker = found["executable"] if found["environment_class"] == "docker" else ""
-    images = tuple(dict.fromkeys(task.image for task in tasks)) if docker else ()
-    return Needs(docker=docker, images=images, model=found["model_name"], problems=tuple(_model_problems(found)))
+        hint = "see `config` and `settings` of the plan: its files of mini-swe-agent in order, and settings over them"
+        raise LedgerError(f"{setup.program}: can't be asked for its configuration: {said[0]}", hint=hint) from None
+    return found
+
+
+def _unasked(setup: Setup, found: Mapping[str, Any], *, warning: bool = False) -> Problem:
+    """That litellm could not be asked about the model. It fetches its list of prices, and may fail if it can't."""
+    about, reason = f"about the model `{found['model_name']}`", found["unasked"]
+    if warning and _HALF_IMPORTED in reason:
+        # While it is imported, a thread of its own tries the list of prices again, and both import the same modules.
+        what = f"{setup.program}: litellm can't fetch its list of prices, and its import can fail while it tries again"
+        return Problem(what, f"runs may fail in the same way, unless `export {LOCAL_PRICES}=True`", warning=True)
+    if warning:
+        what = f"{setup.program}: litellm can be asked {about} only without fetching its list of prices: {reason}"
+        return Problem(what, f"runs may fail in the same way, unless `export {LOCAL_PRICES}=True`", warning=True)
+    hint = "`python -c 'import litellm'` in its environment tells more"
+    return Problem(f"{setup.program}: litellm can't be asked {about}: {reason}", hint)
+
+
+def _told_needs(setup: Setup, tasks: Sequence[Instance], *problems: Problem) -> Needs:
+    """What runs need by the plan alone, with the problem why the agent's Python could not be asked, if it is there."""
+    own = setup.settings
+    usual = own.get("environment.environment_class", "docker") == "docker" and setup.keys["config"] == USUAL
+    named = str(own.get("environment.executable") or os.environ.get("MSWEA_DOCKER_EXECUTABLE") or "docker")
+    images = tuple(dict.fromkeys(task.image for task in tasks)) if usual else ()
+    return Needs(docker=named if usual else "", images=images, model=setup.model, problems=problems)
 
 
 def _model_problems(found: Mapping[str, Any]) -> Iterator[Problem]:
@@ -353,9 +426,10 @@ def _model_problems(found: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(f"the model `{name}`: found no {keys} in the environment", warning=True)
     if not found["priced"] and not found["ignores_costs"]:
         hint = "check its name; --set model.cost_tracking=ignore_errors runs it without prices"
-        yield Problem(f"the model `{name}`: litellm knows no price of it, and mini-swe-agent then fails", hint=hint)
+        unpriced = f"the model `{name}`: litellm knows no price of it, and mini-swe-agent then fails"
+        yield Problem(unpriced, hint=hint, warning=bool(found.get("dated")))
     elif not found["priced"]:
-        yield Problem(f"the model `{name}` is not known to litellm", hint="check its name", warning=True)
+        yield Problem(f"the model `{name}`: litellm knows no price of it", hint="check its name", warning=True)
 
 
 def versions(setup: Setup) -> dict[str, str]:
@@ -372,10 +446,12 @@ def _need_configuration(setup: Setup, package: Path | None) -> None:
     folders = [setup.cwd, setup.cwd / os.environ.get("MSWEA_CONFIG_DIR", ".")]
     folders += [package / "config" / part for part in ("", "extra", "benchmarks")] if package else []
     for name in setup.keys["config"] if package else ():
-        file = name if name.endswith(".yaml") else str(Path(name).with_suffix(".yaml"))
-        if "=" not in name and not any((folder / file).exists() for folder in folders):
+        path = Path(name)
+        file = path if path.suffix == ".yaml" or not path.name else path.with_suffix(".yaml")
+        if "=" not in name and not any(os.path.isfile(folder / file) for folder in folders):
             raise LedgerError(
-                f"{name}: found no such configuration file", hint="`config` names files of mini-swe-agent"
+                f"{name or 'an empty name'}: found no such configuration file",
+                hint="`config` names files of mini-swe-agent",
             )
 
 

@@ -122,7 +122,7 @@ def _as_shown(step: Step, message: Message) -> bool:
 class Follower:
     """Walks along a growing list of messages and hands over each completed step once.
 
-    What stands in the list behind the last message that was followed is new. Agents of somebody's own may change the
+    Messages behind the last one that was followed are new. Agents of somebody's own may change the
     list before it, or send copies; nothing of that is taken for new.
     """
 
@@ -131,7 +131,7 @@ class Follower:
     ) -> None:
         """``record`` takes a step, ``recorded`` says how many there are, ``cwd`` where commands run."""
         self.standing = Standing()
-        """Which results still stand."""
+        """The results that are still visible."""
         self._record = record
         self._recorded = recorded
         self._cwd = cwd
@@ -146,7 +146,7 @@ class Follower:
         """The last command ended the run."""
 
     def continues(self, messages: list[Message]) -> bool:
-        """The list goes on from where it was followed to, whatever became of what stands before."""
+        """The list goes on from where it was followed to, whatever became of the messages before."""
         return self._at == 0 or self._behind(messages) > 0 or self.standing.knows(messages)
 
     def _behind(self, messages: list[Message]) -> int:
@@ -226,7 +226,7 @@ class Follower:
 
 
 def _mark(message: Message) -> tuple[object, ...]:
-    """What tells a message from others, whoever copied it."""
+    """What identifies a message and its copies."""
     proposed = (message.get("extra") or {}).get("actions") or ()
     called = tuple((one.get("tool_call_id"), one.get("command")) for one in proposed)
     return message.get("role"), call_of(message), text_of(message), called

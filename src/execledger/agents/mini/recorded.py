@@ -17,7 +17,7 @@ from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
 from execledger.agents.mini.config import shares_nothing
-from execledger.agents.mini.messages import observed, policy_of, read_answer, rendered_output
+from execledger.agents.mini.messages import answer_of, observed, policy_of, read_answer, rendered_output
 from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
 from execledger.journal.migrate import NewerVersion
@@ -33,6 +33,7 @@ from execledger.runs.decoding import (
 )
 from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, model_call, told
+from execledger.shell.paths import UNRECORDED_DIRECTORY
 from execledger.vocabulary.actions import Action, Observation
 
 _FENCE = r"(?:[\w`<>/ -]|\\s[*+]|\\n|\n|\(\?:[\w|-]+\))*"
@@ -175,7 +176,7 @@ def read_list(name: str, data: bytes) -> Run:
 def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: str) -> Run:
     """The run that these messages record."""
     config = info.config or _Config()
-    cwd = (config.environment.cwd or None) if config.environment else None
+    cwd = _directory(config, messages)
     pattern = None if kind == "mini-swe-agent-1.1" else _action_pattern(config.agent)
     if pattern is None:
         try:
@@ -205,6 +206,19 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
     )
 
 
+def _directory(config: _Config, messages: list[_Message]) -> str | None:
+    """The directory in which every command starts: as configured, else as Ledger knew it, else the placeholder.
+
+    Each command runs in a shell of its own, so it is one directory also where the run does not say which: the local
+    environment records an empty one, and starts its commands where the agent was started.
+    """
+    if config.environment is not None and config.environment.cwd:
+        return config.environment.cwd
+    notes = (answer_of(message.extra.ledger) for message in messages if message.extra is not None)
+    noted = next((answer for answer in notes if answer is not None), None)
+    return UNRECORDED_DIRECTORY if noted is None else noted.cwd
+
+
 def _took(name: str, message: _Message) -> ModelCall:
     """What the call of the model for this message took."""
     extra = message.extra or _NOTHING
@@ -226,7 +240,7 @@ def _written(message: _Message, pattern: re.Pattern[str] | None) -> str:
 
 
 def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
-    """The steps of version 2: actions and results stand apart from the text."""
+    """The steps of version 2: actions and results are separate from the text."""
     turn, index, waiting = -1, 0, list[_Call]()
     for message in messages:
         extra = message.extra or _NOTHING

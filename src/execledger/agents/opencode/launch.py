@@ -76,8 +76,8 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     if not ASIDE.isdisjoint(arguments[:1]):
         os.execv(program, [program, *arguments])
     content = content_of(os.environ)
-    sources = [*_sources(os.environ, Path.cwd())]
-    addresses = addresses_of(sources, os.environ, _model(arguments, sources), launch.options.get("--upstream", ""))
+    sources = [*config_sources(os.environ, Path.cwd())]
+    addresses = addresses_of(sources, os.environ, model_of(arguments, sources), launch.options.get("--upstream", ""))
 
     reports = reports_for(launch, PORT)
 
@@ -111,10 +111,10 @@ def addresses_of(
         )
     if chosen in REFUSED and not upstream:
         raise LedgerError(f"{model}: {REFUSED[chosen]}", hint="use a provider with an API key: --model PROVIDER/MODEL")
-    logins = _logins(environment)
-    listed = _listed(environment)
+    logins = logins_of(environment)
+    listed = listed_providers(environment)
     found = {name: address for name, (address, _) in OFFICIAL.items()} | _listed_addresses(listed)
-    keys = {name: variables for name, (_, variables) in OFFICIAL.items()} | _listed_keys(listed)
+    keys = {name: variables for name, (_, variables) in OFFICIAL.items()} | listed_keys(listed)
     configured = _configured(sources, chosen if upstream else "")
     wanted = {"opencode", chosen, *configured, *logins}
     wanted |= {name for name, variables in keys.items() if any(map(environment.get, variables))}
@@ -184,7 +184,7 @@ def content_of(environment: Mapping[str, str]) -> dict[str, Any]:
         raise LedgerError(f"{CONTENT}: found no configuration that can be read: {error}", hint=hint) from None
 
 
-def _sources(environment: Mapping[str, str], cwd: Path) -> Iterator[ConfigSource]:
+def config_sources(environment: Mapping[str, str], cwd: Path) -> Iterator[ConfigSource]:
     """The configurations that opencode reads, the weakest first."""
     home = Path(environment.get("HOME") or Path.home())
     own = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
@@ -209,7 +209,7 @@ def _named(environment: Mapping[str, str], variable: str) -> Iterator[Path]:
         yield Path(value)
 
 
-def _model(arguments: Sequence[str], sources: Sequence[ConfigSource]) -> str:
+def model_of(arguments: Sequence[str], sources: Sequence[ConfigSource]) -> str:
     """The model that is asked for, as ``PROVIDER/MODEL``; "" if opencode chooses."""
     for at, word in enumerate(arguments):
         if word in ("-m", "--model"):
@@ -220,7 +220,7 @@ def _model(arguments: Sequence[str], sources: Sequence[ConfigSource]) -> str:
     return next((model for model in reversed(models) if isinstance(model, str) and model), "")
 
 
-def _logins(environment: Mapping[str, str]) -> dict[str, str]:
+def logins_of(environment: Mapping[str, str]) -> dict[str, str]:
     """The providers that the user has logged in to, each with the kind of login; secrets are not kept."""
     home = Path(environment.get("HOME") or Path.home())
     folder = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
@@ -228,7 +228,7 @@ def _logins(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: str(entry.get("type") or "") for name, entry in entries if isinstance(entry, dict)}
 
 
-def _listed(environment: Mapping[str, str]) -> dict[str, Any]:
+def listed_providers(environment: Mapping[str, str]) -> dict[str, Any]:
     """opencode's list of providers, as it last fetched it."""
     home = Path(environment.get("HOME") or Path.home())
     folder = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "opencode"
@@ -242,7 +242,7 @@ def _listed_addresses(listed: Mapping[str, Any]) -> dict[str, str]:
     return {name: api for name, api in found.items() if isinstance(api, str) and api and "$" not in api}
 
 
-def _listed_keys(listed: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def listed_keys(listed: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The variables of listed providers: with a value for one of them, opencode offers the provider's models."""
     found = {name: nested(entry, "env") for name, entry in listed.items()}
     return {name: tuple(map(str, env)) for name, env in found.items() if isinstance(env, list)}

@@ -110,8 +110,7 @@ def _took(info: object) -> ModelCall:
         output=sum(known) if known else None,
     )
     cost = model_call(None, field_of(info, "cost")).cost
-    # Of a model without a price it says 0.
-    return ModelCall(tokens, cost or None)
+    return ModelCall(tokens, cost)
 
 
 FORMATS = (

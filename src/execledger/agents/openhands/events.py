@@ -125,7 +125,7 @@ def decode_events(name: str, data: bytes | Raw, where: str) -> list[Event]:
 
 
 def decode_event_lines(name: str, data: bytes) -> tuple[list[Event | None], tuple[str, ...]]:
-    """Events that stand one to a line, None for each line that can't be read; and the sentence about these."""
+    """Events, one on each line, None for each line that can't be read; and the sentence about these."""
     events: list[Event | None] = []
 
     def take(line: bytes) -> None:

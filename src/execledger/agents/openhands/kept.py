@@ -89,7 +89,7 @@ def _events(folder: str, names: Sequence[str]) -> bytes:
     """The events of a folder in their order, one to a line; behind them, tokens and status of the conversation."""
     numbered = sorted((int(found[1]), name) for name in names if (found := _EVENT.fullmatch(name)))
     parts = [Path(folder, name).read_bytes() for _, name in numbered]
-    # A line break in JSON stands between two values, or nowhere.
+    # JSON has line breaks between values only.
     return b"".join(part.replace(b"\n", b" ") + b"\n" for part in (*parts, *_state(Path(folder))))
 
 

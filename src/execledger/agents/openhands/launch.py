@@ -16,14 +16,11 @@ import msgspec
 
 from execledger.agents.behind_proxy import AgentCommand, run_behind_proxy, session_address
 from execledger.agents.openhands.adapter import ADAPTER
+from execledger.agents.openhands.batch import ADDRESS, KEY, MODEL, OPTION
 from execledger.agents.registry import Launch
 from execledger.errors import LedgerError
 from execledger.proxy.json_split import NOT_JSON
 
-OPTION = "--override-with-envs"
-"""The option with which the CLI reads variables."""
-ADDRESS, MODEL, KEY = "LLM_BASE_URL", "LLM_MODEL", "LLM_API_KEY"
-"""The variables that it reads then."""
 OFFICIAL: Mapping[str, str] = {
     "anthropic": "https://api.anthropic.com",
     "openai": "https://api.openai.com/v1",
@@ -55,7 +52,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
 
 def upstream_of(environment: Mapping[str, str], *, given: bool) -> str:
     """The address that OpenHands would ask; variables count if the user passed the option for them."""
-    stored = _stored(environment)
+    stored = stored_model(environment)
     variables = environment if given else {}
     if address := variables.get(ADDRESS) or stored.get("base_url"):
         return str(address)
@@ -72,7 +69,7 @@ def upstream_of(environment: Mapping[str, str], *, given: bool) -> str:
     return OFFICIAL[provider]
 
 
-def _stored(environment: Mapping[str, str]) -> dict[str, Any]:
+def stored_model(environment: Mapping[str, str]) -> dict[str, Any]:
     """The model's part of the stored settings; empty if there are none."""
     home = Path(environment.get("HOME") or Path.home())
     folder = Path(environment.get("OPENHANDS_PERSISTENCE_DIR") or home / ".openhands")

@@ -90,7 +90,7 @@ def read_event_lines(name: str, data: bytes) -> Run:
 
 
 def _run(name: str, events: Iterable[Event | None], instance: _Instance, trouble: tuple[str, ...] = ()) -> Run:
-    """The run that these events record; None stands for an event that can't be read."""
+    """The run that these events record; None in place of an event that can't be read."""
     reader = _Reader()
     for event in events:
         if event is None:

@@ -142,7 +142,7 @@ def _of_shell(result: _Result, text: str) -> Observation:
         notice=(about.suffix or "").strip(),
         exit_status=None if running else status,
         cut=shown.cut,
-        # Without more about it, the shell's prompt stands in the output; with something before it, so does another's.
+        # Without more about it, the shell's prompt is part of the output; with something before it, so does another's.
         truncated=shown.truncated or result.metadata is None or bool((about.prefix or "").strip()),
         timed_out=running,
     )

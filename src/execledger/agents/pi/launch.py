@@ -65,9 +65,9 @@ def provider_in(arguments: list[str]) -> str | None:
 
 def addresses_of(environment: Mapping[str, str], named: str | None, upstream: str) -> dict[str, str]:
     """The address of each provider, by its name; ``upstream`` is that of the provider in use, if it is known."""
-    home = Path(environment.get("PI_CODING_AGENT_DIR") or Path(environment.get("HOME") or Path.home(), ".pi", "agent"))
-    provider = _default_provider(home.expanduser()) if named is None else named
-    found = {**OFFICIAL, **_own_addresses(home.expanduser() / "models.json")}
+    home = home_folder(environment)
+    provider = default_provider(home) if named is None else named
+    found = {**OFFICIAL, **_own_addresses(home / "models.json")}
     if upstream and provider:
         found[provider] = upstream
     if upstream and not provider:
@@ -85,7 +85,13 @@ def _refusal(reason: str) -> LedgerError:
     )
 
 
-def _default_provider(home: Path) -> str:
+def home_folder(environment: Mapping[str, str]) -> Path:
+    """The folder with the user's settings, logins and providers."""
+    home = Path(environment.get("HOME") or Path.home())
+    return Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent").expanduser()
+
+
+def default_provider(home: Path) -> str:
     """The provider that is set as the default; the project's settings are stronger than the user's."""
     found = (read_settings(file).get("defaultProvider") for file in (Path(".pi/settings.json"), home / "settings.json"))
     return next((name for name in found if isinstance(name, str) and name), "")

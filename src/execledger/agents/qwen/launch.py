@@ -48,13 +48,15 @@ SYSTEM_DEFAULTS = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
 ASIDE = frozenset("mcp extensions auth hooks review sessions update -v --version -h --help".split())
 """Subcommands and options that ask no model: these start as they are."""
 PROJECT_SETTINGS = ".qwen/settings.json"
-"""The settings of a project: whoever wrote it chose them, and not the user."""
+"""The settings of a project: chosen by its authors, not by the user."""
 _ADDRESS, _AUTH = "--openai-base-url", "--auth-type"
 
 
-class _Setup(Struct, frozen=True):
+class ClientSetup(Struct, frozen=True):
     """What is set."""
 
+    folder: Path
+    """The folder of the user's settings."""
     variables: dict[str, str]
     """The variables of this process, and those of the user's own files behind them."""
     user: dict[str, Any]
@@ -91,7 +93,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     """Run Qwen Code to its end; its exit status."""
     if not ASIDE.isdisjoint(arguments[:1]):
         os.execv(program, [program, *arguments])
-    setup = _setup(os.environ, Path.cwd())
+    setup = client_setup(os.environ, Path.cwd())
     rest, given = _given_address(arguments)
     chosen = launch.options.get("--upstream", "")
     routes = routes_of(setup, arguments, given, chosen)
@@ -111,7 +113,7 @@ def start(program: str, arguments: list[str], launch: Launch) -> int:
     return run_behind_proxy(program, launch, ADAPTER, "", command, prefix="", routes=routes)
 
 
-def routes_of(setup: _Setup, arguments: Sequence[str], given: str, chosen: str) -> dict[str, str]:
+def routes_of(setup: ClientSetup, arguments: Sequence[str], given: str, chosen: str) -> dict[str, str]:
     """A path for each address that is to be redirected, and the address; what can't be redirected is refused.
 
     ``given`` is the address among the client's arguments, ``chosen`` the one of ``--upstream``.
@@ -122,7 +124,7 @@ def routes_of(setup: _Setup, arguments: Sequence[str], given: str, chosen: str) 
     return routes
 
 
-def _setup(environment: Mapping[str, str], cwd: Path) -> _Setup:
+def client_setup(environment: Mapping[str, str], cwd: Path) -> ClientSetup:
     """What is set in the environment and in files."""
     home = Path(environment.get("HOME") or Path.home()).resolve()
     at_home = {**read_variables(home / ".env"), **read_variables(home / ".qwen" / ".env")}
@@ -135,7 +137,8 @@ def _setup(environment: Mapping[str, str], cwd: Path) -> _Setup:
     nearest = nearest_variables(cwd, ".qwen")
     if nearest is not None and nearest.parent in (home, home / ".qwen", folder):
         nearest = None
-    return _Setup(
+    return ClientSetup(
+        folder=folder,
         variables=variables,
         user=user,
         system=checked_settings(system),
@@ -146,7 +149,7 @@ def _setup(environment: Mapping[str, str], cwd: Path) -> _Setup:
     )
 
 
-def _auth_type(arguments: Sequence[str], setup: _Setup) -> str:
+def _auth_type(arguments: Sequence[str], setup: ClientSetup) -> str:
     """The chosen way to authenticate; "" if neither an option nor a setting of the user's says."""
     for at, word in enumerate(arguments):
         if word == _AUTH and at + 1 < len(arguments):
@@ -173,7 +176,7 @@ def _given_address(arguments: Sequence[str]) -> tuple[list[str], str]:
     return rest, address
 
 
-def _routes(setup: _Setup, auth: str, given: str, chosen: str) -> Iterator[tuple[str, str]]:
+def _routes(setup: ClientSetup, auth: str, given: str, chosen: str) -> Iterator[tuple[str, str]]:
     """A path for each address that is to be redirected, and the address.
 
     A variable is set only where the user has set it, or has chosen its way to authenticate: the client guesses that way
@@ -192,13 +195,13 @@ def _routes(setup: _Setup, auth: str, given: str, chosen: str) -> Iterator[tuple
         yield path, chosen or own
 
 
-def _provider_paths(setup: _Setup) -> dict[str, str]:
+def _provider_paths(setup: ClientSetup) -> dict[str, str]:
     """A path for each address of a configured model."""
-    bases = [model["baseUrl"] for model in _models(setup.providers) if isinstance(model.get("baseUrl"), str)]
+    bases = [model["baseUrl"] for model in models_of(setup.providers) if isinstance(model.get("baseUrl"), str)]
     return {base: f"/provider-{number}" for number, base in enumerate(dict.fromkeys(bases))}
 
 
-def _models(providers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def models_of(providers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every configured model."""
     for models in providers.values():
         yield from (model for model in models if isinstance(model, dict)) if isinstance(models, list) else ()
@@ -214,7 +217,7 @@ def _redirected(providers: Mapping[str, Any], addresses: Mapping[str, str]) -> d
     return {name: [*map(model, models)] if isinstance(models, list) else models for name, models in providers.items()}
 
 
-def _check(routes: Mapping[str, str], setup: _Setup, arguments: Sequence[str]) -> None:
+def _check(routes: Mapping[str, str], setup: ClientSetup, arguments: Sequence[str]) -> None:
     """Refuse what can't be redirected, with the reason and an alternative."""
     auth = _auth_type(arguments, setup)
     if auth in ("qwen-oauth", "vertex-ai") or (not auth and setup.variables.get("QWEN_OAUTH")):
@@ -229,7 +232,7 @@ def _check(routes: Mapping[str, str], setup: _Setup, arguments: Sequence[str]) -
         )
 
 
-def _check_project(setup: _Setup, arguments: Sequence[str], chosen: str) -> None:
+def _check_project(setup: ClientSetup, arguments: Sequence[str], chosen: str) -> None:
     """Refuse a project that decides where the user's key goes, or how to authenticate.
 
     An address that the user gives for all requests replaces those of the project.
@@ -247,7 +250,7 @@ def _check_project(setup: _Setup, arguments: Sequence[str], chosen: str) -> None
         )
 
 
-def _project_addresses(setup: _Setup) -> Iterator[tuple[str, str]]:
+def _project_addresses(setup: ClientSetup) -> Iterator[tuple[str, str]]:
     """The addresses that a project sets and the user does not, each with the file."""
     for name in OFFICIAL:
         if (found := setup.project_variables.get(name)) and not setup.variables.get(name):
@@ -260,5 +263,5 @@ def _project_addresses(setup: _Setup) -> Iterator[tuple[str, str]]:
     if address and address != setup.auth.get("baseUrl"):
         yield PROJECT_SETTINGS, address
     if isinstance(providers, dict) and providers:
-        bases = [str(model.get("baseUrl") or "") for model in _models(providers)]
+        bases = [str(model.get("baseUrl") or "") for model in models_of(providers)]
         yield PROJECT_SETTINGS, next(filter(None, bases), "the addresses of its modelProviders")

@@ -42,7 +42,7 @@ MAX_OBSERVATION = 100_000
 """Characters of a result that the model is shown."""
 
 _NOT_RUN = re.compile(r"\s*+(?:exit_\w+|skip)?\s*+")
-"""What stands for a step that ran nothing."""
+"""The action of a step that ran nothing."""
 _TIMED_OUT = re.compile(
     r"\s*EXECUTION TIMED OUT|\s*The command .{0,20000} was cancelled because it took more than|.{0,200}\bEXIT_TIMEOUT",
     re.DOTALL,
@@ -176,7 +176,7 @@ def _words(text: str) -> list[str] | None:
 
 
 def _editor_call(words: list[str]) -> EditorCall | None:
-    """The arguments of the editor, which stand there as those of a program."""
+    """The arguments of the editor, written like those of a program."""
     left, plain = iter(words), list[str]()
     given: dict[str, Any] = {}
     for word in left:
@@ -216,7 +216,7 @@ def _config(value: object) -> object:
 
 
 def _at(value: object, *keys: str) -> object:
-    """What stands under these keys; None if there is nothing."""
+    """The value under these keys; None if there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value

@@ -54,6 +54,12 @@ class Arm(Struct, frozen=True, kw_only=True):
         return any(row.estimated for row in self.rows)
 
     @property
+    def cached_told(self) -> bool:
+        """Whether any run reports how many of its tokens came from a cache; True if no run has any tokens."""
+        known = [row.cached_told for row in self.rows if row.tokens is not None]
+        return not known or any(known)
+
+    @property
     def graded(self) -> frozenset[str]:
         """Instances with at least one graded run."""
         return frozenset(name for name, runs in self.runs.items() if any(row.resolved is not None for row in runs))
@@ -102,7 +108,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> tuple[Arm, ...]:
-        """Arms that the base is compared with: the full system and shadow; without the full system, all with Ledger."""
+        """Arms in the tables of results and totals: the full system and shadow; without the former, all with Ledger."""
         full = tuple(arm for arm in self.ledger if arm.name in FULL)
         return full if any(arm.name != "shadow" for arm in full) else self.ledger
 

@@ -6,7 +6,8 @@ trials: ``total = sum over instances of (mean over trials)``, which for equal tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from statistics import fmean
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import Arm
 from execledger.evaluate.report.table import Unit
 from execledger.evaluate.statistics import (
+    ROUNDING,
     Floats,
     Interval,
     Paired,
@@ -52,17 +54,38 @@ class Measure(Struct, frozen=True, kw_only=True):
     """True if tables omit it where it is zero: most providers charge nothing for writing to a cache."""
     from_tokens: bool = False
     """True if it is derived from tokens, which may be estimated."""
+    of_classes: bool = False
+    """True if it is a sum of classes of tokens with different prices: it has totals and is not compared."""
+    by_class: bool = False
+    """True if it depends on which tokens of input came from a cache."""
+
+    @property
+    def input_class(self) -> bool:
+        """Whether it is a class of input, or its share: unknown where no cached tokens are reported, unlike dollars."""
+        return self.by_class and self.unit in (Unit.TOKENS, Unit.SHARE)
 
 
 def _tokens(number: Callable[[Tokens], int | None]) -> Of:
     return lambda row: None if row.tokens is None else number(row.tokens)
 
 
+def _input_class(number: Callable[[Tokens], int | None]) -> Of:
+    """Return a function to a class of input: unknown where no cached tokens were reported, though the cost is not."""
+    return lambda row: None if row.tokens is None or not row.cached_told else number(row.tokens)
+
+
 def _counted(name: str, title: str, *, optional: bool = False) -> Measure:
     return Measure(name=name, title=title, unit=Unit.COUNT, of=lambda row: row.count(name), optional=optional)
 
 
-COST = Measure(name="cost", title="Total cost (USD)", unit=Unit.MONEY, of=lambda row: row.cost, from_tokens=True)
+COST = Measure(
+    name="cost",
+    title="Total cost (USD)",
+    unit=Unit.MONEY,
+    of=lambda row: row.cost,
+    from_tokens=True,
+    by_class=True,
+)
 COST_PER_RESOLVED = Measure(
     name="cost_per_resolved",
     title="Cost per resolved instance",
@@ -70,27 +93,57 @@ COST_PER_RESOLVED = Measure(
     of=lambda row: row.cost,
     per=lambda row: row.resolved,
     from_tokens=True,
+    by_class=True,
 )
 INPUT = Measure(
-    name="input_tokens", title="Input tokens", unit=Unit.TOKENS, of=_tokens(lambda t: t.input), from_tokens=True
+    name="input_tokens",
+    title="Input tokens",
+    unit=Unit.TOKENS,
+    of=_tokens(lambda t: t.input),
+    from_tokens=True,
+    of_classes=True,
 )
 CACHED_INPUT = Measure(
-    name="cached", title="  cached", unit=Unit.TOKENS, of=_tokens(lambda t: t.cached), from_tokens=True
+    name="cached",
+    title="  cached",
+    unit=Unit.TOKENS,
+    of=_input_class(lambda t: t.cached),
+    from_tokens=True,
+    by_class=True,
+)
+UNCACHED_INPUT = Measure(
+    name="uncached",
+    title="  uncached",
+    unit=Unit.TOKENS,
+    of=_input_class(lambda t: t.uncached),
+    from_tokens=True,
+    by_class=True,
+)
+WRITTEN_INPUT = Measure(
+    name="written",
+    title="  written",
+    unit=Unit.TOKENS,
+    of=_input_class(lambda t: t.written),
+    from_tokens=True,
+    by_class=True,
+    optional=True,
 )
 NEW_INPUT = Measure(
     name="new_input_tokens",
     title="New input tokens",
     unit=Unit.TOKENS,
-    of=_tokens(lambda t: None if t.uncached is None else t.uncached + (t.written or 0)),
+    of=_input_class(lambda t: None if t.uncached is None else t.uncached + (t.written or 0)),
     from_tokens=True,
+    by_class=True,
 )
 CACHE_HITS = Measure(
     name="cache_hit_rate",
     title="Cache-hit rate",
     unit=Unit.SHARE,
-    of=_tokens(lambda t: t.cached),
+    of=_input_class(lambda t: t.cached),
     per=_tokens(lambda t: t.input),
     from_tokens=True,
+    by_class=True,
 )
 MODEL_CALLS = Measure(name="model_calls", title="Model calls", unit=Unit.COUNT, of=lambda row: row.model_calls)
 REREADS = _counted("rereads", "Redundant snippet re-reads")
@@ -111,28 +164,36 @@ def _estimated(name: str, title: str, unit: Unit = Unit.TOKENS, *, needs_cost: b
     return Measure(name=name, title=title, unit=unit, of=of, from_tokens=True, optional=True)
 
 
-SAVED_NEW = _estimated("saved_new_tokens", "Saved by references, new")
+SAVED_NEW = _estimated("saved_new_tokens", "Saved by references, uncached or written")
+SAVED_WRITTEN = _estimated("saved_written_tokens", "Saved by references, written")
 SAVED_CACHED = _estimated("saved_cached_tokens", "Saved by references, cached")
 SAVED_COST = _estimated("saved_cost", "Saved by references", Unit.MONEY)
 VIEWED = _estimated("view_tokens", "State views, uncached")
 DISPLACED = _estimated("displaced_tokens", "Displaced by state views")
 VIEW_COST = _estimated("view_cost", "State views", Unit.MONEY)
-CHARGED = Measure(name="charged_cost", title="Cost", unit=Unit.MONEY, of=lambda row: row.charged_cost, from_tokens=True)
+
+
+def _net(row: RunRow) -> float | None:
+    saved, spent = SAVED_COST.of(row), VIEW_COST.of(row)
+    return None if saved is None or spent is None else saved - spent
+
+
+NET_SHARE = Measure(
+    name="net_share",
+    title="Net of Ledger, of cost",
+    unit=Unit.SHARE,
+    of=_net,
+    per=lambda row: row.charged_cost,
+    from_tokens=True,
+)
 EFFICIENCY = (
     COST,
     _estimated("view_cost", "  of this, state views", Unit.MONEY, needs_cost=True),
     COST_PER_RESOLVED,
     INPUT,
     CACHED_INPUT,
-    Measure(name="uncached", title="  uncached", unit=Unit.TOKENS, of=_tokens(lambda t: t.uncached), from_tokens=True),
-    Measure(
-        name="written",
-        title="  written",
-        unit=Unit.TOKENS,
-        of=_tokens(lambda t: t.written),
-        from_tokens=True,
-        optional=True,
-    ),
+    UNCACHED_INPUT,
+    WRITTEN_INPUT,
     CACHE_HITS,
     Measure(
         name="output_tokens", title="Output tokens", unit=Unit.TOKENS, of=_tokens(lambda t: t.output), from_tokens=True
@@ -193,7 +254,7 @@ class Gain(Struct, frozen=True, kw_only=True):
     difference: float | None
     """Pass@1 with Ledger minus Pass@1 of the base."""
     interval: Interval | None
-    """Confidence interval of the difference."""
+    """Confidence interval of the difference; None if all instances differ alike, since no resample differs then."""
     rru: float | None
     """Relative reduction in unresolved instances."""
     pairs: dict[int, Paired]
@@ -233,14 +294,79 @@ def sole(measure: Measure, arm: Arm) -> float | None:
     return total(measure, values, values)
 
 
+def unpriced(measure: Measure, rows: Iterable[RunRow]) -> str:
+    """Return why the cost of these runs is unknown where it is only their price that is missing; "" if it never is."""
+    runs = tuple(rows)
+    unknown = [row for row in runs if row.cost is None and row.tokens is not None]
+    if measure is not COST or not unknown:
+        return ""
+    priced = {row.model for row in runs if row.cost is not None}
+    models = sorted({row.model for row in unknown})
+    told = ["the model of a sub-agent" if name in priced else f"`{name}`" if name else "a model" for name in models]
+    return f"{' and '.join(dict.fromkeys(told))} {'has' if len(told) == 1 else 'have'} no price: {GIVE_PRICE}"
+
+
+GIVE_PRICE = "give one with `--prices FILE`"
+"""What to do where a model is in no price table."""
+UNEQUAL = "tokens are estimated in some runs and counted by the provider in others"
+"""Reason for which tokens and cost are not compared."""
+UNTOLD = "cached tokens are reported in some runs only"
+"""Reason for which cost and classes of input are not compared."""
+NEVER_TOLD = "cached tokens are reported in no run"
+"""Reason for which classes of input are not compared, though cost is."""
+
+
+def _shared(arms: Collection[Arm]) -> frozenset[str]:
+    """Return the instances that were run in several of these arms."""
+    times = Counter(name for arm in arms for name in arm.runs)
+    return frozenset(name for name, number in times.items() if number > 1)
+
+
+def not_alike(measure: Measure, *arms: Arm) -> dict[str, str]:
+    """Return the instances of these arms that say nothing about each other's figures of a measure, with the reason.
+
+    An estimate is below what a provider counts, and without a report of cached tokens all input counts as uncached:
+    all runs of an instance must be counted alike, since arms may have unequal shares of such runs.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(_shared(arms)) if measure.from_tokens else ():
+        rows = [row for arm in arms for row in arm.runs.get(name, ()) if row.tokens is not None]
+        if len({row.estimated for row in rows}) > 1:
+            found[name] = UNEQUAL
+        elif measure.by_class and len({row.cached_told for row in rows}) > 1:
+            found[name] = UNTOLD
+        elif measure.input_class and not any(row.cached_told for row in rows) and rows:
+            found[name] = NEVER_TOLD
+    return found
+
+
+def incomparable(measure: Measure, *arms: Arm) -> str:
+    """Return the reason for which no instance of these arms is compared by a measure; "" if any is."""
+    untold = [arm.title for arm in arms if not arm.cached_told]
+    if measure.by_class and 0 < len(untold) < len(arms):
+        return f"no run in {', '.join(untold)} reports cached tokens, other runs do"
+    shared, apart = _shared(arms), not_alike(measure, *arms)
+    return " or ".join(sorted(set(apart.values()))) if shared and len(apart) == len(shared) else ""
+
+
 def compare(measure: Measure, base: Arm, ledger: Arm) -> Change:
-    """Compare two arms over the instances where both know the measure; without any, total each over its own."""
+    """Compare two arms over the instances where both know the measure, and that are alike (``not_alike``).
+
+    A sum of classes of tokens (``of_classes``) has no change, since a cached token costs a fraction of another one.
+    Without any such instance there is no change either, and each arm is totalled over those that were run in
+    both, or over its own without these.
+    """
+    reason = incomparable(measure, base, ledger)
+    apart = {} if reason else not_alike(measure, base, ledger)
+    shared = (base.runs.keys() & ledger.runs.keys()) - apart.keys()
+    if shared:
+        base, ledger = base.over(shared), ledger.over(shared)
     without, with_ledger = column(measure, base), column(measure, ledger)
     common = sorted(without.keys() & with_ledger.keys())
     before = total(measure, without, common or without)
     after = total(measure, with_ledger, common or with_ledger)
     change = interval = None
-    if common and before is not None and after is not None:
+    if common and before is not None and after is not None and not reason and not measure.of_classes:
         change = after - before if measure.unit is Unit.SHARE else relative_change(before, after)
         columns = [[side[name][part] for name in common] for side in (without, with_ledger) for part in (0, 1)]
         interval = paired_bootstrap(columns, _statistic(measure))
@@ -283,7 +409,9 @@ def gain(base: Arm, ledger: Arm) -> Gain:
         columns = [[side[name] for name in common] for side in (without, with_ledger)]
         rates = fmean(columns[0]), fmean(columns[1])
         difference, reduction = rates[1] - rates[0], rru(*rates)
-        interval = paired_bootstrap(columns, lambda b, a: (a - b) / len(common))
+        differences = [after - before for before, after in zip(*columns, strict=True)]
+        if max(differences) - min(differences) > ROUNDING:
+            interval = paired_bootstrap(columns, lambda b, a: (a - b) / len(common))
     return Gain(base=before, ledger=after, difference=difference, interval=interval, rru=reduction, pairs=pairs)
 
 

@@ -33,7 +33,17 @@ LOOKS = {
 }
 PAPER_LOOKS = {"inform": ("#56B4E9", "P"), "govern": ("#D55E00", "X"), "both": ("#CC79A7", "v")}
 OTHER_LOOK = ("#000000", "*")
-KINDS = {"uncached input": "#D55E00", "written input": "#E69F00", "cached input": "#56B4E9", "output": "#555555"}
+UNCLASSED = "input, classes unknown"
+"""Kind of the input of runs that report no cached tokens."""
+KINDS = {
+    "uncached input": "#D55E00",
+    "written input": "#E69F00",
+    "cached input": "#56B4E9",
+    UNCLASSED: "#BBBBBB",
+    "output": "#555555",
+}
+HATCH = "////"
+"""Pattern of what rests on input of unknown classes."""
 STYLE: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
@@ -66,21 +76,36 @@ def write_figures(found: tuple[Setting, ...], folder: Path, formats: Iterable[st
 
 
 def cost_and_tokens(found: tuple[Setting, ...]) -> Figure | None:
-    """Draw the total cost of each arm, and its tokens by kind (uncached, written, cached, output)."""
+    """Draw the total cost of each arm, and its tokens by kind (uncached, written, cached, output).
+
+    Input of runs that report no cached tokens is a kind of its own, and the cost that charges it as uncached hatched.
+    """
     shown = [setting for setting in found if any(row.tokens for arm in setting.arms for row in arm.rows)]
     if not shown:
         return None
     figure, axes = _bars(shown, 2, [len(setting.arms) for setting in shown])
+    unclassed = any(_unclassed(arm) for setting in shown for arm in setting.arms)
+    kinds = {kind: KINDS[kind] for kind in KINDS if kind != UNCLASSED or unclassed}
     for setting, (left, right) in zip(shown, axes, strict=True):
         _cost_bars(left, setting.arms)
-        _token_bars(right, setting.arms)
+        _token_bars(right, setting.arms, kinds)
         left.set_title(setting.title, loc="left", fontsize=9)
         left.set_yticks(range(len(setting.arms)), [_titled(arm) for arm in setting.arms])
         right.set_yticks([])
-    axes[-1][0].set_xlabel("cost, US dollars")
+    hatched = "\nhatched: no cached tokens reported,\nso that all input is charged as uncached"
+    axes[-1][0].set_xlabel("cost, US dollars" + (hatched if unclassed else ""))
     axes[-1][1].set_xlabel("tokens, millions" + _about_estimates(shown))
-    figure.legend(*axes[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=len(KINDS))
+    figure.legend(
+        *axes[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=3 if unclassed else len(kinds)
+    )
+    if unclassed:
+        figure.set_figheight(figure.get_figheight() + 0.5)  # For the caption and a second line of the legend.
     return figure
+
+
+def _unclassed(arm: Arm) -> bool:
+    """Return whether any run reports tokens and no cached ones, so that the classes of its input are unknown."""
+    return any(row.tokens is not None and not row.cached_told for row in arm.rows)
 
 
 def _titled(arm: Arm) -> str:
@@ -96,6 +121,9 @@ def _about_estimates(found: Sequence[Setting]) -> str:
 def _cost_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
     costs = [sole(COST, arm) for arm in arms]
     bars = axes.barh(range(len(arms)), [cost or 0 for cost in costs], color=[_look(arm)[0] for arm in arms])
+    for bar, arm in zip(bars, arms, strict=True):
+        if _unclassed(arm):
+            bar.set(hatch=HATCH, edgecolor="white")
     axes.bar_label(bars, [_cost(arm, cost) for arm, cost in zip(arms, costs, strict=True)], padding=3, fontsize=8)
     axes.margins(x=0.25)
 
@@ -104,23 +132,30 @@ def _cost(arm: Arm, cost: float | None) -> str:
     return "unknown" if cost is None else ("~" if arm.estimated else "") + format_figure(cost, Unit.MONEY)
 
 
-def _token_bars(axes: Axes, arms: tuple[Arm, ...]) -> None:
-    start = np.zeros(len(arms))
-    for number, (kind, colour) in enumerate(KINDS.items()):
-        length = np.array([_mean_tokens(arm)[number] for arm in arms]) / 1e6
-        axes.barh(range(len(arms)), length, left=start, color=colour, label=kind)
+def _token_bars(axes: Axes, arms: tuple[Arm, ...], kinds: Mapping[str, str]) -> None:
+    start, means = np.zeros(len(arms)), [_mean_tokens(arm) for arm in arms]
+    for kind, colour in kinds.items():
+        length = np.array([mean[kind] for mean in means]) / 1e6
+        hatch: dict[str, Any] = {"hatch": HATCH, "edgecolor": "white"} if kind == UNCLASSED else {}
+        axes.barh(range(len(arms)), length, left=start, color=colour, label=kind, **hatch)
         start += length
 
 
-def _mean_tokens(arm: Arm) -> Floats:
+def _mean_tokens(arm: Arm) -> dict[str, float]:
     """Return the tokens of each kind; each instance counts with the mean of its trials."""
     totals = np.zeros(len(KINDS))
     for runs in arm.runs.values():
-        known = [row.tokens for row in runs if row.tokens is not None]
+        known = [_by_kind(row.tokens, told=row.cached_told) for row in runs if row.tokens is not None]
         if known:
-            total = sum(known, Tokens())
-            totals += np.array([total.uncached, total.written, total.cached, total.output]) / len(known)
-    return totals
+            totals += np.mean(known, axis=0)
+    return dict(zip(KINDS, totals.tolist(), strict=True))
+
+
+def _by_kind(tokens: Tokens, *, told: bool) -> tuple[int, ...]:
+    """Return the tokens of a run in the order of ``KINDS``; ``told`` says whether it reports cached ones."""
+    unclassed = 0 if told else tokens.input or 0
+    classes = (tokens.uncached or 0, tokens.written or 0, tokens.cached or 0) if told else (0, 0, 0)
+    return (*classes, unclassed, tokens.output or 0)
 
 
 def paired_outcomes(found: tuple[Setting, ...]) -> Figure | None:
@@ -214,18 +249,23 @@ def rereads_per_instance(found: tuple[Setting, ...]) -> Figure | None:
     figure = Figure(figsize=(WIDTH, 2.2 * len(found) + 0.4), layout="constrained")
     axes = figure.subplots(len(found), 1, squeeze=False)
     for setting, (panel,) in zip(found, axes, strict=True):
+        unknown = []
         for arm in setting.arms:
             counts = np.array([row.counts.rereads for row in arm.rows if row.counts is not None])
             if not counts.size:
+                unknown.append(arm.title)
                 continue
             least = np.arange(1, max(counts.max(), 3) + 2)
             colour, mark = _look(arm)
-            label = f"{arm.title}: mean {counts.mean():.1f}"
+            some = f" ({counts.size} of {len(arm.rows)} runs, others unknown)" if counts.size < len(arm.rows) else ""
+            label = f"{arm.title}: mean {counts.mean():.1f}{some}"
             share = [100 * float(np.mean(counts >= number)) for number in least]
             panel.plot(least, share, color=colour, marker=mark, markersize=4, label=label)
-        panel.set_title(setting.title, loc="left", fontsize=9)
+        missing = f"\nunknown, and not drawn: {', '.join(unknown)}" if unknown else ""
+        panel.set_title(setting.title + missing, loc="left", fontsize=9)
         panel.set_ylabel("% of runs")
-        panel.legend(loc="upper right")
+        if len(unknown) < len(setting.arms):
+            panel.legend(loc="upper right")
         panel.set_ylim(0, 100)
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes[-1][0].set_xlabel("redundant snippet re-reads in a run, at least")

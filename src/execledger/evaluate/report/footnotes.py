@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from execledger.evaluate.metrics import without_journal
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import Arm, Setting
-from execledger.evaluate.report.comparison import COST, INPUT, column
+from execledger.evaluate.report.comparison import COST, INPUT, Measure, column, unpriced
 from execledger.evaluate.statistics import LEVEL, RESAMPLES
 
 PUBLISHED_ELSEWHERE = (
     "Published figures are other papers' own, as Ledger's paper cites them, and not comparable directly"
 )
-INTERVALS = f"{LEVEL:.0%} intervals: paired bootstrap over instances, {RESAMPLES:,} resamples, trials kept together"
+INTERVALS = (
+    f"{LEVEL:.0%} intervals: paired bootstrap over instances, {RESAMPLES:,} resamples, trials kept together, expanded"
+    " percentiles"
+)
 MCNEMAR = "p: McNemar's exact two-sided test, one for each trial"
 HELD_FIXED = (
     "Estimated from bytes, as if the agent would have done the same without Ledger; what it did differently shows in"
-    " the totals. New tokens are uncached or written to the cache; displaced ones are uncached once instead of cached."
-    " Tokens of different classes are not added up: only their prices make them comparable"
+    " the totals. Written tokens are written to the cache; displaced ones are uncached once instead of cached, and part"
+    " of the net in both classes. Tokens of different classes are not added up: only their prices make them comparable"
 )
 TRIALS = "Trials are shown where each of them has the same instances; SD is the standard deviation of the sample"
+UNCOMPARED = (
+    "nothing is compared with the base: there is no run without Ledger that has the same agent, version and model"
+)
 
 ESTIMATED = "~ marks figures that rest on estimated tokens, not on the provider's count"
 
@@ -46,18 +52,26 @@ def remarks(found: tuple[Setting, ...], *, tokens: bool = False) -> tuple[str, .
 
 def _remarks(setting: Setting, *, tokens: bool) -> Iterator[str]:
     rows = [row for arm in setting.arms for row in arm.rows]
-    ungraded = sum(row.resolved is None and not row.machine_failure for row in rows)
-    if ungraded:
-        what = "the resolution of every run is unknown" if ungraded == len(rows) else _ungraded(ungraded, len(rows))
-        yield what
-    yield from _failures(rows)
+    if setting.ledger and not setting.base.runs:
+        yield UNCOMPARED
+    if all(_ungraded(row) for row in rows):
+        yield "the resolution of every run is unknown"
+    elif ungraded := sum(map(_ungraded, rows)):
+        yield (
+            f"the resolution of {ungraded} of {len(rows)} runs is unknown{_by_arm(setting, _ungraded, ' ({})')}:"
+            " they count neither as resolved nor as unresolved"
+        )
+    yield from _failures(setting, len(rows))
     every = {name for arm in setting.arms for name in arm.runs}
     common = set.intersection(*(set(arm.runs) for arm in setting.arms))
     if len(common) < len(every):
         missing = len(every) - len(common)
         yield f"{missing} of {len(every)} instances lack a run in some arm; a comparison leaves them out"
     if setting.renumbered:
-        yield f"{setting.renumbered} runs bore the number of a trial that was there, and count as further trials"
+        yield (
+            "several runs of a task and arm have the same trial number, or none of their own: all but one of each are"
+            f" counted as further trials ({setting.renumbered:,})"
+        )
     if any(len(arm.trials) > 1 for arm in setting.arms):
         yield "an instance counts with the mean of its trials"
     if tokens:
@@ -65,42 +79,85 @@ def _remarks(setting: Setting, *, tokens: bool) -> Iterator[str]:
     yield from _troubles(setting.arms)
 
 
-def _ungraded(number: int, of: int) -> str:
-    return f"the resolution of {number} of {of} runs is unknown: they count neither as resolved nor as unresolved"
+def _ungraded(row: RunRow) -> bool:
+    return row.resolved is None and not row.machine_failure
 
 
-def _failures(rows: list[RunRow]) -> Iterator[str]:
+def _failures(setting: Setting, of: int) -> Iterator[str]:
     """Sentences about failures that are not the repair's: of the machine that graded, and of runs."""
-    machine = Counter(row.machine_failure for row in rows if row.machine_failure)
-    if machine:
-        count = machine.total()
+    number, kinds = _counted(setting, lambda row: row.machine_failure)
+    if number:
         yield (
-            f"{count} of {len(rows)} runs could not be graded because the machine failed, not the repair"
-            f" ({_counted(machine)}): they count neither as resolved nor as unresolved"
+            f"{number} of {of} runs could not be graded because the machine failed, not the repair ({kinds}):"
+            " they count neither as resolved nor as unresolved"
         )
-    ambiguous = Counter(row.ambiguous_failure for row in rows if row.ambiguous_failure)
-    if ambiguous:
-        yield (
-            f"{ambiguous.total()} unresolved runs have signs of a failure that may be the machine's or the repair's"
-            f" ({_counted(ambiguous)})"
-        )
-    failed = Counter(row.failure.partition(":")[0] for row in rows if row.failure)
-    if failed:
-        yield f"{failed.total()} of {len(rows)} runs were ended by a failure, not by the agent ({_counted(failed)})"
+    number, kinds = _counted(setting, lambda row: row.ambiguous_failure)
+    if number:
+        yield f"{number} unresolved runs have signs of a failure that may be the machine's or the repair's ({kinds})"
+    number, kinds = _counted(setting, lambda row: row.failure.partition(":")[0])
+    if number:
+        yield f"{number} of {of} runs were ended by a failure, not by the agent ({kinds})"
 
 
-def _counted(found: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(found.items(), key=lambda one: (-one[1], one[0])))
+def _counted(setting: Setting, kind: Callable[[RunRow], str]) -> tuple[int, str]:
+    """Return the number of runs that have a failure of such a kind; and in words their kinds, and their arms."""
+    found = Counter(kind(row) for arm in setting.arms for row in arm.rows if kind(row))
+    told = ", ".join(f"{name} {count}" for name, count in sorted(found.items(), key=lambda one: (-one[1], one[0])))
+    return found.total(), told + _by_arm(setting, lambda row: bool(kind(row)), "; {}")
+
+
+def _by_arm(setting: Setting, which: Callable[[RunRow], bool], form: str) -> str:
+    """Return how many such runs each arm has, in this form, since what only one arm lacks biases a comparison.
+
+    "" where there is a single arm.
+    """
+    told = ", ".join(f"{arm.title} {sum(map(which, arm.rows))}" for arm in setting.arms)
+    return form.format(told) if len(setting.arms) > 1 else ""
 
 
 def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
     if any(arm.estimated for arm in arms):
         yield ESTIMATED
+    numbers = {arm.title: (sum(row.estimated for row in arm.rows), len(arm.rows)) for arm in arms}
+    if len({number / of for number, of in numbers.values()}) > 1:
+        told = ", ".join(f"{number} of {of} runs in {title}" for title, (number, of) in numbers.items())
+        yield (
+            f"tokens are estimated in {told}: estimates are low, so that these arms' tokens and cost differ by that,"
+            " and changes (Δ), with the totals beside them, leave out instances with estimates in some runs only"
+        )
+    untold = [arm.title for arm in arms if not arm.cached_told]
+    if untold:
+        rest = ", so that it is compared with other arms neither by class nor by cost"
+        yield (
+            f"no run in {', '.join(untold)} reports cached tokens: how much of its input was cached is unknown, and its"
+            f" cost charges all of it as uncached{rest if len(untold) < len(arms) else ''}"
+        )
+    partly = {arm.title: sum(not row.cached_told for row in arm.rows) for arm in arms if arm.cached_told}
+    if any(partly.values()):
+        told = ", ".join(f"{number} in {title}" for title, number in partly.items())
+        yield (
+            f"some runs report no cached tokens ({told}): how much of their input was cached is unknown, and left out"
+            " of cached and uncached tokens and the cache-hit rate; their cost charges all of it as uncached, and"
+            " changes (Δ) of cost, with the totals beside them, leave out instances of which some runs are such and"
+            " others are not"
+        )
     for measure, what in ((COST, "cost"), (INPUT, "tokens")):
-        missing = {arm.title: len(arm.runs) - len(column(measure, arm)) for arm in arms}
-        short = ", ".join(f"{number} in {title}" for title, number in missing.items() if number)
-        if short:
-            yield f"{what} unknown for some instances, which are left out there: {short}"
+        yield from _unknown(measure, what, arms)
+
+
+def _unknown(measure: Measure, what: str, arms: tuple[Arm, ...]) -> Iterator[str]:
+    """Yield how many instances of each arm lack a measure, with the reason if it is a missing price."""
+    missing = {arm.title: (len(arm.runs) - len(column(measure, arm)), len(arm.runs)) for arm in arms}
+    if not any(number for number, _ in missing.values()):
+        return
+    why = unpriced(measure, (row for arm in arms for row in arm.rows))
+    if all(number == of for number, of in missing.values()):
+        yield f"{what} unknown for all instances{f': {why}' if why else ''}"
+        return
+    short = ", ".join(
+        f"{'all ' if number == of > 1 else ''}{number} in {title}" for title, (number, of) in missing.items() if number
+    )
+    yield f"{what} unknown for some instances, which are left out there: {short}{f' ({why})' if why else ''}"
 
 
 def _troubles(arms: tuple[Arm, ...]) -> Iterator[str]:

@@ -7,27 +7,38 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from execledger.evaluate.report.table import Cell, Table
+from execledger.evaluate.report.table import Cell, Section, Table, text_cell
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 WIDTH = 80
 """Default width of the terminal, in columns."""
+LONG_WORD = 24
+"""Number of characters beyond which a word of a text is broken where columns do not fit beside each other."""
 
 
 def to_terminal(table: Table, width: int = WIDTH) -> RichTable:
-    """Render a table for a terminal of that width; long texts are wrapped, never cut."""
+    """Render a table for a terminal of that width; texts are wrapped, and no figure or heading is ever broken.
+
+    A table whose columns do not fit beside each other is turned, so that its headings are in the first column; if that
+    does not fit either, its lines are longer than the terminal is wide. To print these, rich needs ``crop=False``.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    table = min(table, _turned(table), key=lambda one: max(_needed(_widths(one, width)), width))
+    widths = _widths(table, width)
     shown = RichTable(
         title=table.title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
+    if _needed(widths) > width:
+        shown.width = _needed(widths)
     shown.caption = Text("\n".join(table.notes)) if table.notes else None
-    for number, (title, wide) in enumerate(zip(table.headings, _widths(table, width), strict=True)):
+    for number, (title, wide) in enumerate(zip(table.headings, widths, strict=True)):
         justify: Literal["left", "right"] = "left" if table.aligned_left(number) else "right"
         shown.add_column(Text(title), justify=justify, width=wide, overflow="fold")
     for number, section in enumerate(table.sections):
@@ -40,16 +51,42 @@ def to_terminal(table: Table, width: int = WIDTH) -> RichTable:
     return shown
 
 
+def _turned(table: Table) -> Table:
+    """Return the table with a column for each row, if all its sections have the same; else, or if wide, as it is."""
+    names = {tuple(row[0].text for row in section.rows) for section in table.sections}
+    if len(names) != 1 or table.left != 1 or table.wide:
+        return table
+    sections = []
+    for section in table.sections:
+        _, *columns = zip(*section.rows, strict=True)
+        rows = ((text_cell(title), *cells) for title, cells in zip(table.headings[1:], columns, strict=True))
+        sections.append(Section(section.title, tuple(rows)))
+    return replace(table, columns=(table.columns[0], *names.pop()), groups=(), sections=tuple(sections))
+
+
+def _needed(widths: list[int]) -> int:
+    """Return the width of a line: two characters separate columns, and one precedes the first."""
+    return sum(widths) + 2 * len(widths) + 1
+
+
 def _widths(table: Table, width: int) -> list[int]:
-    """Return the width of each column: the widest shrinks first, and words are broken only if they do not fit."""
+    """Return the width of each column: the widest shrinks first, down to its longest word.
+
+    Words of texts, unlike figures and headings, are broken beyond ``LONG_WORD`` characters.
+    """
     columns = [[title, *(row[number].text for row in table.rows)] for number, title in enumerate(table.headings)]
     columns[0] += [section.title for section in table.sections]
     widths = [max(map(len, texts)) for texts in columns]
     words = [max(len(word) for text in texts for word in text.split()) for texts in columns]
-    # Two characters separate columns, and one precedes the first.
-    while sum(widths) + 2 * len(widths) + 1 > width and max(widths) > 1:
-        at = max(range(len(widths)), key=lambda number: (widths[number] > words[number], widths[number]))
-        widths[at] -= 1
+    least = [
+        max([min(number, LONG_WORD), *map(len, texts[0].split())]) if table.aligned_left(at) else number
+        for at, (number, texts) in enumerate(zip(words, columns, strict=True))
+    ]
+    while _needed(widths) > width:
+        wider = [number for number in range(len(widths)) if widths[number] > least[number]]
+        if not wider:
+            break
+        widths[max(wider, key=lambda number: (widths[number] > words[number], widths[number]))] -= 1
     return widths
 
 
@@ -99,7 +136,7 @@ def latex_escape(text: str) -> str:
     signs = "".join(_LATEX.get(char, char if char < "\u0180" else "?") for char in " ".join(text.split("\n")))
     signs = re.sub(r"^ +", lambda m: r"\quad " * (len(m[0]) // 2), signs)
     # A hyphen before a figure is a minus sign, and names may be broken after a double underscore.
-    return re.sub(r"(?<![\w}-])-(?=[\d.])", "$-$", signs).replace(r"\_\_", r"\_\_\allowbreak{}")
+    return re.sub(r"(?<![\w}-])-(?=[\d.]|\\\$\d)", "$-$", signs).replace(r"\_\_", r"\_\_\allowbreak{}")
 
 
 def to_latex(table: Table) -> str:

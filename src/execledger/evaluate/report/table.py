@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from execledger.runs.account import dollars
+
 Value = float | str | tuple[float | None, ...] | tuple[str, ...] | None
 
 
@@ -81,6 +83,10 @@ class Unit(StrEnum):
     SHARE = "share"
 
 
+VISIBLE = 0.0005
+"""Relative difference from which a change is shown as other than 0.0 %."""
+MOST_FURTHER = 4
+"""Decimals that figures get at most beyond the usual ones."""
 UNKNOWN = Cell("unknown")
 """Cell for a figure that was not measured."""
 ABSENT = Cell("-")
@@ -92,17 +98,18 @@ def text_cell(text: str) -> Cell:
     return Cell(text, text)
 
 
-def figure_cell(value: float | None, unit: Unit, *, estimated: bool = False) -> Cell:
-    """Return a cell with a figure in its unit; ``UNKNOWN`` for None."""
+def figure_cell(value: float | None, unit: Unit, *, estimated: bool = False, further: int = 0) -> Cell:
+    """Return a cell with a figure in its unit, with further decimals if any; ``UNKNOWN`` for None."""
     if value is None:
         return UNKNOWN
-    return _marked(format_figure(value, unit), value, estimated=estimated)
+    return _marked(format_figure(value, unit, further), value, estimated=estimated)
 
 
 def figures_cell(values: tuple[float, ...], unit: Unit, *, estimated: bool = False) -> Cell:
     """Return a cell with several figures of one unit, such as those of trials."""
     mark = "~" if estimated else ""
-    return Cell("; ".join(mark + format_figure(value, unit) for value in values), values, estimated)
+    further = further_decimals(values, unit)
+    return Cell("; ".join(mark + format_figure(value, unit, further) for value in values), values, estimated)
 
 
 def percent_cell(value: float | None) -> Cell:
@@ -128,31 +135,41 @@ def p_value_cell(values: Iterable[float]) -> Cell:
     return Cell("; ".join("<0.001" if p < 0.001 else f"{p:.3f}" for p in found), found) if found else ABSENT
 
 
-def format_figure(value: float, unit: Unit) -> str:
-    """Format a figure in its unit: ``$23.60``, ``131.7M``, ``10,171``, ``73.4%``."""
+def format_figure(value: float, unit: Unit, further: int = 0) -> str:
+    """Format a figure in its unit, with further decimals if any: ``$23.60``, ``131.7M``, ``10,171``, ``73.4%``."""
+    size = abs(value)
     match unit:
         case Unit.MONEY | Unit.SMALL_MONEY:
-            return _money(value, 2 if unit is Unit.MONEY else 3)
-        case Unit.TOKENS if value >= 1e6:
-            return f"{value / 1e6:,.1f}M"
-        case Unit.TOKENS if value >= 1e4:
-            return f"{value / 1e3:,.1f}K"
+            return dollars(value, (2 if unit is Unit.MONEY else 3) + further)
+        case Unit.TOKENS if size >= 1e6:
+            return f"{value / 1e6:,.{1 + further}f}M"
+        case Unit.TOKENS if size >= 1e4:
+            return f"{value / 1e3:,.{1 + further}f}K"
         case Unit.SHARE:
-            return f"{value:.1%}"
-    return format_count(value)
+            return f"{value:.{1 + further}%}"
+    return format_count(value, further)
 
 
-def format_count(value: float) -> str:
+def format_count(value: float, further: int = 0) -> str:
     """Format a count; the mean of several counts gets one decimal unless it is whole."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{1 + further}f}"
 
 
-def _money(value: float, digits: int) -> str:
-    """Format dollars; amounts that would round to zero get up to six decimals."""
-    size = abs(value)
-    while 0 < size < 10**-digits and digits < 6:
-        digits += 1
-    return f"{'-' if value < 0 else ''}${size:,.{digits}f}"
+def further_decimals(values: Iterable[float | None], unit: Unit) -> int:
+    """Return how many further decimals figures that are compared need for their difference to be visible.
+
+    Changes are shown in tenths of a percent: figures that differ by ``VISIBLE`` of the larger one or more get texts
+    that differ.
+    """
+    known = sorted({value for value in values if value is not None})
+    for further in range(MOST_FURTHER):
+        alike: dict[str, list[float]] = {}
+        for value in known:
+            alike.setdefault(format_figure(value, unit, further), []).append(value)
+        widest = ((one[0], one[-1]) for one in alike.values() if len(one) > 1)
+        if not any(high - low >= VISIBLE * max(abs(low), abs(high)) for low, high in widest):
+            return further
+    return MOST_FURTHER
 
 
 def _signed(value: float, unit: Unit) -> str:

@@ -3,7 +3,8 @@
 ``full_tables`` has every arm that was run, confidence intervals, sub-counts, and two further tables: outcomes by
 instance, and variation over trials. ``paper_tables`` has the rows and columns that the paper prints, with backbones
 side by side and the best figure in bold: the base, and one arm for each path, that of the preset ``paper`` if there is
-one.
+one. Behind them it has the same statement of what the evaluation shows and can't, and the same net, as the full layout.
+In both, what others published is a table of its own at the end.
 """
 
 from __future__ import annotations
@@ -13,27 +14,34 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from execledger.core.wording import quantity
+from execledger.evaluate.metrics import without_journal
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import TITLES, Arm, Setting, settings
 from execledger.evaluate.report.comparison import (
     CACHE_HITS,
-    CHARGED,
+    CACHED_INPUT,
     COST,
     COST_PER_RESOLVED,
     DISPLACED,
     EFFICIENCY,
     INPUT,
     MODEL_CALLS,
+    NET_SHARE,
     REREADS,
     SAVED_CACHED,
     SAVED_COST,
     SAVED_NEW,
+    SAVED_WRITTEN,
+    UNCACHED_INPUT,
     VIEW_COST,
     VIEWED,
+    WRITTEN_INPUT,
     Change,
     Gain,
     Measure,
     Resolution,
+    column,
     compare,
     gain,
     resolution,
@@ -62,6 +70,7 @@ from execledger.evaluate.report.table import (
     figure_cell,
     figures_cell,
     format_count,
+    further_decimals,
     interval_cell,
     p_value_cell,
     percent_cell,
@@ -97,6 +106,8 @@ PAPER_MEASURES = (COST, COST_PER_RESOLVED, INPUT, MODEL_CALLS, REREADS)
 PAPER_PATHS = {"inform": "inform only", "govern": "govern only", "both": "inform+govern"}
 """The arms with Ledger, in the words and the order of the paper."""
 LEDGER = "+ Ledger"
+OVER_MEANS = "totals over instances, each with the mean of its trials"
+"""Title of totals where an instance has several runs in an arm, which are not totals of the runs."""
 ABREAST = 2
 """Backbones side by side in one table of totals, as in the paper; more backbones make more tables."""
 
@@ -120,9 +131,21 @@ def full_tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
 
 
 def paper_tables(rows: Iterable[RunRow]) -> tuple[Table, ...]:
-    """Return every table that can be made of the rows, in the paper's layout."""
-    first, others = _by_scaffold(tuple(_as_published(setting) for setting in settings(rows)))
-    made = (_paper_main(first), *_paper_efficiency(first), *map(_paper_scaffold, others), _paper_ablation(first))
+    """Return every table that can be made of the rows, in the paper's layout.
+
+    Settings of which no arm is one of the paper's are left out; there are no tables if all are.
+    """
+    found = tuple(setting for setting in map(_as_published, settings(rows)) if setting.arms)
+    first, others = _by_scaffold(found)
+    made = (
+        _paper_main(first),
+        *_paper_efficiency(first),
+        *map(_paper_scaffold, others),
+        _paper_ablation(first),
+        evidence(found),
+        worth(found),
+        published() if any(setting.base.runs and setting.ledger for setting in found) else None,
+    )
     return tuple(table for table in made if table is not None)
 
 
@@ -135,10 +158,17 @@ def _by_scaffold(found: tuple[Setting, ...]) -> tuple[tuple[Setting, ...], tuple
 # Cells that both layouts have.
 
 
-def _figure(measure: Measure, value: float | None, arm: Arm) -> Cell:
+def _figure(measure: Measure, value: float | None, arm: Arm, further: int = 0) -> Cell:
     if not arm.runs:
         return ABSENT
-    return figure_cell(value, measure.unit, estimated=measure.from_tokens and arm.estimated)
+    return figure_cell(value, measure.unit, estimated=measure.from_tokens and arm.estimated, further=further)
+
+
+def _figures(measure: Measure, arms: Sequence[Arm]) -> list[Cell]:
+    """Return the figures of several arms, with so many decimals that their differences are visible."""
+    values = [sole(measure, arm) for arm in arms]
+    further = further_decimals(values, measure.unit)
+    return [_figure(measure, value, arm, further) for value, arm in zip(values, arms, strict=True)]
 
 
 def _compared(measure: Measure, base: Arm, arm: Arm) -> tuple[Change, tuple[Cell, Cell, Cell]]:
@@ -146,7 +176,16 @@ def _compared(measure: Measure, base: Arm, arm: Arm) -> tuple[Change, tuple[Cell
     found = compare(measure, base, arm)
     estimated = measure.from_tokens and (base.estimated or arm.estimated)
     change = change_cell(found.change, measure.unit, estimated=estimated)
-    return found, (_figure(measure, found.base, base), _figure(measure, found.ledger, arm), change)
+    further = further_decimals((found.base, found.ledger), measure.unit)
+    sides = ((found.base, base), (found.ledger, arm))
+    before, after = (ABSENT if _undefined(measure, of) else _figure(measure, one, of, further) for one, of in sides)
+    return found, (before, after, change)
+
+
+def _undefined(measure: Measure, arm: Arm) -> bool:
+    """Return whether a ratio has no value in an arm although all of it is known: what it is relative to is 0."""
+    known = column(measure, arm).values()
+    return len(known) == len(arm.runs) > 0 and not any(per for _, per in known)
 
 
 def _graded(found: Resolution | None, show: Callable[[Resolution], Cell], arm: Arm | None = None) -> Cell:
@@ -245,12 +284,12 @@ def _interval(interval: Interval | None, unit: Unit, *, estimated: bool = False)
 
 def efficiency(found: tuple[Setting, ...]) -> Table | None:
     """Return the table of cost, tokens, calls and re-reads without and with Ledger."""
-    return _totals("efficiency", "Efficiency: totals over all instances", found, with_outcomes=False)
+    return _totals("efficiency", "Efficiency", found, with_outcomes=False)
 
 
 def scaffold(found: tuple[Setting, ...]) -> Table | None:
     """Return the table of resolution and efficiency under a second agent."""
-    return _totals("scaffold", "Second scaffold: totals over all instances", found, with_outcomes=True)
+    return _totals("scaffold", "Second scaffold", found, with_outcomes=True)
 
 
 def _totals(name: str, title: str, found: tuple[Setting, ...], *, with_outcomes: bool) -> Table | None:
@@ -263,19 +302,34 @@ def _totals(name: str, title: str, found: tuple[Setting, ...], *, with_outcomes:
     columns = "Totals", "base", "with Ledger", "Δ", "95% interval"
     if not sections:
         return None
+    several = any(_several_runs(arm) for setting in found for arm in (setting.base, *setting.compared))
     return Table(
         name=name,
-        title=title,
+        title=f"{title}: {OVER_MEANS if several else 'totals over all instances'}",
         columns=columns,
         sections=tuple(sections),
         notes=(*methods(found, INTERVALS), *remarks(found, tokens=True)),
     )
 
 
+def _several_runs(arm: Arm) -> bool:
+    """Return whether any instance of an arm has several runs, so that its total is one of means."""
+    return any(len(runs) > 1 for runs in arm.runs.values())
+
+
 def _heading(setting: Setting, arm: Arm) -> str:
-    """Return the heading of a comparison: the setting, the arm, and the number of instances."""
-    instances = setting.base.runs.keys() & arm.runs.keys() or {*setting.base.runs, *arm.runs}
-    number = f"{len(instances)} instance{'s' if len(instances) > 1 else ''}"
+    """Return the heading of a comparison: the setting, the arm, and the number of instances.
+
+    The number of runs follows where an instance has several in an arm.
+    """
+    base, own = setting.base.runs.keys(), arm.runs.keys()
+    instances = base & own or base | own
+    number = quantity(len(instances), "instance")
+    if base and own and not base & own:
+        number = f"{len(base)} and {len(own)} instances, none in both"
+    if _several_runs(setting.base) or _several_runs(arm):
+        runs = sum(len(side.over(instances).rows) for side in (setting.base, arm))
+        number = f"{number}, {quantity(runs, 'run')}"
     return ": ".join([setting.title, ", ".join(part for part in (arm.title, number) if part)])
 
 
@@ -297,18 +351,37 @@ def _measure_row(measure: Measure, base: Arm, arm: Arm) -> Row | None:
 
 
 def worth(found: tuple[Setting, ...]) -> Table | None:
-    """Return the table of what references saved and state views cost, with the agent's behaviour held fixed."""
-    sections = [Section(setting.title, tuple(filter(None, map(_worth_row, setting.ledger)))) for setting in found]
+    """Return the table of what references saved and state views cost, with the agent's behaviour held fixed.
+
+    Tokens are by class; ``written`` has columns if any run saved tokens that would have been written to the cache.
+    """
+    written = any(row.saved_written_tokens for setting in found for arm in setting.ledger for row in arm.rows)
+    sections = [
+        Section(setting.title, tuple(row for arm in setting.ledger if (row := _worth_row(arm, written=written))))
+        for setting in found
+    ]
     if not any(section.rows for section in sections):
         return None
+    classes = ("uncached", *(["written"] if written else []), "cached", "USD")
     return Table(
         name="net",
         title="Net of Ledger, the agent's behaviour held fixed",
-        columns=("Arm", "new", "cached", "USD", "uncached", "displaced", "USD", "USD", "of cost"),
-        groups=(("", 1), ("Saved by references", 3), ("State views", 3), ("Net", 2)),
+        columns=("Arm", *classes, "uncached", "of these displaced", "USD", *classes, "of cost"),
+        groups=(
+            ("", 1),
+            ("Saved by references", len(classes)),
+            ("State views", 3),
+            ("Net", len(classes) + 1),
+        ),
         sections=tuple(section for section in sections if section.rows),
-        notes=(HELD_FIXED, *_assumed(found)),
+        notes=(HELD_FIXED, *_assumed(found), *_without_journals(found)),
     )
+
+
+def _without_journals(found: tuple[Setting, ...]) -> Iterator[str]:
+    """Yield how many runs have no journal: no column of the net has anything of them, their cost included."""
+    if lost := sum(row.lacks_journal for setting in found for arm in setting.arms for row in arm.rows):
+        yield f"{without_journal(lost)}, but not in this table"
 
 
 def _assumed(found: tuple[Setting, ...]) -> Iterator[str]:
@@ -326,27 +399,39 @@ def _assumed(found: tuple[Setting, ...]) -> Iterator[str]:
         )
 
 
-def _worth_row(arm: Arm) -> Row | None:
+def _worth_row(arm: Arm, *, written: bool) -> Row | None:
     """Return the totals of an arm; None if nothing is known of them, as in the arm shadow."""
     if arm.name == "shadow" or not any(row.view_tokens or row.saved_new_tokens for row in arm.rows):
         return None
-    tokens = [
-        figure_cell(sole(measure, arm), Unit.TOKENS, estimated=True)
-        for measure in (SAVED_NEW, SAVED_CACHED, VIEWED, DISPLACED)
-    ]
-    saved, spent, cost = (sole(measure, arm) for measure in (SAVED_COST, VIEW_COST, CHARGED))
-    left = None if saved is None or spent is None else saved - spent
-    share = None if left is None or not cost else left / cost
+    new, saved_written, cached = (sole(measure, arm) for measure in (SAVED_NEW, SAVED_WRITTEN, SAVED_CACHED))
+    viewed, displaced = (sole(measure, arm) for measure in (VIEWED, DISPLACED))
+    uncached = _less(new, saved_written)
+    saved, spent, share = (sole(measure, arm) for measure in (SAVED_COST, VIEW_COST, NET_SHARE))
+    left = _less(saved, spent)
+    more = [saved_written] if written else []
+    # What a view displaces from the cache is uncached once instead of cached.
+    uncached_spent = _less(viewed, _less(0.0, displaced))
+    uncached_left, cached_left = _less(uncached, uncached_spent), _less(cached, _less(0.0, displaced))
+
+    def cells(*tokens: float | None) -> Iterator[Cell]:
+        return (figure_cell(value, Unit.TOKENS, estimated=True) for value in tokens)
+
     money = [figure_cell(value, Unit.MONEY, estimated=True) for value in (saved, spent, left)]
     return (
         text_cell(arm.title),
-        *tokens[:2],
+        *cells(uncached, *more, cached),
         money[0],
-        *tokens[2:],
+        *cells(uncached_spent, displaced),
         money[1],
+        *cells(uncached_left, *more, cached_left),
         money[2],
         change_cell(share, estimated=True),
     )
+
+
+def _less(value: float | None, other: float | None) -> float | None:
+    """Return the difference; None if either is not known."""
+    return None if value is None or other is None else value - other
 
 
 def ablation(found: tuple[Setting, ...]) -> Table | None:
@@ -354,20 +439,24 @@ def ablation(found: tuple[Setting, ...]) -> Table | None:
     shown = tuple(setting for setting in found if len(setting.arms) > 1)
     if not shown:
         return None
+    written = any(sole(WRITTEN_INPUT, arm) for setting in shown for arm in setting.arms)
+    classes = (UNCACHED_INPUT, *([WRITTEN_INPUT] if written else []), CACHED_INPUT)
+    titles = (measure.title.strip().capitalize() for measure in classes)
     return Table(
         name="ablation",
-        title="Ablation: totals over the instances that every arm has",
-        columns=("Method", "Resolved", "Pass@1", "Calls", "In. tok.", "Cache hits", "Cost"),
-        sections=tuple(Section(setting.title, tuple(_ablation_rows(setting))) for setting in shown),
+        title="Ablation: totals over the instances that every arm has, input tokens by class",
+        columns=("Method", "Resolved", "Pass@1", "Calls", *titles, "Cache hits", "Cost"),
+        sections=tuple(Section(setting.title, tuple(_ablation_rows(setting, classes))) for setting in shown),
         notes=(*_ablation_notes(shown), *remarks(shown, tokens=True)),
     )
 
 
-def _ablation_rows(setting: Setting) -> Iterator[Row]:
+def _ablation_rows(setting: Setting, classes: tuple[Measure, ...]) -> Iterator[Row]:
     common, graded = _common(setting)
-    for arm in (arm.over(common) for arm in setting.arms):
+    arms = [arm.over(common) for arm in setting.arms]
+    columns = zip(*(_figures(measure, arms) for measure in (MODEL_CALLS, *classes, CACHE_HITS, COST)), strict=True)
+    for arm, figures in zip(arms, columns, strict=True):
         found = resolution(arm.over(graded))
-        figures = [_figure(measure, sole(measure, arm), arm) for measure in (MODEL_CALLS, INPUT, CACHE_HITS, COST)]
         title = "base" if arm.name == "base" else f"+ Ledger ({arm.title})"
         yield text_cell(title), _graded(found, _resolved, arm), _graded(found, _rate, arm), *figures
 
@@ -478,10 +567,6 @@ def _paper_notes(found: tuple[Setting, ...], *, tokens: bool = True) -> tuple[st
 def _paper_main(found: tuple[Setting, ...]) -> Table | None:
     if not found:
         return None
-    prior = []
-    for at, entry in enumerate(PUBLISHED):
-        method = entry.method if not at or PUBLISHED[at - 1].method != entry.method else ""
-        prior.append(_paper_main_row(method, entry.model, entry.base, entry.method_rate))
     own = []
     for at, setting in enumerate(found):
         both = gain(setting.base, _full_system(setting))
@@ -489,10 +574,10 @@ def _paper_main(found: tuple[Setting, ...]) -> Table | None:
         own.append(_paper_main_row("" if at else "Ledger", _backbone(setting, found), *rates))
     return Table(
         name="main",
-        title="Reported Pass@1 on SWE-bench Verified, shown as base → method",
+        title="Reported Pass@1, shown as base → method",
         columns=("Method", "Backbone", "Pass@1", "Δ", "RRU"),
         left=2,
-        sections=(Section("Our results", tuple(own)), Section("Results reported in prior work", tuple(prior))),
+        sections=(Section("", tuple(own)),),
         notes=_paper_notes(found, tokens=False),
     )
 
@@ -541,7 +626,7 @@ def _paper_totals(measure: Measure, setting: Setting) -> tuple[Cell, Cell, Cell]
 
 def _paper_scaffold(setting: Setting) -> Table:
     totals = (
-        (text_cell(measure.title), *_best(_paper_totals(measure, setting), most=False)) for measure in PAPER_MEASURES
+        (text_cell(measure.title), *_least(measure, _paper_totals(measure, setting))) for measure in PAPER_MEASURES
     )
     name = setting.scaffold.capitalize() or "Unknown agent"
     return Table(
@@ -559,6 +644,11 @@ def _paper_outcomes(found: Gain) -> Iterator[Row]:
     unresolved = [_graded(one, _unresolved) for one in both]
     yield text_cell("Resolved"), *_best((*resolved, points), most=True)
     yield text_cell("Unresolved (RRU)"), *_best((*unresolved, change), most=False)
+
+
+def _least(measure: Measure, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """Return a row with the smaller figure in bold; none where classes of tokens are added up, which ranks nothing."""
+    return row if measure.of_classes else _best(row, most=False)
 
 
 def _best(row: tuple[Cell, ...], *, most: bool) -> tuple[Cell, ...]:
@@ -601,10 +691,8 @@ def _paper_ablation_rows(setting: Setting) -> tuple[Row, ...]:
         _in_bold([_graded(one, _resolved) for one in found], most=True),
         _in_bold([_graded(one, _rate) for one in found], most=True),
         _in_bold([_calls_in_thousands(arm) for arm in arms], most=False),
-        *(
-            _in_bold([_figure(measure, sole(measure, arm), arm) for arm in arms], most=False)
-            for measure in (INPUT, COST)
-        ),
+        _figures(INPUT, arms),
+        _in_bold(_figures(COST, arms), most=False),
     ]
     return tuple(zip(titles, *columns, strict=True))
 

@@ -52,6 +52,11 @@ def write_report(
         raise LedgerError("found no runs to report on")
     name, lay_out = LAYOUTS[layout]
     made, remarks = lay_out(found), tuple(notes)
+    if not made:
+        arms = ", ".join(sorted({row.arm for row in found}))
+        raise LedgerError(
+            f"found runs of no arm that the layout `{layout}` has, only of: {arms}", hint="use --layout full"
+        )
     make_folder(folder)
     figures = _figures(found, formats, folder)
     texts = {"md": _markdown, "tex": _latex}

@@ -2,20 +2,26 @@
 
 import { visible } from "./ansi.js";
 import { h } from "./dom.js";
-import { count, dollars, moment, nameParts } from "./format.js";
+import { about, byClass, count, dollars, moment, nameParts, signedCount } from "./format.js";
+import { costBasis, estimatedCost, tablePrices } from "./prices.js";
 import { LAST, runAddress } from "./router.js";
 
-const SAVED = "what references kept out of the model's input, over all its calls: new once, then cached; estimated";
+const SAVED = "what references kept out of the model's input, over its calls: first not cached, then cached; estimated";
 const VIEWS = "what state views took: never cached, and they keep what the model wrote out of the cache; estimated";
-const NET = "what was saved less what views took, in dollars: cached and uncached tokens have their own price";
+const NET = "what was saved less what views took, in dollars: each class of tokens has its own price";
 const LOOKS = "references after which the model requested the same content within three calls";
-const COST = "what the run cost: as the agent recorded it, else its tokens at the table's prices";
+const COST =
+  "what the run cost: as the agent recorded it, else its tokens at table prices; ~: estimated tokens or assumed prices";
+const TOOK_PART = [
+  "with Ledger, replayed",
+  "Ledger took part in this run, and its tokens are those after its edits; decisions are those of a replay",
+];
 
 /** The columns: the field that one is sorted by, its heading, its class, what it is, and what it says of a run. */
 const COLUMNS = [
   column("name", "Run", "name", "the first line of its task, and where it was found", nameCell),
-  column("agent", "Agent", "agent", "the agent", (run) => visible(run.agent)),
-  column("model", "Model", "model", "the model", (run) => visible(run.model)),
+  column("agent", "Agent", "agent", "the agent", (run) => named(run.agent)),
+  column("model", "Model", "model", "the model", (run) => named(run.model)),
   column("steps", "Steps", "number", "commands that were proposed"),
   column("reuses", "Reused before", "number", "reused before running: an earlier result still holds", done("reuses")),
   column("elided", "Reused after", "number", "reused after running: a reference is shown instead", done("elided")),
@@ -24,7 +30,7 @@ const COLUMNS = [
   column("nudges", "Nudged", "number spare", "shown with a remark", done("nudges")),
   column("saved_cost", "Saved", "number parts", SAVED, money("saved_cost", savedTokens)),
   column("view_cost", "Views", "number parts", VIEWS, money("view_cost", viewTokens)),
-  column("net_cost", "Net", "number", NET, money("net_cost")),
+  column("net_cost", "Net", "number", NET, money("net_cost", netTokens)),
   column("run_cost", "Cost", "number spent", COST, costCell),
   column("faults", "Faults", "number faults", "faults of Ledger's own, all of them caught"),
   column("started", "Started", "started spare", "when it began, where that is recorded", (run) => moment(run.started)),
@@ -48,9 +54,9 @@ function looksCell(run) {
 }
 
 /** Dollars, with the tokens behind them and the prices that they are at; in shadow mode nothing is saved or spent. */
-function money(field, tokens = () => "estimated") {
+function money(field, tokens) {
   return (run) => {
-    const title = `${tokens(run)}; prices of ${run.prices}`;
+    const title = `${tokens(run)}; ${tablePrices(run)}`;
     return run.replayed ? wouldBe(run, dollars(run[field]), title) : h("span", { title }, dollars(run[field]));
   };
 }
@@ -64,19 +70,32 @@ function wouldBe(run, value, ...rest) {
 
 /** That what Ledger decided in a run was not done, and why. */
 function hypotheticalBadge(run) {
-  const [word, title] = run.shadow ? ["shadow", "Ledger only watched"] : ["replay", "what Ledger would have done"];
+  const replay = run.took_part ? TOOK_PART : ["replay", "what Ledger would have done"];
+  const [word, title] = run.shadow ? ["shadow", "Ledger only watched"] : replay;
   return h("span", { class: "hypothetical-badge", title }, word);
 }
 
 /** Tokens that references kept out, by the class that a provider charges for. */
 export function savedTokens(run) {
-  return `${count(run.saved_new_tokens)} new and ${count(run.saved_cached_tokens)} cached tokens, estimated`;
+  const { saved_uncached_tokens: uncached, saved_written_tokens: written, saved_cached_tokens: cached } = run;
+  return `${byClass({ uncached, written, cached })} tokens, estimated`;
 }
 
 /** Tokens that state views took. */
 export function viewTokens(run) {
   const moved = run.displaced_tokens ? `, ${count(run.displaced_tokens)} of which would have been cached` : "";
   return `${count(run.view_tokens)} uncached tokens${moved}, estimated`;
+}
+
+/** Tokens that references kept out less those that state views took, by class. */
+export function netTokens(run) {
+  const { net_uncached_tokens: uncached, net_written_tokens: written, net_cached_tokens: cached } = run;
+  return `${byClass({ uncached, written, cached }, signedCount)} tokens, estimated`;
+}
+
+/** A name that may be too long for its cell. */
+function named(name) {
+  return h("span", { title: visible(name) }, visible(name));
 }
 
 function nameCell(run) {
@@ -88,23 +107,25 @@ function nameCell(run) {
       "a",
       { href: runAddress(run.id, run.live ? LAST : null), class: title ? "run-link titled" : "run-link" },
       title ? [title, " "] : null,
+      run.hypothetical ? [hypotheticalBadge(run), " "] : null,
       when,
       h("span", { class: "run-name", title: folder + name }, name),
     ),
-    run.hypothetical ? hypotheticalBadge(run) : null,
     h("span", { class: "folder" }, ` ${folder}`),
   ];
 }
 
 function costCell(run) {
-  const { input_tokens: input, cached_tokens: cached, output_tokens: output, cost, run_cost: whole } = run;
+  const { input_tokens: input, output_tokens: output, estimated, run_cost: whole } = run;
+  const { uncached_tokens: uncached, written_tokens: written, cached_tokens: cached } = run;
   if (whole === null) return "–";
+  const apart = cached === null && written === null ? "" : `, of which ${byClass({ uncached, written, cached })}`;
   const words = [
-    input === null ? null : `tokens: input ${count(input)}${cached === null ? "" : `, ${count(cached)} of it cached`}`,
+    input === null ? null : `${estimated ? "estimated tokens" : "tokens"}: input ${count(input)}${apart}`,
     output === null ? null : `output ${count(output)}`,
-    cost === null ? `prices of ${run.prices}` : "as the agent recorded it",
+    costBasis(run),
   ];
-  return h("span", { title: words.filter(Boolean).join("; ") }, dollars(whole));
+  return h("span", { title: words.filter(Boolean).join("; ") }, about(dollars(whole), estimatedCost(run)));
 }
 
 function endCell(run) {
@@ -116,7 +137,8 @@ export function runCells(run) {
   return COLUMNS.map(({ field, kind, cell }) => {
     const known = !run.pending || field === "name";
     const value = known ? cell(run) : "…";
-    return h("div", { class: `cell ${kind}${run[field] === 0 ? " zero" : ""}`, role: "cell" }, value);
+    const zero = run[field] === 0 ? " zero" : "";
+    return h("div", { class: `cell ${kind}${zero}`, role: "cell", "data-column": measured(field) }, value);
   });
 }
 
@@ -126,7 +148,15 @@ export function headingCells({ sort, desc }, ask) {
     const sorted = field === sort ? (desc ? "descending" : "ascending") : null;
     const turn = { sort: field, desc: (field === sort ? !desc : kind.startsWith("number")) ? "1" : "" };
     const sign = sorted ? (desc ? " ↓" : " ↑") : "";
-    const button = h("button", { type: "button", title: about, onclick: () => ask(turn) }, title, sign);
-    return h("div", { class: `cell ${kind}`, role: "columnheader", "aria-sort": sorted ?? "none" }, button);
+    const [first, rest] = title.split(/ (.*)/); // Two lines at most, since the heading is no higher.
+    const words = rest ? [`${first} `, h("span", { class: "together" }, rest, sign)] : [title, sign];
+    const button = h("button", { type: "button", title: about, onclick: () => ask(turn) }, words);
+    const attributes = { role: "columnheader", "aria-sort": sorted ?? "none", "data-column": measured(field) };
+    return h("div", { class: `cell ${kind}`, ...attributes }, button);
   });
+}
+
+/** The name of a column whose width is measured; null for that of the title, which takes what is left. */
+function measured(field) {
+  return field === "name" ? null : field.replace("_", "-");
 }

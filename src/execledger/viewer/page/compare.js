@@ -235,7 +235,7 @@ export class CompareView {
 
 /** How the numbers of a run came about, in a sentence; "" where they are what happened. */
 function howCounted(line) {
-  if (line.shadow) return "shadow mode; reuse, remarks, savings and views are what would have been.";
+  if (line.shadow) return "shadow mode; reuse and remarks are what would have been, and nothing was saved or spent.";
   if (!line.replayed) return "";
   const tokens = line.took_part ? " Ledger took part in it, and its tokens are those after Ledger's edits." : "";
   return `a replay; reuse, remarks, savings and views are what would have been.${tokens}`;

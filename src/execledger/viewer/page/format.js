@@ -1,10 +1,26 @@
 /** Numbers and words as people read them. */
 
 const NUMBER = new Intl.NumberFormat("en");
+const MONEY = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const LEAST_DOLLARS = 1e-9; // Less than any token costs.
 
 /** A number with separators; a dash for what nobody counted. */
 export function count(value) {
   return value === null || value === undefined ? "–" : NUMBER.format(value);
+}
+
+/** What a provider charges for by itself: the classes of tokens, and their words. */
+export const CLASSES = {
+  uncached: "uncached",
+  written: "written to the cache",
+  cached: "cached",
+  output: "output",
+};
+
+/** Tokens by class, those that there are: "5 uncached, 70 written to the cache and 900 cached". */
+export function byClass(tokens, number = count) {
+  const known = Object.entries(tokens).filter(([, value]) => value);
+  return listed(known.map(([name, value]) => `${number(value)} ${CLASSES[name]}`)) || "0";
 }
 
 /** A number of bytes in the unit that suits it. */
@@ -17,12 +33,23 @@ export function bytes(value) {
   return `${scaled.toFixed(Math.abs(scaled) < 99.5 ? 1 : 0)} ${name}`;
 }
 
-/** A sum of money, with as many digits as it needs to be told from nothing. */
+/** A sum of money, with its sign and at least two significant digits; what rounding errors leave of zero is zero. */
 export function dollars(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  const digits = size.toFixed(size >= 1 || size === 0 ? 2 : 4);
-  return `${value < 0 && Number(digits) > 0 ? "−" : ""}$${digits}`;
+  if (size < LEAST_DOLLARS) return "$0.00";
+  const sign = value < 0 ? "−" : "";
+  return `${sign}$${size < 1 ? size.toFixed(Math.max(4, 1 - Math.floor(Math.log10(size)))) : MONEY.format(size)}`;
+}
+
+/** A number of tokens that may be negative, with its sign. */
+export function signedCount(value) {
+  return `${value < 0 ? "−" : "+"}${count(Math.abs(value))}`;
+}
+
+/** A number or a sum in words, marked where it is an estimate and not what was counted. */
+export function about(words, estimated) {
+  return estimated && words !== "–" ? `~${words}` : words;
 }
 
 /** A moment in seconds since 1970, as a date and a time of day here; a dash where it is not known. */

@@ -17,9 +17,10 @@ const SHAPES = {
     [-4.5, 0],
   ],
   partial: [
-    [0, -4.5],
-    [4.5, 0],
-    [0, 4.5],
+    [0, -5.5],
+    [5.5, 0],
+    [0, 5.5],
+    [-5.5, 0],
   ],
   remark: [
     [0, -4.5],
@@ -32,17 +33,34 @@ const SHAPES = {
     [-4.5, 3.5],
   ],
 };
+/** What a shape holds: a diamond within a diamond is filled, as in the sign. */
+const CORES = {
+  partial: [
+    [0, -2.5],
+    [2.5, 0],
+    [0, 2.5],
+    [-2.5, 0],
+  ],
+};
 const FILLED = new Set(["reuse", "remark"]);
 
 /** Draw a mark around a point: the shape says which, not only the colour. */
 export function drawMark(pen, mark, x, y, colour) {
-  pen.beginPath();
-  for (const [dx, dy] of SHAPES[plainMark(mark)] ?? []) pen.lineTo(x + dx, y + dy);
-  pen.closePath();
+  trace(pen, SHAPES[plainMark(mark)] ?? [], x, y);
   pen.fillStyle = pen.strokeStyle = colour;
   if (isHypothetical(mark)) drawHypothetical(pen, mark);
   else if (FILLED.has(mark)) pen.fill();
   else pen.stroke();
+  if (!(plainMark(mark) in CORES)) return;
+  trace(pen, CORES[plainMark(mark)], x, y);
+  pen.fill();
+}
+
+/** Begin the outline of a shape around a point. */
+function trace(pen, corners, x, y) {
+  pen.beginPath();
+  for (const [dx, dy] of corners) pen.lineTo(x + dx, y + dy);
+  pen.closePath();
 }
 
 /** Draw what would have been with a dashed outline, and fill it only faintly. */

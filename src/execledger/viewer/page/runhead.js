@@ -1,9 +1,10 @@
 /** What a run is and what it came to, in a few lines above it. */
 
 import { visible } from "./ansi.js";
-import { savedTokens, viewTokens } from "./columns.js";
+import { netTokens, savedTokens, viewTokens } from "./columns.js";
 import { h } from "./dom.js";
-import { count, dollars, moment, nameParts, plural } from "./format.js";
+import { about, count, dollars, moment, nameParts, plural } from "./format.js";
+import { costBasis, estimatedCost, tablePrices } from "./prices.js";
 
 const TOOK_PART =
   "Ledger took part in this run, and its tokens are those after Ledger's edits. " +
@@ -42,14 +43,24 @@ function aboutRun(line) {
   return line.took_part ? TOOK_PART : "A replay: what Ledger would have done.";
 }
 
-/** What references saved, what views took, and what is left; of a replay, as what would have been. */
-export function moneyFacts(line, aside = (words) => ` (${words})`) {
+/** What references saved, what views took, and the difference; of a replay, as what would have been.
+ *
+ * `prices` says what the dollars rest on; without `tokens` those behind the dollars are left out. */
+export function moneyFacts(line, prices, { tokens = true } = {}) {
+  const aside = (words) => (tokens ? ` (${words})` : "");
   const verb = line.replayed ? "would have been " : "";
   return [
     [dollars(line.saved_cost), ` ${verb}saved by references${aside(savedTokens(line))}`],
     [dollars(line.view_cost), ` ${verb}spent on state views${aside(viewTokens(line))}`],
-    [dollars(line.net_cost), line.prices ? ` net, at prices of ${line.prices}` : " net"],
+    [dollars(line.net_cost), ` net${aside(netTokens(line))}, ${prices}`],
   ];
+}
+
+/** What the run cost. */
+function inAll(line) {
+  const estimated = estimatedCost(line);
+  const tokens = line.estimated && line.cost === null ? ", by estimated tokens" : "";
+  return [about(dollars(line.run_cost), estimated), ` in all, ${visible(costBasis(line))}${tokens}`];
 }
 
 /** What is known in numbers: each with the word behind it. */
@@ -64,8 +75,8 @@ function facts(line) {
     [count(line.elided), `${would} reused after`],
     line.partial > 0 && [count(line.partial), `${would} reused in part`],
     [count(line.nudges), `${would} nudged`],
-    ...(line.shadow ? [] : moneyFacts(line)),
-    line.run_cost !== null && [dollars(line.run_cost), " in all"],
+    ...(line.shadow ? [] : moneyFacts(line, visible(tablePrices(line)))),
+    line.run_cost !== null && inAll(line),
     line.faults > 0 && [plural(line.faults, "fault"), ""],
   ].filter(Boolean);
 }

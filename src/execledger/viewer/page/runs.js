@@ -9,6 +9,7 @@ import { RunFilter } from "./runfilter.js";
 import { Sums } from "./sums.js";
 import { showUnreadable } from "./unreadable.js";
 import { VirtualRows } from "./virtual.js";
+import { ColumnWidths } from "./widths.js";
 
 const PART = 100; // Runs that are asked for at once.
 const AGAIN = 2000; // Milliseconds between two looks at the list.
@@ -34,7 +35,8 @@ export class RunsView {
       { class: "run-table", role: "table", "aria-label": "Runs" },
       h("div", { role: "rowgroup", class: "headings" }, this.heading),
     );
-    this.rows = new VirtualRows(this.table, "rowgroup", (index) => this.row(index));
+    this.widths = new ColumnWidths(this.table);
+    this.rows = new VirtualRows(this.table, "rowgroup", (index) => this.row(index), () => this.widths.fit());
     this.sums = new Sums();
     this.unreadable = h("details", { class: "unreadable", hidden: true });
     this.element = h(
@@ -97,6 +99,7 @@ export class RunsView {
     this.query = { ...this.query, ...change };
     replaceAddress(runsAddress(this.query));
     this.filter.update(this.query);
+    this.widths.reset();
     this.read();
   }
 
@@ -124,6 +127,7 @@ export class RunsView {
     this.rows.setLength(listing.total, { anew: false });
     // What is as it was stays as it is: somebody may be about to copy it.
     this.rows.refreshWhere((index) => !before || !same(runIn(before, index), runIn(asked, index)));
+    this.widths.fit();
     const total =
       plural(listing.total, "run") + (listing.pending ? `, ${count(listing.pending)} still being counted` : "");
     if (this.total.textContent !== total) this.total.textContent = total; // What is said anew is heard anew.
@@ -146,7 +150,9 @@ export class RunsView {
       answer.then(
         ({ runs }) => {
           asked.parts.get(number).runs = runs;
-          if (asked === this.shown) runs.forEach((_, place) => this.rows.refreshRow(number * PART + place));
+          if (asked !== this.shown) return;
+          runs.forEach((_, place) => this.rows.refreshRow(number * PART + place));
+          this.widths.fit();
         },
         () => asked.parts.delete(number),
       );

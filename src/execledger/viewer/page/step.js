@@ -53,11 +53,8 @@ export class StepPanel {
   }
 
   facts(facts) {
-    return h(
-      "ul",
-      { class: "facts" },
-      facts.filter(Boolean).map((fact) => h("li", {}, fact)),
-    );
+    const known = facts.filter(Boolean).map((fact) => h("li", {}, fact));
+    return known.length ? h("ul", { class: "facts" }, known) : null;
   }
 
   decision(step, replayed) {
@@ -139,16 +136,12 @@ export class StepPanel {
     const facts = [
       output.exit_status === null || output.exit_status === undefined ? null : `exit status ${output.exit_status}`,
       output.timed_out && "stopped by a time limit",
-      output.known === false ? null : bytes(output.bytes),
+      output.known || output.bytes ? bytes(output.bytes) : null,
     ];
     const more = output.cut ? wholeOutput(this.source.outputAddress(this.id, step.index), output.bytes) : null;
     const text =
       output.text === ""
-        ? h(
-            "p",
-            { class: "empty" },
-            output.known === false ? "Nobody kept what it would print." : "It printed nothing.",
-          )
+        ? h("p", { class: "empty" }, withoutText(output))
         : textBlock(output.text, { label: title, gap: output.cut ? output.head : null, more });
     return h(
       "section",
@@ -194,13 +187,21 @@ function callFacts(call) {
   ];
 }
 
+/** Why there is no text of an output. */
+function withoutText({ known, ran }) {
+  if (known) return "It printed nothing.";
+  return ran
+    ? "It ran, and the record of this run does not hold what it printed."
+    : "It was not run, so what it would have printed is not known.";
+}
+
 /** What the text below is: what the model read, or what was replaced by a reference. */
-function outputTitle({ decision, shown }, replayed) {
+function outputTitle({ output, shown }, replayed) {
+  if (!output.ran) return "What it would have printed";
   const was = replayed ? "would have been" : "was";
   if (shown.kind === "partial") return `Output, as the model ${was} shown it`;
   if (shown.kind !== "reference") return "Output";
-  if (replayed) return "What it printed when it was recorded";
-  return decision.kind === "reuse" ? "What it would have printed" : "What it printed, replaced by the reference";
+  return replayed ? "What it printed when it was recorded" : "What it printed, replaced by the reference";
 }
 
 /** A step in a few words, for a screen reader. */

@@ -7,10 +7,14 @@ const FOCUSABLE = "a, input"; // What a row may hold that can have the focus, wh
 
 /** Rows of one height, the `--row` of the scroller's style, made by `render(index)` when they come into sight. */
 export class VirtualRows {
-  /** @param {HTMLElement} scroller it scrolls; its rows go into an element of `role` at its end. */
-  constructor(scroller, role, render) {
+  /**
+   * @param {HTMLElement} scroller it scrolls; its rows go into an element of `role` at its end.
+   * @param {() => void} added is called when other rows have come into sight.
+   */
+  constructor(scroller, role, render, added = () => {}) {
     this.scroller = scroller;
     this.render = render;
+    this.added = added;
     this.length = 0;
     this.height = 1; // Of a row, in pixels, until the style is asked.
     this.rows = new Map(); // The rows that exist, by index.
@@ -91,9 +95,11 @@ export class VirtualRows {
         this.rows.delete(index);
       }
     }
+    const before = this.rows.size;
     for (let index = first; index < last; index += 1) {
       if (!this.rows.has(index)) this.insert(index);
     }
+    if (this.rows.size > before) this.added();
   }
 
   /** Put a row where it belongs, so that the order of focus is the order that one sees. */
