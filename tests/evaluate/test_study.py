@@ -83,6 +83,18 @@ def test_adopting_goes_on_where_it_was_cut_off(study: Study) -> None:
     assert list(json.loads((trial.folder / "preds.json").read_text())) == ["a", "b"]
 
 
+def test_predictions_are_completed_where_adopting_was_cut_off_before_they_were_written(study: Study) -> None:
+    """All tasks are in place and the last one is not in the predictions yet; the next call writes them."""
+    trial = study.trial(ArmName.BASE, 1)
+    for name in ("a", "b"):
+        leave(trial.work(name), name, trajectory(name))
+    trial.adopt(trial.work("a"))
+    (trial.work("b") / "b").rename(trial.folder / "b")
+    assert trial.adopt(trial.work("b")) == []
+    assert list(json.loads((trial.folder / "preds.json").read_text())) == ["a", "b"]
+    assert not trial.work("b").exists()
+
+
 def test_only_what_is_not_finished_is_still_to_do(study: Study) -> None:
     """Trial by trial, and within one the arms take turns, in an order that what is finished does not change."""
     plan = Plan(arms=(ArmName.BASE, ArmName.BOTH), trials=2, batch=2, seed=2)

@@ -141,7 +141,8 @@ class Trial(NamedTuple):
     def adopt(self, work: Path) -> list[TaskResult]:
         """Move the finished tasks of a job into place, remove its work folder, and return the results.
 
-        The job must have ended.
+        The job must have ended. The work folder is removed last: if a call is killed before that, the next one repeats
+        what is missing, also where all tasks are in place already and only the predictions lack them.
         """
         adopted = []
         for folder in sorted(work.iterdir()) if work.is_dir() else []:
@@ -149,9 +150,9 @@ class Trial(NamedTuple):
                 store(folder, result)
                 folder.rename(self.folder / folder.name)
                 adopted.append(result)
+        if results := self.results():
+            write_predictions(self.folder, results.values())
         shutil.rmtree(work, ignore_errors=True)
-        if adopted:
-            write_predictions(self.folder, self.results().values())
         return adopted
 
     def take_back(self, ended: str) -> int:
