@@ -153,6 +153,8 @@ def report(taken: Counter[str], found: dict[tuple[str, int], Known]) -> int:
     print(f"{same:.2f} if nothing has changed, {changed:.2f} if every file has.")
     for one in wrong[:20]:
         print(f"wrong: {one}", file=sys.stderr)
+    verdict = "NOT held" if wrong else "held"
+    print(f"knowing: {verdict}: {len(wrong)} wrong statuses or longer views; a look takes {same:.2f} to {changed:.2f}")
     return 1 if wrong else 0
 
 

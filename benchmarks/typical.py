@@ -100,6 +100,7 @@ def main(paths: list[str]) -> None:
     print(f"|  | {' | '.join(columns)} |\n|{' --- |' * (len(columns) + 1)}")
     for row in zip(*(found.rows() for found in columns.values()), strict=True):
         print(f"| {row[0][0]} | {' | '.join(number for _, number in row)} |")
+    print(f"\ntypical: counted {len(sets)} sets of runs and the demo; there is no mark")
 
 
 if __name__ == "__main__":

@@ -335,10 +335,15 @@ def image_here(docker: str, *images: str) -> bool:
 def refused_start(docker: str, image: str) -> str:
     """Why no container of an image starts, in the container program's words; "" if one does.
 
-    Raises ``LedgerError`` if the container program hangs.
+    It is started detached, so an entry point that never ends is not waited for, and removed. Raises ``LedgerError`` if
+    the container program hangs.
     """
-    asked = _asked(docker, "run", "--rm", image, "true")
-    return complaint(asked.stderr) if asked.returncode else ""
+    asked = _asked(docker, "run", "-d", "--rm", "--pull=never", image, "true")
+    if asked.returncode:
+        return complaint(asked.stderr)
+    if started := asked.stdout.split()[-1:]:
+        _asked(docker, "rm", "-f", *started)
+    return ""
 
 
 def _asked(program: str, *words: str) -> subprocess.CompletedProcess[str]:

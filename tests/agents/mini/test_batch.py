@@ -234,7 +234,7 @@ def test_a_failed_run_has_its_actual_reason(made: str, said: str) -> None:
         ("exit 1", ENDED, "image missing: localhost/a:1 is not in the local store, and could not be pulled"),
         ("exit 0", ENDED, f"error: {ENDED.partition('a: ')[2]}"),
         (
-            'exit 0; elif [ "$*" = "run --rm localhost/a:1 true" ]; then '
+            'exit 0; elif [ "$*" = "run -d --rm --pull=never localhost/a:1 true" ]; then '
             "printf 'docker: failed to create shim task: no space left on device\n\nSee --help\n' >&2; exit 125",
             ENDED,
             "error: no container of localhost/a:1 can be started:"

@@ -18,6 +18,8 @@ from types import TracebackType
 
 PATIENCE = 60.0
 """Seconds that a test waits for something on the screen."""
+STILL = 1.0
+"""Seconds without output after which a client waits for input; while it works, it redraws several times a second."""
 SIZE = (50, 160)
 """Rows and columns."""
 QUESTIONS = {
@@ -91,6 +93,13 @@ class Terminal:
         """Wait until a text has been written; blanks don't count."""
         came = self._comes(text, PATIENCE)
         assert came, f"{text!r} did not come; the last that was written: {self.text[-2000:]}"
+
+    def wait_until_still(self) -> None:
+        """Wait until nothing is written for a while: a client at work keeps drawing, and takes no commands."""
+        until = time.monotonic() + PATIENCE
+        with self._changed:
+            while self._changed.wait(STILL):
+                assert time.monotonic() < until, f"it never rests; the last that was written: {self.text[-2000:]}"
 
     def press_until(self, keys: str, text: str) -> None:
         """Press keys until a text is written: programs ignore keys for a moment after they have asked a question."""
