@@ -327,6 +327,7 @@ def test_the_terminal_is_the_clients(qwen: Path, place: AgentHome) -> None:
         terminal = {**environment(place, server.url), "TERM": "xterm-256color"}
         with Terminal(words, place.repository, terminal) as screen:
             screen.wait_for("Type your message")
+            screen.wait_until_still()
             screen.paste("Read it.")
             screen.press_until(ENTER, "Both were read.")
             screen.wait_until_still()
