@@ -41,8 +41,8 @@ PLAN = Plan(lines=30, fresh=8)
 REPEATS = 3
 """How often each session sends its last request again, as a client does whose connection broke."""
 MAX_STEP = 12.0
-"""Kilobytes that a step may add to the proxy's memory: 4 in the ledger; and its text of 2.3, as it came and as it goes,
-in the request that is on its way."""
+"""Kilobytes that a step may add to the proxy's memory: 5 in the ledger and the history; and its text of 2.3, as it came
+or as it goes, in the request that is on its way."""
 MAX_REPEATED = 1.1
 """How much more memory there may be when every request was sent again."""
 FAULT = "fault of its own"

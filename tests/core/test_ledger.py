@@ -27,6 +27,15 @@ def record(*ranges: Lines, end: int | None = None) -> ObservationRecord:
     return ObservationRecord(0, ranges, end, 0, 0, 0, 0)
 
 
+def test_a_repeated_command_is_kept_once() -> None:
+    """Its steps share the command's text and its record."""
+    story = Story()
+    for words in (["sed -n '5,9p'", "a.py"], ["sed -n", "'5,9p' a.py"]):
+        story.do(" ".join(words), text(5, 5))
+    first, again = story.ledger.results
+    assert again.record is first.record and again.command is first.command
+
+
 # Observation records
 
 

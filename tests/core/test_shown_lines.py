@@ -52,6 +52,19 @@ def test_lines_are_held_at_their_place() -> None:
     assert held(seen, "cdef", 4) == []
 
 
+def test_a_line_that_is_read_again_is_kept_once() -> None:
+    """Equal lines at the same places share their text, also beside a line that has changed."""
+    seen, places = ShownLines(), Lines(1, 4)
+    lines = [tuple(f"{word} line" for word in words.split()) for words in ("a b c d", "a b c d", "a x c d e")]
+    for step, texts in enumerate(lines):
+        seen.add(step, Returned((texts,), (None,), (Lines(1, len(texts)),), None))
+    first, again, changed = (seen.excerpt(step, places) for step in range(3))
+    assert first is not None and again is not None and changed is not None
+    assert again.texts is first.texts
+    assert [one is other for one, other in zip(changed.texts, first.texts, strict=True)] == [True, False, True, True]
+    assert changed.texts == lines[2][:4]
+
+
 def test_the_newest_result_comes_first() -> None:
     """Each result holds what it shows of the lines."""
     seen = index((0, "abcdefgh", 1), (1, "cdef", 3))

@@ -202,7 +202,11 @@ class Ledger:
         return self._understood[1]
 
     def _classified(self, action: Action) -> CommandRecord:
-        return classify(action, Knowledge(self._patch_files(action.cwd), self._scripts))
+        record = classify(action, Knowledge(self._patch_files(action.cwd), self._scripts))
+        # A repeated command shares the record of the earlier step, so that equal records are in memory once.
+        earlier = self.repeated(action, record)
+        known = record if earlier is None else self.results[earlier].record
+        return known if known == record else record
 
     def _patch_files(self, cwd: str | None) -> frozenset[str]:
         """Return the paths of the patch files, resolved in ``cwd``."""
@@ -495,8 +499,11 @@ class Ledger:
         if mark is None and ran:
             mark = fingerprint(observation, steady=record.category is Category.TEST)
         everywhere, clock = self._counters(step)
+        command, earlier = step.action.command, self.repeated(step.action, record)
+        # A repeated command shares the text of the earlier step, and many another that of its exact form.
+        known = record.exact if earlier is None else self.results[earlier].command
         return StepRecord(
-            command=step.action.command,
+            command=known if known == command else command,
             record=record,
             kind=shown.kind,
             thread=step.action.thread,
@@ -526,7 +533,7 @@ class Ledger:
                 steps = self._same.setdefault((thread, result.print.digest), [])
                 steps[:] = [*steps[-3:], at]
                 if len(step.observation.output) <= MAX_OUTPUT:
-                    self._outputs.append((at, step.observation.output))
+                    self._keep_output(at, step.observation.output)
             if result.print is not None:
                 self._attempts[(thread, record.cwd, record.normalized)] = at
             if result.sound:
@@ -546,6 +553,10 @@ class Ledger:
         if step.shown.refers and result.print is not None and step.inherits is None:
             self._confirm_reference(at, step, record)
         return shown
+
+    def _keep_output(self, at: int, output: str) -> None:
+        """Keep the text of an output; equal ones share one text."""
+        self._outputs.append((at, next((text for _, text in self._outputs if text == output), output)))
 
     def _index_lines(self, at: int, thread: str, path: str, shown: Returned, *, holds: bool) -> None:
         """Index the lines of a file that were shown with known line numbers; a reference may point there if it

@@ -22,6 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from posixpath import basename
 from typing import TYPE_CHECKING
@@ -206,7 +207,7 @@ class Rereads:
         text = _read(record.view, _names(named), step, numbered=only) if named else _Text([], 0)
         found = self._returned(step, text, record)
         names = frozenset[str]().union(*(one.names for one in text.snippets if one.counts))
-        self._results.append(_Result(record.view, names))
+        self._results.append(_Result(record.view, _shared(names)))
         self._keep(at, step, text, record)
         # Neither the lines that an edit tool prints nor a result copied from another conversation were requested here.
         return None if echo or step.inherits is not None else found
@@ -346,7 +347,13 @@ def _numbered(line: str, view: View) -> tuple[int | None, str]:
 def _names(paths: Iterable[str]) -> frozenset[str]:
     """The names that files go by."""
     names = frozenset(map(basename, paths))
-    return names if len(names) <= MAX_NAMES else frozenset(("",))
+    return _shared(names if len(names) <= MAX_NAMES else frozenset(("",)))
+
+
+@lru_cache(maxsize=4096)
+def _shared(names: frozenset[str]) -> frozenset[str]:
+    """The same names, as one object for all equal sets: a set takes several times the memory of a result."""
+    return names
 
 
 def _joined(new: frozenset[str], old: frozenset[str]) -> frozenset[str]:

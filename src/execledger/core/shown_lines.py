@@ -76,7 +76,8 @@ class ShownLines:
             self._excerpts = [replace(one, texts=self.masked(one.texts)) for one in self._excerpts]
         if not shown.certain:
             self.supersede(step)
-        self._keep(replace(one, texts=self.masked(one.texts), holds=holds) for one in excerpts(shown, step))
+        found = excerpts(shown, step)
+        self._keep([replace(one, texts=self._shared(one.first, self.masked(one.texts)), holds=holds) for one in found])
 
     def supersede(self, step: int) -> None:
         """Record that ``step`` may show any line of the file: no older result is referred to while it is visible."""
@@ -195,6 +196,22 @@ class ShownLines:
         if len(self._excerpts) > MAX_EXCERPTS:
             self._dropped = self._excerpts[-MAX_EXCERPTS // 2 - 1].step
             del self._excerpts[: -MAX_EXCERPTS // 2]
+
+    def _shared(self, first: int, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Return ``texts``, with the same objects for lines that the newest excerpt of these places has as well.
+
+        So the text of a range that is read again is in memory once.
+        """
+        last = first + len(texts) - 1
+        for one in reversed(self._excerpts):
+            low, high = max(first, one.first), min(last, one.last)
+            if low <= high:
+                known = one.texts[low - one.first : high - one.first + 1]
+                found = texts[low - first : high - first + 1]
+                if known != found:
+                    known = tuple(old if old == new else new for old, new in zip(known, found, strict=True))
+                return known if known == texts else (*texts[: low - first], *known, *texts[high - first + 1 :])
+        return texts
 
     def _differs(self, hit: Excerpt) -> bool:
         """Whether an older excerpt shows another text at the line of ``hit``, or a file that ends before it."""

@@ -73,7 +73,7 @@ class Workspace:
         """The session was evicted: its later requests belong to another workspace."""
         self.taken = 0
         """The characters that its ledger has recorded."""
-        self._steps: dict[tuple[str, str], int] = {}
+        self._steps: dict[str, dict[str, int]] = {}
         self._sources: dict[str, int] = {}
         self._chains: list[str] = []
         self._threads: dict[str, list[int]] = {}
@@ -99,7 +99,7 @@ class Workspace:
 
     def recorded(self, thread: str, chain: str) -> int | None:
         """The step of ``thread`` at this point of its history, if it was recorded before."""
-        return self._steps.get((thread, chain))
+        return self._steps.get(thread, {}).get(chain)
 
     def source(self, chain: str) -> int | None:
         """The first step of any conversation at this point of a history, which forked conversations share."""
@@ -107,7 +107,8 @@ class Workspace:
 
     def steps_of(self, thread: str, chains: Iterable[str]) -> tuple[int, ...]:
         """The known steps at these points of a history: the thread's own if it has one, else an inherited one."""
-        found = (self._steps.get((thread, chain), self._sources.get(chain)) for chain in chains)
+        mine = self._steps.get(thread, {})
+        found = (mine.get(chain, self._sources.get(chain)) for chain in chains)
         return tuple(step for step in found if step is not None)
 
     def chains_of(self, steps: Iterable[int]) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ class Workspace:
         self.session.record(step, self.turn, sealed, since)
         self._chains.append(chain)
         self.taken += STEP + len(step.observation.output)
-        self._steps[step.action.thread, chain] = at
+        self._steps.setdefault(step.action.thread, {})[chain] = at
         self._sources.setdefault(chain, at)
         self._threads.setdefault(step.action.thread, []).append(at)
         return at

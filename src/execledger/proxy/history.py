@@ -291,7 +291,8 @@ class History:
         asked = asked or self._asked("")
         if asked is None or asked.call is None:
             return
-        known.answers, known.answer_id = asked, leaf.call_id
+        # Mostly the two ids are equal, and then one text.
+        known.answers, known.answer_id = asked, asked.call_id if asked.call_id == leaf.call_id else leaf.call_id
         before = known.cwd
         if self._adapter.cwd_after(asked.call, None, "/") is None:
             # A call that may change the directory did so from where it started.
@@ -306,7 +307,7 @@ class History:
         known.chain, known.former = self._chains_of(known, raw, leaf, asked.call)
         edit: Edit | None = asked.edit or self._stored(known)
         if on_answered is not None:
-            first = self._texts.setdefault(leaf.call_id, known.mark) if leaf.call_id else known.mark
+            first = self._texts.setdefault(known.answer_id, known.mark) if leaf.call_id else known.mark
             recorded = on_answered(
                 AnsweredCall(
                     call_id=leaf.call_id,

@@ -147,8 +147,8 @@ class Relay:
         if refusal := _refusal(request):
             return refusal
         self.requests += 1
-        data = await _body(request)
-        sent = await self._edited(request, data)
+        # No variable holds the body as it came: it would stay in memory until the answer has ended.
+        sent = await self._edited(request, await _body(request))
         started: list[web.StreamResponse] = []
         try:
             try:

@@ -33,10 +33,11 @@ Paths beneath it are comparable with each other, and are shown relative to it; n
 """
 
 
+@lru_cache(maxsize=1024)
 def resolve(cwd: str | None, path: str) -> str | None:
     """The one path that ``path`` means in ``cwd``; relative to an unknown directory it stays unresolved (None).
 
-    So does what lies above the directory that a run did not record.
+    So does what lies above the directory that a run did not record. Cached, so that records share the text of a path.
     """
     if path.startswith("/"):
         return posixpath.normpath("/" + path.lstrip("/"))
