@@ -43,22 +43,34 @@ def calls(draw: random.Random, size: float) -> list[dict[str, Any]]:
     return messages
 
 
-def store(root: Path, seed: int, *, gain: float = 0.0, cheaper: float = 0.0) -> None:
+ARMS = (ArmName.BASE, ArmName.BOTH)
+
+
+def store(
+    root: Path,
+    seed: int,
+    *,
+    gain: float = 0.0,
+    cheaper: float = 0.0,
+    arms: tuple[ArmName, ...] = ARMS,
+    trials: int = TRIALS,
+    **plan: Any,
+) -> None:
     """Store a graded evaluation of two arms as ``eval run`` and ``eval grade`` leave it.
 
     Outcomes and tokens vary by instance and by run; the arm with Ledger resolves ``gain`` more of the instances, and
-    takes fewer tokens by the share ``cheaper``.
+    takes fewer tokens by the share ``cheaper``. Of these two arms only ``arms`` are stored.
     """
-    arms = (ArmName.BASE, ArmName.BOTH)
     study, draw = Study(root), random.Random(seed)
-    study.claim(Plan(arms=arms, trials=TRIALS, model=MODEL, seed=seed), {"execledger": "0.2.0"})
+    study.claim(Plan(arms=arms, trials=trials, model=MODEL, seed=seed, **plan), {"execledger": "0.2.0"})
     study.dataset.mkdir(exist_ok=True)
     names = [f"made__up-{number}" for number in range(INSTANCES)]
     tasks = ({"instance_id": name, "problem_statement": "p", "repo": "r", "base_commit": "c"} for name in names)
     (study.dataset / "test.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
     about = {name: (draw.uniform(0.1, 0.6), draw.uniform(5_000, 20_000)) for name in names}
-    for number in range(1, TRIALS + 1):
-        for at, arm in enumerate(arms):
+    for number in range(1, trials + 1):
+        for arm in arms:
+            at = ARMS.index(arm)
             trial, outcomes = study.trial(arm, number), {}
             for name, (chance, size) in about.items():
                 saved = json.loads(trajectory(name))

@@ -26,6 +26,8 @@ def row(instance: str, arm: str = "base", trial: int = 1, **given: Any) -> RunRo
         "tokens": Tokens(uncached=100_000, cached=900_000, output=5_000),
         "cost": 0.5,
         "input_by_call": (100_000,) * 10,
+        "evaluation": "out",
+        "plan": '{"cache":"isolated"}',
     }
     values |= given
     counted = {name: values.pop(name) for name in Counts.__struct_fields__ if name in values}

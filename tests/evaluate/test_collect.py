@@ -69,19 +69,20 @@ def test_how_arms_ran_beside_each_other_is_told(tmp_path: Path) -> None:
     old = json.loads((tmp_path / "salts" / "plan.json").read_text())
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "plan.json").write_text(json.dumps({**old, "seed": None, "salt": ""}))
-    apart = "each run was isolated from the others in the provider's prompt cache by"
+    apart = "by the plan, a salt at the start of its prompt isolates each run from the others in the provider's prompt"
+    one_order = "the order of the plan, the same for every instance, so that arm and position can't be told apart"
     shared = "the arms share the provider's prompt cache and ran in"
     behind = "a run finds cached what an earlier one sent, so that tokens and cost depend on the order"
     assert conditions(tmp_path) == [
-        f"{tmp_path}/keys: each run sent a cache key of its own; the arms ran in rotated order (seed 2): a provider"
-        " that follows that key isolates the runs from each other, with one that ignores it tokens and cost depend on"
-        " the order",
-        f"{tmp_path}/old: {shared} the order of the plan: {behind}",
-        f"{tmp_path}/salts: {apart} a salt at the start of its prompt; the arms ran in rotated order (seed 1)",
+        f"{tmp_path}/keys: by the plan, each run sends a cache key of its own; the arms ran in rotated order (seed 2):"
+        " a provider that follows that key isolates the runs from each other, with one that ignores it tokens and cost"
+        " depend on the order",
+        f"{tmp_path}/old: {shared} {one_order}: {behind}",
+        f"{tmp_path}/salts: {apart} cache; the arms ran in rotated order (seed 1)",
         f"{tmp_path}/shared: {shared} rotated order (seed 3): {behind}",
-        f"{tmp_path}/within: the task's prompt began with a salt in each run; the arms ran in rotated order (seed 4):"
-        " from there on no run finds cached what another one sent; the agent's instructions and tools, which come"
-        " before, may have been cached by an earlier run",
+        f"{tmp_path}/within: by the plan, the task's prompt begins with a salt in each run; the arms ran in rotated"
+        " order (seed 4): from there on no run finds cached what another one sent; the agent's instructions and tools,"
+        " which come before, may have been cached by an earlier run",
     ]
 
 

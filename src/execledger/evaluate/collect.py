@@ -80,6 +80,8 @@ def _collected(
     contents = _Contents(read, skipped)
     found = [(path, studies_at(Path(path), unreadable)) for path in paths]
     copied = _copied(found)
+    # Copies of an evaluation are one evaluation, called by the folder that is given first.
+    names: dict[str, str] = {}
     for path, studies in found:
         for study in studies:
             for trial, recorded in _trials(study, Path(path), unreadable):
@@ -88,7 +90,8 @@ def _collected(
                     without = copied.get(trial.folder, frozenset())
                     if without:
                         skipped[f"{COPIED}, in {_shown(Path(path), study)}"] += len(without)
-                    placed = (recorded.plan, _positions(study, recorded, trial))
+                    name = names.setdefault(recorded.salt or str(study.root), str(_shown(Path(path), study)))
+                    placed = (recorded, name, _positions(study, recorded, trial))
                     yield from _of_trial(trial, *placed, prices, unreadable, contents.read, without)
         if not any(_real(path).is_relative_to(study.root) for study in studies):
             folders = [*trial_folders(Path(path))]
@@ -246,15 +249,18 @@ def _record(study: Study) -> StudyRecord:
 
 
 def _positions(study: Study, recorded: StudyRecord, trial: Trial) -> dict[str, int]:
-    """Return, by instance, the planned position of the trial's arm; empty if the order is not recorded."""
-    if recorded.seed is None:
-        return {}
+    """Return, by instance, the planned position of the trial's arm; empty if the tasks can't be read.
+
+    Before arms were rotated, an evaluation had no seed, and ran each instance in the order of the plan.
+    """
     try:
         instances = read_instances(study.dataset / f"{recorded.plan.split}.jsonl")
     except LedgerError:
         return {}
     rows = ((one.instance_id, number // recorded.plan.batch) for number, one in enumerate(instances))
     arms, seed = recorded.plan.arms, recorded.seed
+    if seed is None:
+        return dict.fromkeys((name for name, _ in rows), arms.index(trial.arm))
     return {name: arm_order(arms, seed, row, trial.number).index(trial.arm) for name, row in rows}
 
 
@@ -361,7 +367,9 @@ def versions_used(path: Path) -> list[str]:
 
 
 def _condition(recorded: StudyRecord) -> str:
-    order = "in the order of the plan" if recorded.seed is None else f"in rotated order (seed {recorded.seed})"
+    order = f"in rotated order (seed {recorded.seed})"
+    if recorded.seed is None:
+        order = "in the order of the plan, the same for every instance, so that arm and position can't be told apart"
     if not recorded.isolated:
         return (
             f"the arms share the provider's prompt cache and ran {order}:"
@@ -370,17 +378,19 @@ def _condition(recorded: StudyRecord) -> str:
     if recorded.plan.unknown_agent:
         return f"the arms ran {order}; whether runs were isolated in the provider's prompt cache is unknown"
     if recorded.plan.record.isolation == "salt":
-        salt = "a salt at the start of its prompt"
-        return f"each run was isolated from the others in the provider's prompt cache by {salt}; the arms ran {order}"
+        return (
+            "by the plan, a salt at the start of its prompt isolates each run from the others in the provider's prompt"
+            f" cache; the arms ran {order}"
+        )
     if recorded.plan.record.isolation == "prompt salt":
         return (
-            f"the task's prompt began with a salt in each run; the arms ran {order}: from there on no run finds cached"
-            " what another one sent; the agent's instructions and tools, which come before, may have been cached by an"
-            " earlier run"
+            f"by the plan, the task's prompt begins with a salt in each run; the arms ran {order}: from there on no run"
+            " finds cached what another one sent; the agent's instructions and tools, which come before, may have been"
+            " cached by an earlier run"
         )
     return (
-        f"each run sent a cache key of its own; the arms ran {order}: a provider that follows that key isolates the"
-        " runs from each other, with one that ignores it tokens and cost depend on the order"
+        f"by the plan, each run sends a cache key of its own; the arms ran {order}: a provider that follows that key"
+        " isolates the runs from each other, with one that ignores it tokens and cost depend on the order"
     )
 
 
@@ -392,14 +402,19 @@ def _shown(path: Path, study: Study) -> Path:
 
 def _of_trial(
     trial: Trial,
-    plan: Plan,
+    recorded: StudyRecord,
+    evaluation: str,
     positions: Mapping[str, int],
     prices: Prices,
     unreadable: list[str],
     read: Read,
     without: Container[str],
 ) -> Iterator[tuple[Run, RunRow]]:
-    """Yield the runs of an arm and trial with their rows, those of the tasks ``without`` excepted."""
+    """Yield the runs of an arm and trial with their rows, those of the tasks ``without`` excepted.
+
+    ``evaluation`` is the name of the evaluation in rows, ``positions`` has the planned positions by instance.
+    """
+    plan = msgspec.json.encode(recorded.matters()).decode()
     grades, journals, governed = _grades(trial, unreadable), Journals(), trial.arm is not ArmName.BASE
     for name, result in _results(trial, unreadable).items():
         if name in without:
@@ -419,8 +434,8 @@ def _of_trial(
             row = measure(run, journal, prices, governed=Policy() if governed else None)
             beside = _subagents(trial.folder / name, prices, unreadable, read)
             row = with_subagents(row, beside, governed=governed)
-            placed = _placed(row, trial, plan, result, grades)
-            yield run, replace(placed, position=positions.get(name))
+            placed = _placed(row, trial, recorded.plan, result, grades)
+            yield run, replace(placed, evaluation=evaluation, plan=plan, position=positions.get(name))
 
 
 def _subagents(folder: Path, prices: Prices, unreadable: list[str], read: Read) -> Iterator[RunRow]:

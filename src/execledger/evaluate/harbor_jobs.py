@@ -72,6 +72,7 @@ class _Ledger(Struct, frozen=True):
     """What an agent with Ledger around it records of Ledger in a result's metadata."""
 
     installed: bool = False
+    version: str | None = None
     reason: str = "no reason was recorded"
     options: tuple[str, ...] = ()
 
@@ -291,6 +292,7 @@ def _placed(row: RunRow, trial: JobTrial, prices: Prices) -> RunRow:
         instance=result.task_name,
         trial=trial.number,
         agent=f"{about.name.removeprefix(OURS)} {version}".strip(),
+        ledger_version=row.ledger_version or (result.ledger or _Ledger()).version or "",
         ended=result.ended or row.ended,
         resolved=result.resolved,
         reported_cost=total.cost_usd if total.cost_usd is not None else row.reported_cost,

@@ -186,6 +186,7 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
         _counted(row, account),
         **_place(policy),
         ended=row.ended or (end.reason if end else ""),
+        ledger_version=journal.start.software,
         tokens=None if row.tokens is None else row.tokens + unseen,
         reported_cost=row.reported_cost if row.reported_cost is not None or end is None else end.cost,
         saved_new_tokens=(net.saved_tokens.uncached or 0) + (net.saved_tokens.written or 0),

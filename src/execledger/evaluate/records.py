@@ -76,6 +76,13 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Dollars as ``cost``; at the assumed price, as ``saved_cost`` and ``view_cost``, where the model has no price."""
     position: int | None = None
     """Planned position of its arm among the arms of its instance and trial, from 0; None if unknown."""
+    evaluation: str = ""
+    """The folder of its evaluation, as it was given; "" for a run that ``eval run`` did not start."""
+    plan: str = ""
+    """What may change its result, as JSON: the values of its plan without the choice of arms, tasks and trials, and the
+    versions of programs; "" for a run that ``eval run`` did not start."""
+    ledger_version: str = ""
+    """Version of Ledger that its journal, or the result of a trial of Harbor, names; "" where neither does."""
     input_by_call: tuple[int, ...] = ()
     """Tokens of input, call by call, for the figures."""
 

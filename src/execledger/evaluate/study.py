@@ -64,6 +64,10 @@ PLAN = "plan.json"
 """File that marks a folder as the output of an evaluation."""
 
 
+SELECTION = ("instances", "slice", "arms", "trials", "seed")
+"""Keys of a plan that choose runs and their order, and change nothing in a run."""
+
+
 class StudyRecord(Struct, frozen=True, kw_only=True):
     """Content of ``plan.json``."""
 
@@ -82,6 +86,17 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     def isolated(self) -> bool:
         """Whether runs are isolated from each other in the provider's prompt cache."""
         return self.plan.cache is Cache.ISOLATED and self.seed is not None
+
+    def matters(self) -> dict[str, Any]:
+        """Return the values of the plan and the versions that may change a run, whatever else the evaluation has run.
+
+        Several versions, as after ``--mixed``, are one value.
+        """
+        kept = {name: value for name, value in self.plan.matters().items() if name not in (*SELECTION, "settings")}
+        settings = {f"settings.{name}": value for name, value in sorted(self.plan.dotted().items())}
+        names = sorted({name for one in self.versions for name in one})
+        versions = {name: " or ".join(sorted({one.get(name, "none") for one in self.versions})) for name in names}
+        return kept | {"cache": Cache.ISOLATED if self.isolated else Cache.SHARED} | settings | versions
 
 
 class Trial(NamedTuple):

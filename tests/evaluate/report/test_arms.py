@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from execledger.evaluate.report.arms import Setting, settings
-from execledger.evaluate.report.footnotes import remarks
+from execledger.evaluate.report.footnotes import between, remarks
 from tests.evaluate.rows import AGENT, MODEL, experiment, row
 
 
@@ -70,3 +70,61 @@ def test_outcomes_leave_out_what_nobody_graded() -> None:
     (setting,) = settings(rows)
     assert setting.base.outcomes(1) == {"a": True, "c": False}
     assert setting.base.outcomes(2) == {"a": False}
+
+
+def test_trials_of_evaluations_with_one_plan_follow_each_other() -> None:
+    """Runs of a trial are of one evaluation in every arm, also where one is missing; other tasks keep their trials."""
+    rows = [
+        row("a", run="1", evaluation="one"),
+        row("a", run="2", evaluation="one", trial=2),
+        row("a", "both", run="3", evaluation="one"),
+        *(row("a", arm, run=f"4 {arm}", evaluation="two") for arm in ("base", "both")),
+        row("b", run="5", evaluation="two"),
+    ]
+    (setting,) = settings(rows)
+    found = {
+        (arm.name, name, it.evaluation, it.trial) for arm in setting.arms for name in arm.runs for it in arm.runs[name]
+    }
+    assert found == {
+        ("base", "a", "one", 1),
+        ("base", "a", "one", 2),
+        ("base", "a", "two", 3),
+        ("base", "b", "two", 1),
+        ("both", "a", "one", 1),
+        ("both", "a", "two", 3),
+    }
+    assert setting.renumbered == 0
+
+
+def test_arms_of_two_evaluations_keep_their_trials_where_they_share_no_arm() -> None:
+    """So their outcomes are paired, trial by trial."""
+    (setting,) = settings([row("a", evaluation="one"), row("a", "both", evaluation="two")])
+    assert [arm.trials for arm in setting.arms] == [(1,), (1,)]
+
+
+def test_an_evaluation_without_a_base_joins_the_one_that_differs_least() -> None:
+    """It is compared with that base; evaluations with a base of their own are settings of their own."""
+    plans = {
+        "low": '{"effort":"low","limit":50}',
+        "high": '{"effort":"high","limit":60}',
+        "other": '{"effort":"high","limit":70}',
+    }
+    rows = [row("a", arm, evaluation=name, plan=plans[name]) for name in ("low", "high") for arm in ("base", "both")]
+    rows.append(row("a", "both", run="other", evaluation="other", plan=plans["other"]))
+    found = {setting.title.partition(", ")[2]: titles(setting) for setting in settings(rows)}
+    assert found == {
+        "gpt-5-mini (effort=low)": ["base", "inform + govern"],
+        "gpt-5-mini (effort=high)": ["base (limit=60)", "inform + govern (limit=60)", "inform + govern (limit=70)"],
+    }
+
+
+def test_arms_are_of_one_evaluation_if_the_instances_that_both_have_are() -> None:
+    """What only one of them has run is not compared."""
+    rows = [*(row("a", arm, evaluation="one") for arm in ("base", "both")), row("b", evaluation="two")]
+    (setting,) = settings(rows)
+    assert between(setting.base, setting.ledger[0]) == ""
+    (setting,) = settings([*rows, row("b", "both", evaluation="three")])
+    assert between(setting.base, setting.ledger[0]) == (
+        "the base is of one and two, the arm of one and three, and their plans and versions are the same:"
+        " time or provider may explain a difference"
+    )

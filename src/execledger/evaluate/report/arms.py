@@ -1,8 +1,12 @@
-"""Groups rows by setting (an agent with a model), arm and instance."""
+"""Groups rows by setting (an agent with a model, under one plan), arm and instance.
+
+Evaluations whose plans or versions differ are settings of their own, each with its own base. One without a base is
+compared with the base of another one: its arms are part of that setting, and named by what differs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 
 import msgspec
@@ -11,6 +15,7 @@ from msgspec.structs import replace
 
 from execledger.agents.registry import agents
 from execledger.evaluate.records import RunRow
+from execledger.evaluate.report.plans import differing, labels
 
 TITLES = {
     "base": "base",
@@ -34,7 +39,7 @@ class Arm(Struct, frozen=True, kw_only=True):
     preset: str = ""
     """Ledger's preset; empty in the arm base."""
     title: str
-    """Title in tables; has the preset if the setting has several."""
+    """Title in tables; has the preset if the setting has several, and what differs between plans if these are."""
     runs: Mapping[str, tuple[RunRow, ...]]
     """Runs by instance, in the order of their trials; empty for an arm that was not run."""
 
@@ -47,6 +52,16 @@ class Arm(Struct, frozen=True, kw_only=True):
     def trials(self) -> tuple[int, ...]:
         """Numbers of its trials."""
         return tuple(sorted({row.trial for row in self.rows}))
+
+    @property
+    def evaluations(self) -> tuple[str, ...]:
+        """Names of the evaluations that it has runs of; "" is among them for runs that are of none."""
+        return tuple(sorted({row.evaluation for row in self.rows}))
+
+    @property
+    def plan(self) -> str:
+        """The plan of its runs (``RunRow.plan``)."""
+        return next((row.plan for row in self.rows), "")
 
     @property
     def estimated(self) -> bool:
@@ -80,7 +95,7 @@ class Arm(Struct, frozen=True, kw_only=True):
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """One agent with one model; arms are compared within a setting."""
+    """One agent with one model, under one plan; arms are compared within a setting."""
 
     agent: str
     """The agent, with its version."""
@@ -88,13 +103,16 @@ class Setting(Struct, frozen=True, kw_only=True):
     """The model."""
     arms: tuple[Arm, ...]
     """Arms, base first."""
+    plan: str = ""
+    """What tells its plan from those of other settings of the agent and model; "" if there are none."""
     renumbered: int = 0
     """Number of runs whose trial number was taken by another run of the instance; they count as further trials."""
 
     @property
     def title(self) -> str:
-        """Title in tables: the agent and the model."""
-        return f"{self.agent or 'unknown agent'}, {self.model or 'unknown model'}"
+        """Title in tables: the agent, the model, and what tells its plan from others."""
+        name = f"{self.agent or 'unknown agent'}, {self.model or 'unknown model'}"
+        return f"{name} ({self.plan})" if self.plan else name
 
     @property
     def base(self) -> Arm:
@@ -127,25 +145,64 @@ def settings(rows: Iterable[RunRow]) -> tuple[Setting, ...]:
 
     distinct = {msgspec.json.encode(row): row for row in rows}
     found = groupby(sorted(distinct.values(), key=setting), key=setting)
-    return tuple(_setting(agent, model, tuple(group)) for (_, agent, model), group in found)
+    return tuple(setting for (_, agent, model), group in found for setting in _by_plan(agent, model, tuple(group)))
 
 
-def _setting(agent: str, model: str, rows: tuple[RunRow, ...]) -> Setting:
+def _by_plan(agent: str, model: str, rows: tuple[RunRow, ...]) -> Iterator[Setting]:
+    """Yield a setting for each plan that has a base; all others join the one that differs least from theirs."""
+    groups: dict[str, list[RunRow]] = {}
+    for row in sorted(rows, key=lambda row: row.plan):
+        groups.setdefault(row.plan, []).append(row)
+    bases = [plan for plan, group in groups.items() if any(row.arm == "base" for row in group)] or [*groups][:1]
+    joined: dict[str, list[RunRow]] = {plan: [] for plan in bases}
+    for plan, group in groups.items():
+        nearest = plan if plan in joined else min(bases, key=lambda base: len(differing((base, plan))))
+        joined[nearest] += _in_sequence(group)
+    titles = labels(bases)
+    for plan, group in joined.items():
+        yield replace(_setting(agent, model, group), plan=titles[plan])
+
+
+def _in_sequence(rows: list[RunRow]) -> list[RunRow]:
+    """Return the runs of evaluations with one plan, the trials of one after those of another that has the same arm.
+
+    So the runs of a trial of an instance are of one evaluation, in every arm that it has.
+    """
+    arms: dict[tuple[str, str], set[str]] = {}
+    last: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = _instance(row), row.evaluation
+        arms.setdefault(key, set()).add(row.arm)
+        last[key] = max(last.get(key, 0), row.trial)
+    before: dict[tuple[str, str], int] = {}
+    for key in sorted(arms):
+        earlier = (one for one in before if one[0] == key[0] and arms[one] & arms[key])
+        before[key] = max((before[one] + last[one] for one in earlier), default=0)
+    return [replace(row, trial=row.trial + before[_instance(row), row.evaluation]) for row in rows]
+
+
+def _setting(agent: str, model: str, rows: Collection[RunRow]) -> Setting:
     presets = {row.preset for row in rows if row.arm != "base"}
+    plans = labels(sorted({row.plan for row in rows}), aside=("preset",))
     keys = sorted({_arm_key(row) for row in rows}, key=lambda key: (_place(key[0]), key))
     arms = []
     renumbered = 0
-    for name, preset in keys:
-        runs, moved = _by_instance(row for row in rows if _arm_key(row) == (name, preset))
+    for name, preset, plan in keys:
+        runs, moved = _by_instance(row for row in rows if _arm_key(row) == (name, preset, plan))
         title = TITLES.get(name, name)
-        shown = f"{title} ({preset})" if len(presets) > 1 and preset else title
+        told = ", ".join(word for word in (preset if len(presets) > 1 else "", plans[plan]) if word)
+        shown = f"{title} ({told})" if told else title
         arms.append(Arm(name=name, preset=preset, title=shown, runs=runs))
         renumbered += moved
     return Setting(agent=agent, model=model, arms=tuple(arms), renumbered=renumbered)
 
 
-def _arm_key(row: RunRow) -> tuple[str, str]:
-    return row.arm, "" if row.arm == "base" else row.preset
+def _arm_key(row: RunRow) -> tuple[str, str, str]:
+    return row.arm, "" if row.arm == "base" else row.preset, row.plan
+
+
+def _instance(row: RunRow) -> str:
+    return row.instance or row.run
 
 
 def _place(name: str) -> int:
@@ -156,14 +213,14 @@ def _by_instance(rows: Iterable[RunRow]) -> tuple[dict[str, tuple[RunRow, ...]],
     """Group runs by instance with distinct trial numbers, and return how many runs were renumbered for that."""
     runs: dict[str, dict[int, RunRow]] = {}
     surplus = []
-    for row in sorted(rows, key=lambda row: (row.instance or row.run, row.trial, row.run)):
-        trials = runs.setdefault(row.instance or row.run, {})
+    for row in sorted(rows, key=lambda row: (_instance(row), row.trial, row.run)):
+        trials = runs.setdefault(_instance(row), {})
         if row.trial in trials:
             surplus.append(row)
         else:
             trials[row.trial] = row
     for row in surplus:
-        trials = runs[row.instance or row.run]
+        trials = runs[_instance(row)]
         number = max(trials) + 1
         trials[number] = replace(row, trial=number)
     return {name: tuple(trials.values()) for name, trials in runs.items()}, len(surplus)

@@ -34,7 +34,7 @@ from execledger.evaluate.report.comparison import (
     not_alike,
     unpriced,
 )
-from execledger.evaluate.report.footnotes import ESTIMATED
+from execledger.evaluate.report.footnotes import ESTIMATED, against, between, isolation, pooled
 from execledger.evaluate.report.table import Cell, Row, Section, Table, Unit, change_cell, interval_cell, text_cell
 from execledger.evaluate.statistics import (
     LEVEL,
@@ -151,6 +151,7 @@ def evidence(found: tuple[Setting, ...]) -> Table | None:
         notes=(
             *([FOUND.format(sizes)] if (sizes := _sizes(families)) else []),
             *(note for note, holds in conditions.items() if holds),
+            *isolation(tuple(setting for setting in found if setting.base.runs and setting.ledger)),
             *_several([*sections, *ordered]),
         ),
     )
@@ -162,7 +163,7 @@ def _tested_arms(setting: Setting) -> list[Arm]:
 
 
 def _title(setting: Setting, arm: Arm) -> str:
-    return f"{setting.title}: {arm.title} against base"
+    return f"{setting.title}: {against(setting.base, arm)}"
 
 
 def _uneven(base: Arm, arm: Arm) -> bool:
@@ -221,9 +222,13 @@ def _rows(setting: Setting, arm: Arm) -> Iterator[Row]:
     base = setting.base
     graded = sorted(base.graded & arm.graded)
     yield _answer("Compared", _size(base, arm, graded))
+    apart = between(base, arm)
+    common = base.runs.keys() & arm.runs.keys()
+    if told := "; ".join(one for one in (apart, pooled(side.over(common) for side in (base, arm))) if one):
+        yield _answer("Evaluations", text_cell(told))
     asked = {"Pass@1": _outcome_difference(base, arm, graded)}
     asked |= {name: _measure_difference(measure, name, base, arm) for measure, name in TESTED_MEASURES}
-    for name, cell in zip(asked, _verdicts(asked.values()), strict=True):
+    for name, cell in zip(asked, _verdicts(asked.values(), apart=bool(apart)), strict=True):
         yield _answer(f"Difference of {name}", cell)
     known = noise(*(_outcomes(side, graded) for side in (base, arm)))
     if known is not None:
@@ -342,20 +347,22 @@ def _flipped(size: str, interval: Cell, value: float, differences: Sequence[floa
     )
 
 
-def _verdicts(found: Collection[Difference | Cell]) -> Iterator[Cell]:
+def _verdicts(found: Collection[Difference | Cell], *, apart: bool = False) -> Iterator[Cell]:
     """Yield the answers for one family of tests, each found or not after Holm's correction, with its own p-value.
 
-    What was not tested, and so has its answer, is no part of the family.
+    What was not tested, and so has its answer, is no part of the family. Between arms of different evaluations
+    (``apart``) the answer says so.
     """
     family = [one for one in found if isinstance(one, Difference)]
     corrections = iter(holm([one.p for one in family]))
     for one in found:
-        yield _verdict(one, next(corrections), len(family)) if isinstance(one, Difference) else one
+        yield _verdict(one, next(corrections), len(family), apart=apart) if isinstance(one, Difference) else one
 
 
-def _verdict(one: Difference, corrected: float, tests: int) -> Cell:
+def _verdict(one: Difference, corrected: float, tests: int, *, apart: bool) -> Cell:
     """Return whether a difference is found, with its p-value and the one corrected for the number of tests."""
     word = "found" if corrected < 1 - LEVEL else "none found" if one.least * tests < 1 - LEVEL else one.untestable
+    word = f"{word} between evaluations" if apart and word.endswith("found") else word
     also = f", corrected {_p(corrected)}" if tests > 1 else ""
     text = f"{word}: {one.said} ({one.within}p {_p(one.p)}{also}){one.remarks}"
     return Cell(text, (one.value, one.p, corrected), one.estimated)
@@ -388,7 +395,7 @@ def _order(setting: Setting) -> tuple[Row, ...]:
 
 def _effect(measure: Measure, name: str, setting: Setting) -> Difference | Cell:
     rows = [row for arm in setting.arms for row in arm.rows]
-    placed = [(row, row.position) for row in rows if row.position is not None]
+    placed = [(row, row.position, arm.title) for arm in setting.arms for row in arm.rows if row.position is not None]
     if not placed:
         return Cell("not tested: the order in which the arms ran is not recorded")
     if said := _unreported(measure, rows):
@@ -397,23 +404,23 @@ def _effect(measure: Measure, name: str, setting: Setting) -> Difference | Cell:
         return Cell(f"not tested: {said}")
     apart = not_alike(measure, *setting.arms)
     setting = replace(setting, arms=tuple(arm.over(arm.runs.keys() - apart.keys()) for arm in setting.arms))
-    placed = [(row, position) for row, position in placed if row.instance not in apart]
-    known = [(row, position, value) for row, position in placed if (value := measure.of(row))]
-    none = sum(measure.of(row) == 0 for row, _ in placed)
+    placed = [one for one in placed if one[0].instance not in apart]
+    known = [(*one, value) for one in placed if (value := measure.of(one[0]))]
+    none = sum(measure.of(row) == 0 for row, _, _ in placed)
     if not known and none:
         return Cell(f"not tested: no {name} in any arm{_left_out(apart)}")
     if not known:
-        reason = unpriced(measure, (row for row, _ in placed))
+        reason = unpriced(measure, (row for row, _, _ in placed))
         return Cell(f"not tested: {name} unknown{f', since {reason}' if reason else ''}")
     effect = order_effect(
-        [value for _, _, value in known],
-        [position for _, position, _ in known],
-        [f"{row.arm} {row.preset}" for row, _, _ in known],
-        [(row.instance, row.trial) for row, _, _ in known],
+        [value for _, _, _, value in known],
+        [position for _, position, _, _ in known],
+        [title for _, _, title, _ in known],
+        [(row.evaluation, row.instance, row.trial) for row, _, _, _ in known],
     )
     left_out = f"; {quantity(none, 'run')} with no {name} left out" if none else ""
     remarks = f"{left_out}{_left_out(apart)}{_caution(setting)}"
-    estimated = measure.from_tokens and any(row.estimated for row, _, _ in known)
+    estimated = measure.from_tokens and any(row.estimated for row, _, _, _ in known)
     if effect is None:
         return Cell(f"not tested: no two runs of an instance and trial have different positions{remarks}")
     if effect.change is None or effect.p is None or effect.least is None:
@@ -430,10 +437,19 @@ def _effect(measure: Measure, name: str, setting: Setting) -> Difference | Cell:
 
 
 def _caution(setting: Setting) -> str:
-    """Return that an effect of the order would favour an arm, with the arms' mean positions; "" if these are equal."""
-    positions = [(arm.title, [row.position for row in arm.rows if row.position is not None]) for arm in setting.arms]
-    means = {title: f"{fmean(placed):.2f}" for title, placed in positions if placed}
-    if len(set(means.values())) < 2:
-        return ""
-    told = ", ".join(f"{title} {mean}" for title, mean in means.items())
-    return f"; the arms' mean positions differ ({told}), so that an effect of the order is part of their differences"
+    """Return that an effect of the order would favour an arm, with the arms' mean positions; "" if these are equal.
+
+    Positions are among the arms of one evaluation, so that each has means of its own.
+    """
+    positions: dict[str, dict[str, list[int]]] = {}
+    for arm in setting.arms:
+        for row in arm.rows:
+            if row.position is not None:
+                positions.setdefault(row.evaluation, {}).setdefault(arm.title, []).append(row.position)
+    said = []
+    for name, placed in positions.items():
+        means = {title: f"{fmean(numbers):.2f}" for title, numbers in placed.items()}
+        told = ", ".join(f"{title} {mean}" for title, mean in means.items())
+        where = f"in {name}, " if len(positions) > 1 else ""
+        said += [f"{where}the arms' mean positions differ ({told})"] if len(set(means.values())) > 1 else []
+    return f"; {' and '.join(said)}, so that an effect of the order is part of their differences" if said else ""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from execledger.core.wording import quantity
 from execledger.evaluate.metrics import without_journal
+from execledger.evaluate.plan import Cache
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import Arm, Setting
 from execledger.evaluate.report.comparison import COST, INPUT, Measure, column, unpriced
+from execledger.evaluate.report.plans import differing, values_of
 from execledger.evaluate.statistics import LEVEL, RESAMPLES
 
 PUBLISHED_ELSEWHERE = (
@@ -32,6 +34,72 @@ UNCOMPARED = (
 
 ESTIMATED = "~ marks figures that rest on estimated tokens, not on the provider's count"
 
+CACHE_EFFECT = "may come from what one run finds cached of another one"
+
+
+def against(base: Arm, arm: Arm) -> str:
+    """Return the title of a comparison of an arm with the base."""
+    return f"{arm.title} against {base.title}"
+
+
+def between(base: Arm, arm: Arm) -> str:
+    """Return of which evaluations two arms are and what differs between these; "" if they are of the same.
+
+    It is about the instances that both have, if there are any.
+    """
+    if common := base.runs.keys() & arm.runs.keys():
+        base, arm = base.over(common), arm.over(common)
+    if base.evaluations == arm.evaluations:
+        return ""
+    differ = ", ".join(f"`{name}` ({', '.join(values)})" for name, values in differing((base.plan, arm.plan)).items())
+    said, causes = f"their plans differ in {differ}", "time, provider, versions or plan"
+    if base.plan == arm.plan:
+        said, causes = "their plans and versions are the same", "time or provider"
+    elif not base.plan or not arm.plan:
+        said = "no plan is known of one of them"
+    return f"the base is of {_named(base)}, the arm of {_named(arm)}, and {said}: {causes} may explain a difference"
+
+
+def _named(arm: Arm) -> str:
+    return " and ".join(name or "no evaluation" for name in arm.evaluations)
+
+
+def pooled(arms: Iterable[Arm]) -> str:
+    """Return which evaluations are pooled in any of these arms; "" if none are."""
+    names = sorted({name for arm in arms if len(arm.evaluations) > 1 for name in arm.evaluations})
+    return f"{len(names)} evaluations with one plan are pooled: {', '.join(names)}" if names else ""
+
+
+def isolation(found: tuple[Setting, ...]) -> tuple[str, ...]:
+    """Return sentences about arms whose runs were not, or may not have been, isolated in the prompt cache.
+
+    Where ``eval run`` did not start them, the versions of Ledger that their records name are part of it.
+    """
+    return _in_settings(found, _isolation)
+
+
+def _isolation(setting: Setting) -> Iterator[str]:
+    modes = [(arm, values_of(arm.plan).get("cache")) for arm in setting.arms]
+    unknown = [arm for arm, mode in modes if mode is None]
+    if unknown:
+        yield (
+            f"Prompt cache: `eval run` did not start the runs of {_titles(unknown)}: whether they were isolated from"
+            " each other in the provider's prompt cache is not known, and differences of cost, and of cached and new"
+            f" input tokens, {CACHE_EFFECT}"
+        )
+    if shared := [arm for arm, mode in modes if mode == Cache.SHARED]:
+        yield (
+            f"Prompt cache: the runs of {_titles(shared)} were not isolated from each other in the provider's prompt"
+            f" cache: differences of cost, and of cached and new input tokens, {CACHE_EFFECT}"
+        )
+    versions = [(arm.title, sorted({row.ledger_version for row in arm.rows} - {""})) for arm in unknown]
+    if told := ", ".join(f"{' and '.join(named)} in {title}" for title, named in versions if named):
+        yield f"Versions of Ledger, as recorded: {told}"
+
+
+def _titles(arms: Iterable[Arm]) -> str:
+    return ", ".join(arm.title for arm in arms)
+
 
 def methods(found: tuple[Setting, ...], *sentences: str) -> tuple[str, ...]:
     """Return the sentences about methods if any setting has a base to compare with; else none."""
@@ -44,9 +112,14 @@ def remarks(found: tuple[Setting, ...], *, tokens: bool = False) -> tuple[str, .
     Sentences about tokens are added if the table has ``tokens``. A sentence that does not hold for all settings names
     those that it holds for.
     """
+    return _in_settings(found, lambda setting: _remarks(setting, tokens=tokens))
+
+
+def _in_settings(found: tuple[Setting, ...], sentences: Callable[[Setting], Iterator[str]]) -> tuple[str, ...]:
+    """Return the sentences of all settings, each once, with the titles of those that it holds for if not for all."""
     said: dict[str, list[str]] = {}
     for setting in found:
-        for text in _remarks(setting, tokens=tokens):
+        for text in sentences(setting):
             said.setdefault(text, []).append(setting.title)
     return tuple(text if len(titles) == len(found) else f"{'; '.join(titles)}: {text}" for text, titles in said.items())
 
@@ -55,6 +128,13 @@ def _remarks(setting: Setting, *, tokens: bool) -> Iterator[str]:
     rows = [row for arm in setting.arms for row in arm.rows]
     if setting.ledger and not setting.base.runs:
         yield UNCOMPARED
+    if setting.base.runs:
+        apart: dict[str, list[str]] = {}
+        for arm in setting.ledger:
+            apart.setdefault(between(setting.base, arm), []).append(arm.title)
+        yield from (f"{', '.join(arms)} against {setting.base.title}: {told}" for told, arms in apart.items() if told)
+    if told := pooled(setting.arms):
+        yield told
     if all(_ungraded(row) for row in rows):
         yield "the resolution of every run is unknown"
     elif ungraded := sum(map(_ungraded, rows)):

@@ -458,7 +458,7 @@ def _ablation_rows(setting: Setting, classes: tuple[Measure, ...]) -> Iterator[R
     columns = zip(*(_figures(measure, arms) for measure in (MODEL_CALLS, *classes, CACHE_HITS, COST)), strict=True)
     for arm, figures in zip(arms, columns, strict=True):
         found = resolution(arm.over(graded))
-        title = "base" if arm.name == "base" else f"+ Ledger ({arm.title})"
+        title = arm.title if arm.name == "base" else f"+ Ledger ({arm.title})"
         yield text_cell(title), _graded(found, _resolved, arm), _graded(found, _rate, arm), *figures
 
 
@@ -542,8 +542,10 @@ def _spread(found: Spread, unit: Unit, *, estimated: bool) -> tuple[Cell, Cell, 
 
 
 def _as_published(setting: Setting) -> Setting:
-    """Return the setting with its base and one arm per path: that of the preset ``paper`` if there is one."""
-    arms = {arm.name: arm for arm in sorted(setting.arms, key=lambda arm: arm.preset == "paper")}
+    """Return the setting with its base and one arm per path: that of the preset ``paper``, of the base's evaluation."""
+    own = setting.base.evaluations
+    ranked = sorted(setting.arms, key=lambda arm: (arm.preset == "paper", arm.evaluations == own))
+    arms = {arm.name: arm for arm in ranked}
     return replace(setting, arms=tuple(arms[name] for name in ("base", *PAPER_PATHS) if name in arms))
 
 
