@@ -96,3 +96,17 @@ def test_planted_differences_are_found(execledger: Execledger, tmp_path: Path, m
     store(tmp_path / "out", 4, gain=0.25, cheaper=0.12)
     signs = {name: said[: len("found: +")] for name, said in differences(execledger).items()}
     assert signs == {"Pass@1": "found: +"} | dict.fromkeys(DIFFERENCES[1:], "found: -")
+
+
+def test_a_price_without_a_discount_for_cached_tokens_is_stated(
+    execledger: Execledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cost then follows cached tokens as much as new ones; the shipped price has a discount, and needs no words."""
+    monkeypatch.chdir(tmp_path)
+    store(tmp_path / "out", 1)
+    head = f'date = "2026-11-01"\n[models."{MODEL}"]\nuncached = 1.0\noutput = 2.0\n'
+    for cached in ("", "cached = 0.1\n"):
+        (tmp_path / "prices.toml").write_text(head + cached)
+        called = execledger("eval", "report", "out", "--prices", "prices.toml")
+        said = f"cached tokens of `{MODEL}` are charged as uncached, since no price of `cached` is given"
+        assert (called.status, said in called.err) == (0, not cached)

@@ -32,12 +32,12 @@ def written(folder: Path) -> list[str]:
 
 
 def test_events_are_written_when_their_time_comes(tmp_path: Path) -> None:
-    """What is noted waits, is asked to be written once, and is written in its order."""
+    """What is noted waits, is asked to be written once, and is written in its order to a file that is created then."""
     asked: list[Work[None]] = []
     chronicle = DeferredJournal(tmp_path, "run", print, asked.append)
     chronicle.note(ViewRendered(index=0, text="first"))
     chronicle.fault("somewhere", ValueError("second"))
-    assert (written(tmp_path), chronicle.summary.counts.faults, len(asked)) == ([], 0, 1)
+    assert ([*tmp_path.iterdir()], chronicle.journal, chronicle.summary.counts.faults, len(asked)) == ([], None, 0, 1)
     run_to_end(asked.pop())
     assert (written(tmp_path), chronicle.summary.counts.faults) == (["view", "fault"], 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -22,7 +22,9 @@ from execledger.off import is_off
 if TYPE_CHECKING:
     from execledger.evaluate.metrics import Read
     from execledger.evaluate.plan import Plan
+    from execledger.evaluate.records import RunRow
     from execledger.evaluate.study import Study
+    from execledger.runs.prices import Prices
 
 
 @click.group("eval")
@@ -290,7 +292,7 @@ def report(
         tell(sentence)
     excluded = [f"Not read, and so excluded: {sentence}" for sentence in unreadable]
     excluded += [f"Read as far as it goes: {sentence}" for sentence in partly]
-    dated = f"Prices are of {prices.date}"
+    dated = f"Prices are of {prices.date}{_undiscounted(rows, prices)}"
     notes, console = [dated, *held, *missing, *excluded], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)
@@ -306,6 +308,14 @@ def report(
     tell(dated)
     for table in tables:
         console.print(table, crop=False)
+
+
+def _undiscounted(rows: Iterable[RunRow], prices: Prices) -> str:
+    """Say which models of these runs have no price for the cached tokens that they used."""
+    used = {row.model for row in rows if row.tokens is not None and row.tokens.cached}
+    whole = sorted(model for model in used if (price := prices.price(model)) is not None and price.cached is None)
+    told = " and ".join(f"`{model}`" for model in whole)
+    return f"; cached tokens of {told} are charged as uncached, since no price of `cached` is given" if told else ""
 
 
 @command.command("export")

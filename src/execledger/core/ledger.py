@@ -339,7 +339,7 @@ class Ledger:
             for run in record.ranges:
                 shown = lines.excerpt(record.holder, run) if lines and run.first > 0 and run.last else None
                 texts = told.get(run.first, ()) if record.told else shown.texts if shown is not None else ()
-                listed = subtract((run,), subtract((run,), placed))
+                listed = (run,) if run in placed else subtract((run,), subtract((run,), placed))
                 if texts and listed:
                     yield ShownRange(record.step, run.first, texts, record.clock == self.clock, listed)
 

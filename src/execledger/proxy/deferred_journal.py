@@ -1,10 +1,12 @@
-"""A journal that is written after the request has been forwarded; long events are written on the worker thread."""
+"""A journal that is created and written after requests have been forwarded; long events are written on the worker
+thread."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,8 +23,9 @@ class DeferredJournal(Chronicle):
     """Buffers journal events; completes and writes them, in order, after the request has been forwarded."""
 
     def __init__(self, folder: Path | None, name: str, tell: Callable[[str], None], schedule: Schedule) -> None:
-        """A chronicle whose events are written by the work that ``schedule`` is given."""
-        super().__init__(folder, name, tell)
+        """A chronicle whose events are written by the work that ``schedule`` is given; the first one to a new file."""
+        super().__init__(None, name, tell)
+        self._uncreated = partial(self._create, folder, name) if folder is not None else None
         self._schedule = schedule
         self._buffer: deque[tuple[Event, Callable[[], Event] | None]] = deque()
         self._scheduled = False
@@ -66,7 +69,10 @@ class DeferredJournal(Chronicle):
         with self._writing:
             if self._buffer:
                 self._writer = threading.get_ident()
+                create, self._uncreated = self._uncreated, None
                 try:
+                    if create is not None:
+                        create()
                     super().note(*self._buffer.popleft())
                 finally:
                     self._writer = None

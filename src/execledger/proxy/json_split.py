@@ -185,8 +185,21 @@ def object_of(fields: Mapping[str, bytes]) -> bytes:
 
 def list_of(elements: Sequence[bytes]) -> bytes:
     """The JSON list of these elements, which are JSON texts."""
+    return b"".join(_list_pieces(elements))
+
+
+def object_with_list(fields: Mapping[str, bytes], name: str, elements: Sequence[bytes]) -> bytes:
+    """The JSON object of these fields with the list of these elements in one of them."""
+    pieces: list[bytes] = []
+    for field, value in fields.items():
+        pieces += (b"," if pieces else b"{", _ENCODE(field), b":")
+        pieces += _list_pieces(elements) if field == name else (value,)
     # One join: a long history is copied once, and joining bytes releases the interpreter lock.
-    return b"".join((b"[", *[piece for element in elements for piece in (b",", element)][1:], b"]"))
+    return b"".join((*pieces, b"}"))
+
+
+def _list_pieces(elements: Sequence[bytes]) -> tuple[bytes, ...]:
+    return (b"[", *[piece for element in elements for piece in (b",", element)][1:], b"]")
 
 
 def split_list(body: bytes, name: str) -> Work[Pieces | None]:

@@ -28,11 +28,15 @@ class Chronicle:
         self._journal: Journal | None = None
         self._ended = False
         if folder is not None:
-            try:
-                self._journal = Journal.create(folder, name)
-                self.summary.journal = str(self._journal.path)
-            except JournalError as error:
-                self._unwritten(error)
+            self._create(folder, name)
+
+    def _create(self, folder: Path, name: str) -> None:
+        """Create the journal."""
+        try:
+            self._journal = Journal.create(folder, name)
+            self.summary.journal = str(self._journal.path)
+        except JournalError as error:
+            self._unwritten(error)
 
     @property
     def journal(self) -> str | None:

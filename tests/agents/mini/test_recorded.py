@@ -12,6 +12,8 @@ from execledger.agents.mini.messages import Answer
 from execledger.core.fingerprint import fingerprint
 from execledger.core.policy import Cadence, Policy, Preset
 from execledger.core.references import NOT_ANSWERED
+from execledger.evaluate.metrics import measure
+from execledger.runs.prices import shipped
 from execledger.runs.recording import Governed, ModelReply, Recorded, Run
 from execledger.runs.usage import ModelCall, Tokens
 from execledger.shell.paths import UNRECORDED_DIRECTORY
@@ -90,6 +92,17 @@ def test_what_the_calls_of_the_model_took() -> None:
     assert (run.model_calls, run.totals) == (calls, ModelCall(cost=0.25))
     assert (run.ended, run.instance) == ("Submitted", "some__repo-2")
     assert read_run("r", encoded(whole | {"instance_id": "mine"})).instance == "mine"
+
+
+@pytest.mark.parametrize("place", ["info", "message"])
+def test_nothing_is_known_of_what_a_run_took_that_failed_at_its_first_model_call(place: str) -> None:
+    """The agent adds up its cost to 0, which is no measurement; the batch runner and the agent keep a traceback."""
+    whole = trajectory("mini-swe-agent-1.1", [{"role": "exit", "content": "slow down", "extra": {}}])
+    kept = whole["messages"][-1]["extra"] if place == "message" else whole["info"]
+    kept["traceback"] = "Traceback (most recent call last): ..."
+    whole["info"] |= {"exit_status": "RateLimitError", "model_stats": {"instance_cost": 0.0, "api_calls": 0}}
+    row = measure(read_run("r", encoded(whole)), None, shipped())
+    assert (row.tokens, row.cost, row.failure) == (None, None, "RateLimitError")
 
 
 def test_a_bare_list_is_read_as_version_1() -> None:

@@ -64,6 +64,15 @@ def test_input_is_added_up_over_calls_and_kept_when_a_run_ends() -> None:
     assert len(np.asarray(median)) == 5
 
 
+def test_no_arm_is_compared_with_the_base_by_cached_and_new_tokens_together() -> None:
+    """Each panel has the curve of its own arm, and the figure says what is added up."""
+    rows = [row("a", input_by_call=(1_000_000,)), row("a", "both", input_by_call=(2_000_000,))]
+    figure = input_over_calls(settings(rows))
+    assert figure is not None
+    assert [len(panel.lines) for panel in figure.axes if panel.get_visible()] == [1, 1]
+    assert "cached and new tokens together" in figure.get_supxlabel()
+
+
 def test_rereads_are_shares_of_runs() -> None:
     """Two of four runs have at least one re-read, one has at least three."""
     rows = [row(name, rereads=number) for name, number in zip("abcd", (0, 0, 1, 3), strict=True)]

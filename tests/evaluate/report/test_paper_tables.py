@@ -76,6 +76,16 @@ def test_the_efficiency_table(tables: dict[str, Table]) -> None:
     ]
 
 
+def test_costs_that_can_not_be_compared_rank_no_arm() -> None:
+    """One arm reports no cached tokens, so that all its input is charged as uncached: neither cost is the best."""
+    told, untold = row("a", cost=0.2), row("a", "both", cost=0.1, cached_told=False)
+    tables = {table.name: table for table in paper_tables([told, untold, row("a", "inform", cost=0.3)])}
+    costs = [line[-1] for line in tables["ablation"].rows]
+    totals = [line for line in tables["codex"].rows if "ost" in line[0].text] if "codex" in tables else []
+    assert [cell.text for cell in costs] == ["$0.20", "$0.30", "$0.10"]
+    assert not any(cell.best for line in (costs, *totals) for cell in line)
+
+
 def test_more_backbones_than_fit_have_tables_of_their_own() -> None:
     """Two side by side, as printed; models of one name are distinguished."""
     models = ("openai/gpt-5", "azure/gpt-5", "gpt-5-mini")

@@ -245,6 +245,9 @@ def test_a_run_that_nobody_graded_among_others_is_counted() -> None:
         "the resolution of 1 of 18 runs is unknown (base 0, inform only 0, govern only 0, inform + govern 1):"
         " they count neither as resolved nor as unresolved"
     ) in found.notes
+    told = "the cost per resolved instance leaves out what the 1 run without a grade cost"
+    assert told in made(rows)["efficiency"].notes
+    assert told not in made([row("e"), row("e", "both")])["efficiency"].notes
 
 
 def test_an_estimate_is_marked() -> None:

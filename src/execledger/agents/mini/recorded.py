@@ -68,6 +68,7 @@ class _Extra(Struct, frozen=True):
     exception_type: str | None = None
     interrupt_type: str | None = None
     exit_status: str | None = None
+    traceback: Any = None
     response: Raw = Raw()
     cost: Any = None
     timestamp: Any = None
@@ -145,6 +146,7 @@ class _Stats(Struct, frozen=True):
 class _Info(Struct, frozen=True):
     mini_version: str | None = None
     exit_status: str | None = None
+    traceback: Any = None
     model_stats: _Stats | None = None
     config: _Config | None = None
     ledger: Any = None
@@ -212,8 +214,15 @@ def _run(name: str, kind: str, info: _Info, messages: list[_Message], instance: 
         totals=ModelCall(cost=cost) if cost is not None else None,
         instance=instance,
         ended=info.exit_status or "",
+        failed=_failed(info, messages),
         policy=policy_of(info.ledger),
     )
+
+
+def _failed(info: _Info, messages: list[_Message]) -> bool:
+    """Whether an exception ended the run: its traceback is kept by the batch runner, or beside the last message."""
+    last = messages[-1].extra if messages else None
+    return bool(info.traceback or (last is not None and last.traceback))
 
 
 def _directory(config: _Config, messages: list[_Message]) -> str | None:

@@ -197,7 +197,10 @@ def _outcome_bars(axes: Axes, pairs: Mapping[str, Paired]) -> None:
 
 
 def input_over_calls(found: tuple[Setting, ...]) -> Figure | None:
-    """Draw cumulative input tokens by model call: median and quartiles over runs; ended runs keep their total."""
+    """Draw cumulative input tokens by model call: median and quartiles over runs; ended runs keep their total.
+
+    Cached and new tokens are added up: it shows how contexts grow, and compares no arms, whose shares of them differ.
+    """
     shown = [setting for setting in found if any(row.input_by_call for arm in setting.arms for row in arm.rows)]
     if not shown:
         return None
@@ -208,14 +211,13 @@ def input_over_calls(found: tuple[Setting, ...]) -> Figure | None:
         # After this call nine runs in ten have ended, and the quartiles no longer change.
         calls = [len(row.input_by_call) for arm in setting.arms for row in arm.rows if row.input_by_call]
         longest = int(np.quantile(calls, 0.9)) + 1
-        base = _quartiles(setting.base, longest)
         for arm, panel in zip(setting.arms, panels, strict=False):
-            _input_panel(panel, _quartiles(arm, longest), base[1], _look(arm)[0])
+            _input_panel(panel, _quartiles(arm, longest), _look(arm)[0])
             panel.set_title(_titled(arm).replace(" (", "\n("), fontsize=9)
         for panel in panels[len(setting.arms) :]:
             panel.set_visible(False)
         panels[0].set_ylabel(f"{setting.agent}\n{setting.model}\ninput so far, M tokens")
-    looks = "model call (line: median run; band: middle half of the runs; dashed: median of base)"
+    looks = "model call (line: median run; band: middle half of the runs)\ncached and new tokens together: no costs"
     figure.supxlabel(looks + _about_estimates(shown), fontsize=9)
     return figure
 
@@ -231,11 +233,10 @@ def _cumulative(by_call: tuple[int, ...], length: int) -> Floats:
     return np.concatenate((sums, np.full(length + 1 - len(sums), sums[-1])))
 
 
-def _input_panel(axes: Axes, drawn: Floats, base: Floats, colour: str) -> None:
+def _input_panel(axes: Axes, drawn: Floats, colour: str) -> None:
     low, middle, high = drawn
     calls = np.arange(len(middle))
     axes.fill_between(calls, low, high, color=colour, alpha=0.25, linewidth=0)
-    axes.plot(np.arange(len(base)), base, color="#555555", linewidth=1, linestyle="--")
     axes.plot(calls, middle, color=colour)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)

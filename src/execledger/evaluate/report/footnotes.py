@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from execledger.core.wording import quantity
 from execledger.evaluate.metrics import without_journal
 from execledger.evaluate.records import RunRow
 from execledger.evaluate.report.arms import Arm, Setting
@@ -75,6 +76,8 @@ def _remarks(setting: Setting, *, tokens: bool) -> Iterator[str]:
     if any(len(arm.trials) > 1 for arm in setting.arms):
         yield "an instance counts with the mean of its trials"
     if tokens:
+        if any(row.resolved is not None for row in rows) and (without := sum(row.resolved is None for row in rows)):
+            yield f"the cost per resolved instance leaves out what the {quantity(without, 'run')} without a grade cost"
         yield from _about_tokens(setting.arms)
     yield from _troubles(setting.arms)
 
@@ -115,6 +118,10 @@ def _by_arm(setting: Setting, which: Callable[[RunRow], bool], form: str) -> str
     return form.format(told) if len(setting.arms) > 1 else ""
 
 
+NOTHING_LEFT = "where none is left, there is no change, and the totals are of all"
+"""What tables have where runs of no instance can be compared."""
+
+
 def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
     if any(arm.estimated for arm in arms):
         yield ESTIMATED
@@ -123,7 +130,8 @@ def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
         told = ", ".join(f"{number} of {of} runs in {title}" for title, (number, of) in numbers.items())
         yield (
             f"tokens are estimated in {told}: estimates are low, so that these arms' tokens and cost differ by that,"
-            " and changes (Δ), with the totals beside them, leave out instances with estimates in some runs only"
+            " and changes (Δ), with the totals beside them, leave out instances with estimates in some runs only;"
+            f" {NOTHING_LEFT}"
         )
     untold = [arm.title for arm in arms if not arm.cached_told]
     if untold:
@@ -139,7 +147,7 @@ def _about_tokens(arms: tuple[Arm, ...]) -> Iterator[str]:
             f"some runs report no cached tokens ({told}): how much of their input was cached is unknown, and left out"
             " of cached and uncached tokens and the cache-hit rate; their cost charges all of it as uncached, and"
             " changes (Δ) of cost, with the totals beside them, leave out instances of which some runs are such and"
-            " others are not"
+            f" others are not; {NOTHING_LEFT}"
         )
     for measure, what in ((COST, "cost"), (INPUT, "tokens")):
         yield from _unknown(measure, what, arms)

@@ -44,6 +44,7 @@ from execledger.evaluate.report.comparison import (
     column,
     compare,
     gain,
+    not_alike,
     resolution,
     sole,
 )
@@ -625,9 +626,7 @@ def _paper_totals(measure: Measure, setting: Setting) -> tuple[Cell, Cell, Cell]
 
 
 def _paper_scaffold(setting: Setting) -> Table:
-    totals = (
-        (text_cell(measure.title), *_least(measure, _paper_totals(measure, setting))) for measure in PAPER_MEASURES
-    )
+    totals = ((text_cell(measure.title), *_least(_paper_totals(measure, setting))) for measure in PAPER_MEASURES)
     name = setting.scaffold.capitalize() or "Unknown agent"
     return Table(
         name=setting.scaffold or "scaffold",
@@ -646,9 +645,9 @@ def _paper_outcomes(found: Gain) -> Iterator[Row]:
     yield text_cell("Unresolved (RRU)"), *_best((*unresolved, change), most=False)
 
 
-def _least(measure: Measure, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """Return a row with the smaller figure in bold; none where classes of tokens are added up, which ranks nothing."""
-    return row if measure.of_classes else _best(row, most=False)
+def _least(row: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """Return a row with the smaller figure in bold; none where there is no change, since the figures differ in kind."""
+    return row if row[-1].value is None else _best(row, most=False)
 
 
 def _best(row: tuple[Cell, ...], *, most: bool) -> tuple[Cell, ...]:
@@ -692,7 +691,7 @@ def _paper_ablation_rows(setting: Setting) -> tuple[Row, ...]:
         _in_bold([_graded(one, _rate) for one in found], most=True),
         _in_bold([_calls_in_thousands(arm) for arm in arms], most=False),
         _figures(INPUT, arms),
-        _in_bold(_figures(COST, arms), most=False),
+        _figures(COST, arms) if not_alike(COST, *arms) else _in_bold(_figures(COST, arms), most=False),
     ]
     return tuple(zip(titles, *columns, strict=True))
 

@@ -25,7 +25,7 @@ LAYOUTS = {"full": ("report", full_tables), "paper": ("paper", paper_tables)}
 CAPTIONS = {
     "cost_and_tokens": "Cost and tokens of each arm",
     "paired_outcomes": "Instances that were resolved only with Ledger, and only without",
-    "input_over_calls": "Input tokens so far, call by call; a run that has ended keeps its total",
+    "input_over_calls": "Input tokens so far, cached and new together, by call; a run that has ended keeps its total",
     "rereads_per_instance": "Share of runs with at least so many redundant snippet re-reads",
 }
 

@@ -30,6 +30,7 @@ from execledger.proxy.json_split import (
     names_of_tools,
     object_fields,
     object_of,
+    object_with_list,
     text_field,
     usage_of,
     valid_text,
@@ -121,7 +122,7 @@ class ChatRequest:
         """The body with other leaves; a view is one more message."""
         own = len(self.leaves)
         pieces = [*joined_messages(self._messages, leaves[:own]), *map(_json, leaves[own:])]
-        return object_of({**self._fields, "messages": Raw(list_of(pieces))})
+        return object_with_list(self._fields, "messages", pieces)
 
 
 class Chat:

@@ -24,6 +24,7 @@ from execledger.proxy.json_split import (
     names_of_tools,
     object_fields,
     object_of,
+    object_with_list,
     text_field,
     usage_of,
     valid_text,
@@ -117,8 +118,7 @@ class GeminiRequest:
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other leaves; a view is one more part of the last content."""
-        pieces = joined_messages(self._contents, leaves)
-        request = object_of({**self._fields, "contents": Raw(list_of(pieces))})
+        request = object_with_list(self._fields, "contents", joined_messages(self._contents, leaves))
         return request if self._outer is None else object_of({**self._outer, WRAPPER: Raw(request)})
 
 

@@ -30,6 +30,7 @@ from execledger.proxy.json_split import (
     names_of_tools,
     object_fields,
     object_of,
+    object_with_list,
     text_field,
     usage_of,
     valid_text,
@@ -125,8 +126,7 @@ class MessagesRequest:
 
         That may be one of the system, behind which the API accepts no message but the model's.
         """
-        pieces = joined_messages(self._messages, leaves)
-        return object_of({**self._fields, "messages": Raw(list_of(pieces))})
+        return object_with_list(self._fields, "messages", joined_messages(self._messages, leaves))
 
 
 class Messages:

@@ -21,6 +21,7 @@ from execledger.proxy.json_split import (
     names_of_tools,
     object_fields,
     object_of,
+    object_with_list,
     split_list,
     text_field,
     usage_of,
@@ -101,17 +102,7 @@ class ResponsesRequest:
 
     def joined(self, leaves: Sequence[bytes]) -> bytes:
         """The body with other items."""
-        pieces: list[bytes] = []
-        for name, value in self._fields.items():
-            pieces += (b"," if pieces else b"{", _ENCODE(name), b":")
-            pieces += (b"[", *_listed(leaves), b"]") if name == "input" else (bytes(value),)
-        # One join: a long history is copied once, and joining bytes releases the interpreter lock.
-        return b"".join((*pieces, b"}"))
-
-
-def _listed(leaves: Sequence[bytes]) -> list[bytes]:
-    """The items, with commas between them."""
-    return [piece for leaf in leaves for piece in (b",", leaf)][1:]
+        return object_with_list(self._fields, "input", leaves)
 
 
 class Responses:
