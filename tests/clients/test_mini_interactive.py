@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from execledger.agents.formats import read_run
 from execledger.agents.mini.follower import Follower
 from execledger.agents.mini.messages import Message, text_of
 from execledger.core.policy import Policy
@@ -97,6 +98,11 @@ class Talk(NamedTuple):
         return found
 
     @property
+    def calls(self) -> int:
+        """How many calls the trajectory has, as `replay` and `eval report` read it."""
+        return len(read_run("a.traj.json", json.dumps(self.agent.serialize()).encode()).steps)
+
+    @property
     def results(self) -> list[str]:
         """What the model was shown for each action."""
         return [text_of(one) for one in self.agent.messages if "returncode" in one.get("extra", {})]
@@ -162,6 +168,9 @@ def check_in_step(talk: Talk) -> None:
     rebuilt = rebuild(read_journal(journal.name, journal.read_bytes()))
     assert rebuilt.mismatch is None
     assert (session.ledger.digest, rebuilt.ledger.digest) == (talk.ledger["state"], talk.ledger["state"])
+    # A text-based model keeps no line for an action that was interrupted, which the journal has.
+    if any(one.get("role") == "tool" or one.get("type") == "function_call_output" for one in saved):
+        assert talk.calls == len(rebuilt.ledger)
 
 
 def test_a_suppressed_action_costs_no_prompt(desk: Desk) -> None:
@@ -184,12 +193,13 @@ def test_only_the_other_action_of_a_step_is_asked_about(desk: Desk) -> None:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("typed", [["", "not that", "", ""], ["", "/u", "/c", "", ""]], ids=["comment", "human mode"])
 def test_rejecting_works_as_without_ledger(desk: Desk, model: str, typed: list[str]) -> None:
-    """The same messages, the same commands run, the same prompts; and nothing is taken for done."""
+    """The same messages, commands and prompts, and as many calls; nothing is taken for done."""
     turns = ((READ,), (EDIT,), (LIST,))
     plain = desk.run(*turns, typed=typed, model=model, wrapped=False)
     talk = desk.run(*turns, typed=typed, model=model)
     assert (talk.texts, talk.ran, talk.unused) == (plain.texts, plain.ran, plain.unused)
     assert (talk.ran, talk.ledger["counts"]["proposed"]) == ([READ, LIST, SUBMIT], 2)
+    assert (plain.calls, talk.calls) == (2, 2)
     check_in_step(talk)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from execledger.core.ledger import Ledger
 from execledger.core.lines import MAX_INDEXED
 from execledger.core.step import take
-from execledger.vocabulary.actions import Action, Edit, Observation, Search
+from execledger.vocabulary.actions import Action, Command, Edit, Observation, Search
 from execledger.vocabulary.decisions import Step
 from tests.core.stories import Story, numbered, source, text
 from tests.support.policies import UNPRICED
@@ -343,6 +344,52 @@ def test_a_relative_name_in_an_unknown_directory_may_be_any_file() -> None:
     story = story_of(CAT)
     take(story.ledger, Action("cat a.py", None), lambda action: Observation("other\n", exit_status=0))
     assert story.do("sed -n '5,30p' a.py", told(LINES[4:30])).shown.compared == "different"
+
+
+NUMBERED = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(LINES, 1))
+"""The file as ``cat -n`` shows it."""
+
+
+@pytest.mark.parametrize("cwd", ["/repo", None])
+@pytest.mark.parametrize("other", ["cat -n a.py", "cat -n ./a.py", "cat -n /repo/a.py"])
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_newer_result_of_the_same_name_contradicts_in_an_unknown_directory_as_well(
+    cwd: str | None, other: str, merged: bool
+) -> None:
+    """A directory that is not known gives no reference that it would not give if it were known.
+
+    What a login shell prints can't be told from lines of the file, so the numbered ones may be others there.
+    """
+    call = Command("bash", merged=True) if merged else None
+    changed = NUMBERED.replace(f"\t{LINES[6]}\n", "\tanother line\n", 1)
+    kept = []
+    for between in (NUMBERED, changed):
+        ledger, status = Ledger(policy=UNPRICED), None if merged else 0
+        for command, output in (("cat a.py", told(LINES)), (other, between), ("cat a.py", told(LINES))):
+            found = Observation(output, exit_status=status)
+            step = take(ledger, Action(command, cwd, call), lambda _, found=found: found)  # type: ignore[misc]
+        kept.append((step.shown.kind == "reference", step.shown.kept))
+    assert kept == [(not merged, "superseded" if merged else None), (False, "superseded")]
+
+
+@pytest.mark.parametrize("cwd", ["/repo", None])
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("grep -n 'another' a.py", "7:another line\n"),
+        ("grep -rn 'another' .", "./a.py:7:another line\n"),
+        ("cat a.py b.py | tail -n 3", "another line\n"),
+    ],
+)
+def test_another_form_of_a_file_contradicts_in_an_unknown_directory_as_well(
+    cwd: str | None, command: str, output: str
+) -> None:
+    """A search shows one line of it differently, or it may be what a pipe shows."""
+    ledger = Ledger(policy=UNPRICED)
+    for asked, printed in (("cat a.py", told(LINES)), (command, output), ("cat a.py", told(LINES))):
+        found = Observation(printed, exit_status=0)
+        step = take(ledger, Action(asked, cwd), lambda _, found=found: found)  # type: ignore[misc]
+    assert (step.shown.kind == "reference", step.shown.kept) == (False, "superseded")
 
 
 def test_a_name_with_spaces_is_quoted() -> None:

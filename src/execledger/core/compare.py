@@ -193,16 +193,38 @@ def _not_newest(
         return "superseded" if any(seen.contradicted(one, visible, step) for one in excerpts(lines)) else None
     if step < ledger.since_any(action.thread, path, visible, returns=returns):
         return "superseded" if path.startswith("/") else "unknown-files"
-    if path:
+    if path.startswith("/"):
         return "superseded" if seen is not None and seen.shown_since(step, visible) else None
+    if path:
+        return "superseded" if _perhaps_shown_otherwise(ledger, action, record, observation, visible, step) else None
     # Without known line numbers here, a newer read may still show these lines with theirs.
     referred = ledger.results[step].record.view
     names = (*record.shows, *((referred.path,) if referred is not None else ()))
-    shown = (ledger.shown_lines(action.thread, name) for name in names)
-    if any(found is not None and found.shown_since(step, visible) for found in shown):
+    shown = (found for name in names for found in ledger.perhaps_shown(action.thread, name))
+    if any(found.shown_since(step, visible) for found in shown):
         return "superseded"
     placed = ledger.placed_by_file(action, record, observation.output)
     return "superseded" if any(found.any_contradicted(hits, visible, step) for found, hits in placed) else None
+
+
+def _perhaps_shown_otherwise(
+    ledger: Ledger,
+    action: Action,
+    record: CommandRecord,
+    observation: Observation,
+    visible: Container[int],
+    step: int,
+) -> bool:
+    """Whether a visible result newer than ``step`` shows, or may show, other lines of a file of this name.
+
+    The directory is unknown: what has the same name is as likely the same file.
+    """
+    assert record.view is not None, "it is a read"
+    lines = ledger.returned(record.view, observation)
+    named = ledger.perhaps_shown(action.thread, record.view.path)
+    if lines is None or not lines.certain:
+        return any(seen.shown_since(step, visible) for seen in named)
+    return any(seen.contradicted(one, visible, step) for seen in named for one in excerpts(lines))
 
 
 def _held(

@@ -140,6 +140,8 @@ class Ledger:
         self._files: dict[str, dict[str, ObservedFile]] = {}
         self._seen: dict[tuple[str, str], ShownLines] = {}
         self._named: dict[tuple[str, str], list[str]] = {}
+        # By a name relative to an unknown directory, which may be that of several files.
+        self._unplaced: dict[tuple[str, str], ShownLines] = {}
         self._unclear: dict[str, deque[int]] = {}
         self._recency = Recency()
         self._sightings: dict[tuple[str, str], LatestSighting] = {}
@@ -298,8 +300,13 @@ class Ledger:
             hits.setdefault(name, []).append((place, text))
         for name, lines in hits.items():
             named = (name,) if name else self._searched(action, record)
-            for seen in {id(one): one for each in named for one in self._files_named(action.thread, each)}.values():
+            for seen in {id(one): one for each in named for one in self.perhaps_shown(action.thread, each)}.values():
                 yield seen, [(place, redact(text)) for place, text in lines if seen.shows(place)]
+
+    def perhaps_shown(self, thread: str, path: str) -> list[ShownLines]:
+        """Return the lines that were shown of each file that ``path``, whose directory may be unknown, may name."""
+        own = self._unplaced.get((thread, posixpath.normpath(path))) if path else None
+        return [*self._files_named(thread, path), *([own] if own is not None else [])]
 
     def name_of(self, path: str) -> str:
         """Return a file's name for people and models: relative while all commands start in the same directory."""
@@ -550,6 +557,7 @@ class Ledger:
                 self._add_observation(step, record.view.path, at, shown.ranges, shown.end, at)
         elif result.kind != "reference":
             self._index_other_form(at, step, record)
+            self._index_unplaced(at, step, record)
         if step.shown.refers and result.print is not None and step.inherits is None:
             self._confirm_reference(at, step, record)
         return shown
@@ -583,6 +591,19 @@ class Ledger:
             self._unclear.setdefault(thread, deque(maxlen=MAX_UNCLEAR)).append(at)
         for seen, lines in self.placed_by_file(step.action, record, output):
             seen.contradict(at, lines)
+
+    def _index_unplaced(self, at: int, step: Step, record: CommandRecord) -> None:
+        """Index what was shown of files whose directory is unknown: it covers nothing, but may contradict."""
+        thread, view = step.action.thread, record.view
+        path = view.path if view is not None else ""
+        shown = self.lines_of(view, step) if view is not None and path and not path.startswith("/") else None
+        if shown is not None:
+            shown = with_marks(shown, step.withheld) if step.withheld else shown
+            self._unplaced.setdefault((thread, path), ShownLines()).add(at, shown, holds=False)
+        elif step.observation.output.strip():
+            for name in dict.fromkeys((*record.shows, path)):
+                if (thread, name) in self._unplaced:
+                    self._unplaced[thread, name].supersede(at)
 
     def _searched(self, action: Action, record: CommandRecord) -> tuple[str, ...]:
         """Return the files that lines without a file name may belong to."""

@@ -25,7 +25,8 @@ from execledger.runs.prices import shipped
 from execledger.runs.recording import Run
 from execledger.runs.replay import replay
 from execledger.runs.usage import ModelCall, Tokens
-from execledger.vocabulary.actions import Observation
+from execledger.shell.paths import UNRECORDED_DIRECTORY
+from execledger.vocabulary.actions import Action, Command, Observation
 
 HEADER: dict[str, Any] = {
     "version": 2,
@@ -142,6 +143,67 @@ def test_a_suppressed_call_is_a_reread_by_what_its_reference_points_at(tmp_path:
     paper, ungoverned = Policy(preset=Preset.PAPER), Policy(govern=False)
     assert [one.reread for one in replay(run, paper)] == [None, None, Reread.SEARCH]
     assert [one.reread for one in replay(run, ungoverned)] == [None, None, None]
+
+
+def test_a_log_of_an_earlier_version_has_other_arguments(tmp_path: Path) -> None:
+    """Until 0.3.205 the argument of ``bash`` was ``cmd``: its commands are understood as those of later versions."""
+    old = json.loads(json.dumps(sample()).replace('"command":', '"cmd":'))
+    runs = [read(write_log(tmp_path / name / "a.eval", one))[0] for name, one in (("old", old), ("new", sample()))]
+    assert runs[0].steps == runs[1].steps
+    assert runs[0].steps[0].action == Action("cat a.py", "/w", Command("bash", merged=True))
+
+
+def test_scoring_of_a_version_without_spans_is_not_counted(tmp_path: Path) -> None:
+    """Its model calls are between two events, and those after them are the agent's again."""
+    whole, grade = sample(), model([[0, 2]], {"role": "assistant", "content": "GRADE: C"}) | {"span_id": None}
+    sides = [{"event": "step", "type": "scorer", "name": "tests", "action": action} for action in ("begin", "end")]
+    whole["events"] += [sides[0], grade, sides[1]]
+    (run,) = read(write_log(tmp_path / "a.eval", whole))
+    assert run.turns == 4
+    whole["events"].append(grade)
+    (again,) = read(write_log(tmp_path / "b.eval", whole))
+    assert again.turns == 5
+
+
+AGAIN = ["cat f", "cat -n f", "cat f", "cat -n f | sed -n 1,30p", "sed -i s/8/88/ f", "cat -n f", "cat f"]
+"""A session that reads a file with numbers and without, before a change and after it."""
+
+
+def session(cmd: str) -> dict[str, Any]:
+    """A sample with the commands ``AGAIN``, whose directory ``cmd`` printed."""
+    plain = [f"line {at} of the file, with more words behind it\n" for at in range(1, 80)]
+    changed = [line.replace("8", "88", 1) for line in plain]
+    shown = {
+        "cat f": "".join(plain),
+        "cat -n f": "".join(f"{at:6}\t{line}" for at, line in enumerate(plain, 1)),
+        "cat -n f | sed -n 1,30p": "".join(f"{at:6}\t{line}" for at, line in enumerate(plain[:30], 1)),
+        "sed -i s/8/88/ f": "",
+    }
+    pool, events = [{"role": "user", "content": "Fix f."}], []
+    events.append({"event": "sandbox", "action": "exec", "cmd": cmd, "result": 0, "output": "/w\n"})
+    for at, command in enumerate(AGAIN):
+        if at == 5:
+            shown |= {"cat f": "".join(changed)}
+            shown |= {"cat -n f": "".join(f"{at:6}\t{line}" for at, line in enumerate(changed, 1))}
+        events += [model([[0, len(pool)]], made(f"{at}", command)), {"event": "tool", "id": f"{at}"}]
+        pool += [made(f"{at}", command), result(f"{at}", shown[command])]
+    events.append(model([[0, len(pool)]], {"role": "assistant", "content": "done"}))
+    return sample(events=events, events_data={"messages": pool}, messages=[], scores=None)
+
+
+def test_a_directory_that_is_not_recorded_gives_no_more_references(tmp_path: Path) -> None:
+    """Each command of ``bash`` starts in the same directory: what is compared does not depend on its name."""
+    known, unknown = (
+        read(write_log(tmp_path / name / "a.eval", session(cmd)))[0]
+        for name, cmd in (("known", "bash --login -c pwd"), ("unknown", "bash --login -c id"))
+    )
+    assert [run.steps[0].action.cwd for run in (known, unknown)] == ["/w", UNRECORDED_DIRECTORY]
+    decided = [
+        [(one.decision.rule, one.shown.kind, one.shown.text, one.shown.kept) for one in replay(run)]
+        for run in (known, unknown)
+    ]
+    assert decided[0] == decided[1]
+    assert (decided[0][2][1], decided[0][2][3]) == ("remark", "superseded")
 
 
 def test_a_log_in_one_object_is_the_same(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from execledger.agents.inspect_ai.tools import ADAPTER, is_native
+from execledger.agents.inspect_ai.tools import ADAPTER, current_arguments, is_native
 from execledger.session.adapter import ToolCall
 from execledger.vocabulary.actions import Action, Aside, Command, Edit, Observation, OtherTool, Read, Write
 
@@ -76,3 +76,24 @@ def test_tools_of_the_same_name_with_other_parameters_are_not_inspects() -> None
     assert is_native({"bash": frozenset({"command"}), "submit": frozenset({"answer"})})
     assert not is_native({"bash": frozenset({"command", "restart"})})
     assert not is_native({"browser": frozenset({"url"})})
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "current"),
+    [
+        ("bash", {"cmd": "ls"}, {"command": "ls"}),
+        ("bash", {"command": "ls"}, None),
+        ("bash", {"cmd": "ls", "restart": True}, None),
+        ("bash_session", {"command": "ls", "restart": None}, {"action": "type_submit", "input": "ls"}),
+        ("bash_session", {"restart": True}, None),
+        ("bash_session", {"action": "type_submit", "input": "ls"}, None),
+        ("text_editor", {"command": "view", "path": "/a"}, None),
+        ("python", {"code": "1"}, None),
+        ("somebodys_own", {"cmd": "ls"}, None),
+    ],
+)
+def test_arguments_of_earlier_versions_have_current_names(
+    tool: str, given: dict[str, object], current: dict[str, object] | None
+) -> None:
+    """The shells' arguments were renamed; all other tools of Inspect, and tools of others, keep theirs."""
+    assert current_arguments(tool, given) == (given if current is None else current)

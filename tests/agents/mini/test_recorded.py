@@ -189,6 +189,43 @@ def test_minus_one_is_a_timeout_or_a_failure(extra: dict[str, str], fields: dict
     assert steps("mini-swe-agent-1.1", messages) == (recorded("make", "part\n", exit_status=-1, **fields),)
 
 
+NOT_RUN = {"exception_info": "action was not executed"}
+"""What is beside the result that the interactive agent gives to every action without one."""
+SUBMITTED = {"role": "exit", "content": "diff", "extra": {"exit_status": "Submitted", "submission": "diff"}}
+
+
+def interruption(kind: str) -> Message:
+    """What the interactive agent says after a person interrupted it."""
+    return {"role": "user", "content": "Interrupted.", "extra": {"interrupt_type": kind}}
+
+
+@pytest.mark.parametrize("behind", [SUBMITTED, interruption("UserRejection")])
+def test_actions_that_a_submission_or_a_rejection_left_are_no_calls(behind: Message) -> None:
+    """The interactive agent gives every action a result, also the one that ended the run and those after it, and all
+    that a person rejected: nothing of them is known, as if they had none."""
+    left = [answer(command, "", -1, **NOT_RUN) for command in ("submit", "pwd")]
+    messages = [turn("make"), answer("make", "", -1, exception_info="An error"), turn("ls", "submit", "pwd")]
+    messages += [answer("ls", "a.py\n"), *left, behind]
+    failed = recorded("make", exit_status=-1, failed=True, notice="An error")
+    assert steps("mini-swe-agent-1.1", messages) == (failed, recorded("ls", "a.py\n", turn=1))
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        [],
+        [interruption("UserInterruption"), turn("submit"), SUBMITTED],
+        [interruption("UserNewTask"), turn("submit"), SUBMITTED],
+        [{"role": "exit", "content": "", "extra": {"exit_status": "RuntimeError"}}],
+    ],
+)
+def test_an_action_that_was_interrupted_is_a_call(behind: list[Message]) -> None:
+    """It may have done a part of its work, and the same words say nothing else."""
+    messages = [turn("make"), answer("make", "", -1, **NOT_RUN), *behind]
+    stopped = recorded("make", exit_status=-1, failed=True, notice="action was not executed")
+    assert steps("mini-swe-agent-1.1", messages) == (stopped,)
+
+
 def test_content_in_parts_is_joined() -> None:
     """Content may be a list: text parts count, results may be wrapped, pictures have no text."""
     wrapped = {"type": "tool_result", "content": [{"type": "text", "text": tagged("a.py\n")}]}

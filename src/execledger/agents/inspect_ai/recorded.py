@@ -22,7 +22,7 @@ from msgspec import Raw, Struct
 
 from execledger.agents import registry
 from execledger.agents.formats import Format, Recording
-from execledger.agents.inspect_ai.tools import KEY, SCORING, SEALED, VIEW
+from execledger.agents.inspect_ai.tools import KEY, SCORING, SEALED, VIEW, current_arguments
 from execledger.core.fingerprint import digest
 from execledger.core.policy import Policy
 from execledger.errors import UnreadableRun
@@ -34,6 +34,7 @@ from execledger.runs.find import Bundle, Kept, Part
 from execledger.runs.recording import ModelReply, Recorded, Run, told_replies
 from execledger.runs.usage import ModelCall, Tokens, recorded_cost, told
 from execledger.session.adapter import Calls, ToolCall
+from execledger.shell.paths import UNRECORDED_DIRECTORY
 from execledger.vocabulary.actions import Observation
 
 ZSTD = 93
@@ -47,6 +48,8 @@ _PACKED = ".eval"
 _SAMPLES = "samples/"
 _ATTACHED = "attachment://"
 _LOCAL_HEADER = 30
+_ONLY_BASH = frozenset({"bash"})
+"""The tools of mini-swe-agent."""
 OFF = "EXECLEDGER was not on, though its approver was given"
 """Why Ledger took no part in a sample whose calls went through its approver and that has no note of it."""
 MOST = 200
@@ -292,6 +295,7 @@ class _Event(Struct, frozen=True):
     parent_id: str | None = None
     id: Any = None
     type: Any = None
+    action: Any = None
     timestamp: Any = None
     completed: Any = None
     working_time: Any = None
@@ -375,8 +379,12 @@ class _SampleReader:
         """The run."""
         calls: list[ModelCall] = []
         replies: list[ModelReply] = []
+        scored = False
         for event in self._sample.events:
-            if event.event == "model" and event.error is None and event.span_id not in self._scoring:
+            if event.event == "step" and event.type in SCORING:
+                # Versions without spans say where scoring begins and ends.
+                scored = event.action == "begin"
+            if event.event == "model" and event.error is None and not scored and event.span_id not in self._scoring:
                 output = msgspec.convert(event.output, _Output)
                 self._take(event, output, len(calls))
                 calls.append(_took(event, output))
@@ -431,7 +439,8 @@ class _SampleReader:
         if not tools or not messages:
             return
         adapter = _adapter(tools, native=self._native)
-        thread = self._thread(event, messages, adapter)
+        starts = self._starts or (UNRECORDED_DIRECTORY if _starts_anew(tools, native=self._native) else None)
+        thread = self._thread(event, messages, adapter, starts)
         shown = {message.answers for message in messages if message.answers}
         if self._shown.get(thread, set()) - shown:
             self._compactions.append(len(self._steps))
@@ -447,7 +456,7 @@ class _SampleReader:
         """Record the call that a message answers."""
         call_id = message.answers
         asked, turn, thread = self._waiting.pop(call_id)
-        call = _call_of(asked, self._text)
+        call = _call_of(asked, self._text, native=self._native)
         action = adapter.action_of(call, self._cwd.get(thread), thread)
         self._cwd[thread] = adapter.cwd_after(call, self._parts(message), self._cwd.get(thread))
         ran = self._ran.get(call_id, _Event())
@@ -479,11 +488,11 @@ class _SampleReader:
             if (message := self._final.get(call_id)) is not None:
                 self._answered(message, self._last)
 
-    def _thread(self, event: _Event, messages: list[_Message], adapter: Calls) -> str:
+    def _thread(self, event: _Event, messages: list[_Message], adapter: Calls, starts: str | None) -> str:
         """The conversation of a model call, by the part of the run, the system prompt and the task.
 
-        Those of a sub-agent differ, and a rewritten history keeps them. Whatever states a directory for the first time
-        sets that of the conversation.
+        Those of a sub-agent differ, and a rewritten history keeps them. Its commands start in ``starts``, until a text
+        states a directory: whatever does so for the first time sets that of the conversation.
         """
         said = [(one.role, text) for one in messages if one.role in ("system", "user") for text in self._texts(one)]
         system = "\n".join(text for _, text in takewhile(lambda one: one[0] == "system", said))
@@ -491,7 +500,7 @@ class _SampleReader:
         self._task = self._task or task
         opening = digest(event.span_id or "", system, task)
         thread = self._threads.setdefault(opening, str(len(self._threads)) if self._threads else "")
-        heard, cwd = self._heard.setdefault(thread, set()), self._cwd.get(thread, self._starts)
+        heard, cwd = self._heard.setdefault(thread, set()), self._cwd.get(thread, starts)
         for text in (system, *(text for _, text in said)):
             if text not in heard:
                 heard.add(text)
@@ -560,7 +569,7 @@ def _adapter(tools: frozenset[str], *, native: bool) -> Calls:
     """The adapter of the agent that offers these tools."""
     if native:
         own = registry.agent_of("inspect")
-    elif tools == {"bash"}:
+    elif tools == _ONLY_BASH:
         own = registry.agent_of("mini")
     else:
         own = registry.agent_offering(tools) or registry.agent_of("inspect")
@@ -569,14 +578,24 @@ def _adapter(tools: frozenset[str], *, native: bool) -> Calls:
     return calls
 
 
-def _call_of(call: _Call, text: Any) -> ToolCall:
-    """A call of the model, with attachments in their places."""
+def _starts_anew(tools: frozenset[str], *, native: bool) -> bool:
+    """Whether each command of the agent that offers these tools starts in the same directory, whichever that is.
+
+    Inspect's own tools start in that of the sandbox, except for a session, which the adapter knows; mini-swe-agent
+    starts all its commands in its own.
+    """
+    return native or tools == _ONLY_BASH
+
+
+def _call_of(call: _Call, text: Any, *, native: bool) -> ToolCall:
+    """A call of the model, with attachments in their places; of a ``native`` tool, with its current arguments."""
     if call.parse_error is not None or not isinstance(call.arguments, dict):
         return ToolCall(call.function, "")
     given = {name: text(value) if isinstance(value, str) else value for name, value in call.arguments.items()}
     if call.type == "custom":
         return ToolCall(call.function, str(given.get("input", "")), custom=True)
-    return ToolCall(call.function, msgspec.json.encode(given).decode())
+    named = current_arguments(call.function, given) if native else given
+    return ToolCall(call.function, msgspec.json.encode(named).decode())
 
 
 def _took(event: _Event, output: _Output) -> ModelCall:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -57,6 +58,17 @@ def is_native(offered: Mapping[str, frozenset[str]]) -> bool:
     """Whether tools with these parameters are Inspect's own, as far as their names are."""
     known = [name for name in offered if name in PARAMETERS]
     return bool(known) and all(offered[name] <= PARAMETERS[name] for name in known)
+
+
+def current_arguments(name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call in a log, by the names that they have in current versions of Inspect."""
+    if name == _SHELL and given.keys() == {"cmd"}:
+        # Until 0.3.205.
+        return {"command": given["cmd"]}
+    if name == _SESSION and isinstance(given.get("command"), str):
+        # Until 0.3.90, where the only other argument restarted the shell.
+        return {"action": "type_submit", "input": given["command"]}
+    return given
 
 
 class InspectAdapter(TableAdapter):

@@ -17,7 +17,16 @@ from msgspec.json import Decoder
 
 from execledger.agents.formats import Format
 from execledger.agents.mini.config import shares_nothing
-from execledger.agents.mini.messages import answer_of, observed, policy_of, read_answer, rendered_output
+from execledger.agents.mini.messages import (
+    NOT_EXECUTED,
+    REJECTED,
+    SUBMITTED,
+    answer_of,
+    observed,
+    policy_of,
+    read_answer,
+    rendered_output,
+)
 from execledger.core.references import NOT_ANSWERED
 from execledger.errors import UnreadableRun
 from execledger.journal.migrate import NewerVersion
@@ -58,6 +67,7 @@ class _Extra(Struct, frozen=True):
     exception_info: str | None = None
     exception_type: str | None = None
     interrupt_type: str | None = None
+    exit_status: str | None = None
     traceback: Any = None
     response: Raw = Raw()
     cost: Any = None
@@ -251,7 +261,7 @@ def _written(message: _Message, pattern: re.Pattern[str] | None) -> str:
 def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
     """The steps of version 2: actions and results are separate from the text."""
     turn, index, waiting = -1, 0, list[_Call]()
-    for message in messages:
+    for at, message in enumerate(messages):
         extra = message.extra or _NOTHING
         turn += _is_model_call(message)
         if extra.actions is not None or _is_model_call(message):
@@ -259,8 +269,27 @@ def _called(messages: list[_Message], cwd: str | None) -> Iterator[Recorded]:
             waiting = list(extra.actions or ())
         elif call := _answered(message, waiting):
             waiting.remove(call)
+            if _is_padding(extra) and _nothing_ran(messages, at):
+                continue
             yield _recorded(message, Action(call.command, cwd), max(turn, 0), index)
             index += 1
+
+
+def _is_padding(extra: _Extra) -> bool:
+    """Whether a result takes the place of one, for an action that has none; Ledger's references have its note."""
+    told = (extra.returncode, extra.exception_info)
+    return extra.ledger is None and told == (NOT_EXECUTED["returncode"], NOT_EXECUTED["exception_info"])
+
+
+def _nothing_ran(messages: list[_Message], at: int) -> bool:
+    """Whether actions of this turn without a result have none because the run ended by one, or a person rejected them.
+
+    The interactive agent gives them the same words as an interrupted one, which may have done a part of its work. What
+    tells them apart is the next message that is no result.
+    """
+    extras = (message.extra or _NOTHING for message in messages[at:])
+    behind = next((extra for extra in extras if extra.returncode is None), _NOTHING)
+    return behind.exit_status == SUBMITTED or behind.interrupt_type == REJECTED
 
 
 def _answered(message: _Message, waiting: list[_Call]) -> _Call | None:
