@@ -422,7 +422,8 @@ def _effect(measure: Measure, name: str, setting: Setting) -> Difference | Cell:
     remarks = f"{left_out}{_left_out(apart)}{_caution(setting)}"
     estimated = measure.from_tokens and any(row.estimated for row, _, _, _ in known)
     if effect is None:
-        return Cell(f"not tested: no two runs of an instance and trial have different positions{remarks}")
+        which = f"runs with {name}" if none else "runs"
+        return Cell(f"not tested: no two {which} of an instance and trial have different positions{remarks}")
     if effect.change is None or effect.p is None or effect.least is None:
         return Cell(f"not testable: arm and position can't be told apart{remarks}")
     return Difference(
