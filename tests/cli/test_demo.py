@@ -44,10 +44,11 @@ running, because the output was shown before; 1 nudged.\
 """,
             "2 references, 0 of them false by what was recorded.",
             """\
-References would have saved 173 uncached and 434 cached tokens ($0.00027); state views would have
-cost 247 uncached tokens, 43 of which would have been cached ($0.00030); net -74 uncached and +477
-cached tokens, -$0.000033, -0.64% of the $0.0052 that the run is estimated to have cost at table
-prices. Prices of 2026-11-15 for gpt-5 (assumed); tokens of both are estimated from bytes.\
+References would have saved 198 uncached and 459 cached tokens ($0.00030); remarks would have cost
+25 uncached and 25 cached tokens ($0.000034); state views would have cost 247 uncached tokens, 43 of
+which would have been cached ($0.00030); net -74 uncached and +477 cached tokens, -$0.000033, -0.64%
+of the $0.0052 that the run is estimated to have cost at table prices. Prices of 2026-11-15 for
+gpt-5 (assumed); tokens of all three are estimated from bytes.\
 """,
             "A scripted agent does not react: this shows what is decided, not what a model makes of it.",
             "",

@@ -19,6 +19,7 @@ from execledger.evaluate.plan import ArmName, Plan
 from execledger.evaluate.study import Study
 from execledger.extras import install_command
 from execledger.journal.codec import encode
+from execledger.runs.prices import shipped
 from tests.agents.inspect_ai.test_recorded import sample, write_log
 from tests.cli.conftest import Execledger
 from tests.evaluate.test_collect import study_in
@@ -204,7 +205,10 @@ def test_a_docker_that_does_not_answer_is_the_reason(
     assert told.endswith(f": docker does not answer: Cannot connect to the Docker daemon ({log})")
     told = execledger("eval", "run", "-o", "out").err
     hint = "hint: start Docker, or set DOCKER_HOST\n"
-    assert told == f"execledger: {docker} does not answer: Cannot connect to the Docker daemon\n{hint}"
+    assert told == (
+        "execledger: found one problem, and started nothing:"
+        f" {docker} does not answer: Cannot connect to the Docker daemon\n{hint}"
+    )
 
 
 def test_what_is_refused_leaves_no_tasks_and_comes_with_the_warnings(execledger: Execledger, folder: Path) -> None:
@@ -217,7 +221,8 @@ def test_what_is_refused_leaves_no_tasks_and_comes_with_the_warnings(execledger:
             [
                 "execledger: warning: the model `unheard-of` has no price in Ledger's table: its cost is unknown;"
                 " check its name; `eval report --prices FILE` takes prices of your own",
-                "execledger: `program` is /bin/true, expected a program called mini-extra",
+                "execledger: found one problem, and started nothing: `program` is /bin/true, expected a program called"
+                " mini-extra",
             ],
         )
     )
@@ -330,7 +335,10 @@ def test_a_report_on_runs_from_elsewhere(execledger: Execledger, folder: Path) -
     (folder / "mine" / "broken.json").write_text("{")
     called = execledger("eval", "report", "mine")
     assert (called.status, "base" in called.out, "1 file was not read" in called.err) == (0, True, True)
-    assert "execledger: Prices are of 2" in called.err
+    assert f"execledger: Prices are of {shipped().date}\n" in called.err
+    (folder / "prices.toml").write_text("date = 2026-01-01\n[models.mine]\nuncached = 1\noutput = 2\n")
+    dated = execledger("eval", "report", "mine", "--prices", "prices.toml").err
+    assert f"execledger: Prices are of {shipped().date}\n" in dated, "no run has the model of the other table"
     assert execledger("eval", "report", "mine", "-o", "told", "--format", "md").status == 0
     assert [path.name for path in (folder / "told").iterdir()] == ["report.md"]
 

@@ -145,7 +145,8 @@ def test_an_agent_without_a_key_is_refused(
     called = execledger("eval", "run", "-o", "out", *words, "--subset", "dataset", "--repos", "repos")
     warned, refused, hint = called.err.splitlines()
     assert called.status == 2 and "no price" in warned and "was not checked" in warned
-    assert refused == f"execledger: {agent}: found no API key in the environment and no sign-in"
+    missing = f"{agent}: found no API key in the environment and no sign-in"
+    assert refused == f"execledger: found one problem, and started nothing: {missing}"
     assert hint.startswith("hint: ") and export in hint and hint.endswith(sign_in)
     assert not (folder / "out").exists()
 

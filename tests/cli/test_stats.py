@@ -141,8 +141,27 @@ def test_the_end_says_what_was_saved_and_spent(tmp_path: Path) -> None:
     net = msgspec.json.decode(stats("--json", str(tmp_path / "journals")).stdout)["net"]
     assert net["net"] == net["saved"] - net["spent"]
     assert min(net["saved"], net["spent"]) > 0
-    assert (net["models"], net["date"]) == (["gpt-5 (assumed)"], shipped().date)
-    assert said == msgspec.convert({k: v for k, v in net.items() if k != "net"}, Net).sentence()
+    assert net["prices"] == {"gpt-5 (assumed)": shipped().date}
+    assert said == msgspec.convert(net, Net).sentence()
+
+
+def test_a_shadow_run_beside_a_live_one_leaves_its_net_as_it_was(tmp_path: Path) -> None:
+    """The share is of what the live run cost; the run in shadow mode is counted, and said to be apart."""
+    (tmp_path / "repo").mkdir()
+    session = simulate(tmp_path / "repo", 4)
+    took = {"model_calls": 41, "input_tokens": 90_000, "cached_tokens": 80_000, "output_tokens": 900}
+    for name, policy in (("live", Policy()), ("shadow", Policy(shadow=True))):
+        *events, ended = events_of(retold(session, policy))
+        assert isinstance(ended, Ended)
+        written(tmp_path / name, [*events, replace(ended, **took)], name)
+    live, shadow = (str(tmp_path / name) for name in ("live", "shadow"))
+    (alone,) = (stats(live).stdout.splitlines()[-1],)
+    told, _, basis = alone.partition(" at table prices.")
+    assert "% of the $" in told
+    assert stats(live, shadow).stdout.splitlines()[-1] == f"{told} at table prices; 1 shadow run apart.{basis}"
+    both, one = (totals(*paths)["net"] for paths in ((live, shadow), (live,)))
+    assert both == one | {"shadow": 1}
+    assert stats(shadow).stdout.splitlines()[-1].endswith("net 0 tokens, $0.00; 1 shadow run apart.")
 
 
 def test_shadow_runs_say_what_would_have_been_done(tmp_path: Path) -> None:

@@ -22,9 +22,11 @@ WORKS = "`harbor run -a execledger.harbor:LedgerCodex ...`"
         ),
         (
             "0.9.0",
-            Finding(
-                "Harbor", "note", f"0.9.0: older than what was tested 0.25.0; {WORKS} may fail", "pip install -U harbor"
-            ),
+            Finding("Harbor", "note", f"0.9.0: {WORKS} needs 0.23 or newer; tested 0.25.0", "pip install -U harbor"),
+        ),
+        (
+            "0.24.0",
+            Finding("Harbor", "note", f"0.24.0: older than what was tested 0.25.0; {WORKS} works as far as is known"),
         ),
     ],
 )

@@ -121,10 +121,13 @@ def test_a_model_without_a_price_is_given_the_assumed_one() -> None:
 
 
 def test_what_it_is_worth_in_three_numbers() -> None:
-    """Remarks are taken from what references save, and what views keep out of the cache is spent on them."""
+    """Remarks are spent, as state views are, and so is what views keep out of the cache."""
     total = account(run(READ, READ, LIST))
-    worth = total.worth("2026-01-01")
-    assert (worth.own, worth.models, worth.date) == (total.own.dollars, ("model",), "2026-01-01")
+    total.remarks = Amount(Tokens(uncached=7), 0.25)
+    worth = total.worth()
+    assert (worth.own, worth.prices) == (total.own.dollars, {"model": "2026-01-01"})
+    assert (worth.saved, worth.saved_tokens) == (total.saved.dollars, total.saved.tokens)
+    assert worth.spent == 0.25 + total.views.dollars + total.kept_out.dollars
     assert worth.net == pytest.approx(total.net.dollars)
     assert min(worth.saved, worth.spent) > 0
 
@@ -147,10 +150,10 @@ def test_a_run_that_ended_before_its_first_model_call_is_no_part_of_what_runs_to
     found = Counterfactual()
     for one in (took, ended, replace(ended, failed=True)):
         found.add(account(one))
-    assert (found.runs, found.unknown, found.estimated, found.worth("").runs) == (3, 1, 0, 2)
+    assert (found.runs, found.unknown, found.estimated, found.worth().runs) == (3, 1, 0, 2)
     assert found.counted("run") == ("The tokens of 2 of 3 runs were counted by the provider; of 1 nothing is known")
     alone = account(replace(ended, failed=True))
-    assert (alone.unknown, alone.worth("").own) == (1, None)
+    assert (alone.unknown, alone.worth().own) == (1, None)
 
 
 def test_runs_add_up() -> None:

@@ -74,7 +74,7 @@ def test_a_failed_trial_is_no_failed_repair(tmp_path: Path) -> None:
     )
     assert trial_remarks(job) == [
         f"{job}: 1 of 3 trials failed, and count neither as resolved nor as unresolved: NonZeroAgentExitCodeError (1)",
-        f"{job}: 1 trials have a reward between 0 and 1, and count as unresolved",
+        f"{job}: 1 trial has a reward between 0 and 1, and counts as unresolved",
     ]
 
 

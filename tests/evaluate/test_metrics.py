@@ -151,7 +151,9 @@ def test_saved_and_spent_are_those_of_the_journals_own_account(tmp_path: Path) -
     net = replace(own, model="model").net(PRICES)
     saved = (net.saved_tokens.uncached, net.saved_tokens.cached)
     assert (row.saved_new_tokens, row.saved_cached_tokens) == saved
-    assert (row.saved_cost, row.view_cost) == pytest.approx((net.saved, net.spent))
+    assert (row.saved_cost, row.remark_cost, row.view_cost) == pytest.approx((net.saved, net.remarks, net.views))
+    remarks = (net.remark_tokens.uncached, net.remark_tokens.cached)
+    assert (row.remark_new_tokens, row.remark_cached_tokens) == remarks and all(remarks)
     assert row.view_cost == pytest.approx((row.view_tokens or 0) + 0.9 * (row.displaced_tokens or 0))
     assert all((*saved, row.view_tokens, row.displaced_tokens))
 

@@ -70,7 +70,10 @@ def test_all_problems_are_told_at_once() -> None:
     assert checks.tried(fails) is None
     with pytest.raises(LedgerError) as caught:
         checks.refuse()
-    assert (caught.value.message, caught.value.hint) == ("x: found no such subset", "known are a, b")
+    assert (caught.value.message, caught.value.hint) == (
+        "found one problem, and started nothing: x: found no such subset",
+        "known are a, b",
+    )
     checks.problems.append(Problem("docker: not found"))
     with pytest.raises(LedgerError) as caught:
         checks.refuse()

@@ -13,7 +13,7 @@ from execledger.journal import Ended, Event, FaultCaught, ViewRendered
 from execledger.journal.events import Counts
 from execledger.journal.folder import journal_folder
 from execledger.runs.account import Account, Net, dollars, sentences, signed_share, weighed
-from execledger.runs.prices import Price, Prices
+from execledger.runs.prices import Price, Prices, shipped
 from execledger.runs.usage import Tokens
 from execledger.session.chronicle import Chronicle
 from execledger.vocabulary.actions import Action, Observation
@@ -150,7 +150,7 @@ def test_what_is_kept_out_is_new_once_and_then_cached(turns: int, saved: float) 
     """In nine of ten tokens, as the provider counted; behind the last call nothing is sent any more, or saved."""
     found = balance(turns).net(PRICES)
     assert (found.saved, found.spent, found.own) == pytest.approx((saved, 0.0, 190.0))
-    assert (found.models, found.date) == (("model",), "2026-01-01")
+    assert found.prices == {"model": "2026-01-01"}
 
 
 def test_the_end_of_a_run_states_saved_spent_and_net() -> None:
@@ -207,8 +207,8 @@ def test_where_writing_is_charged_what_is_new_is_written() -> None:
 
 def test_an_unknown_model_has_the_assumed_price() -> None:
     """A table without that one is helped out by the shipped one."""
-    found = weighed(Tokens(uncached=1_000_000), Tokens(), None, "nobody", Prices("2026-01-01", {}))
-    assert (found.saved, found.models, found.own) == (1.25, ("gpt-5 (assumed)",), None)
+    found = weighed(Tokens(uncached=1_000_000), Tokens(), Tokens(), None, "nobody", Prices("2026-01-01", {}))
+    assert (found.saved, found.prices, found.own) == (1.25, {"gpt-5 (assumed)": shipped().date}, None)
 
 
 def test_runs_add_up_and_are_told_in_a_sentence() -> None:
@@ -216,23 +216,23 @@ def test_runs_add_up_and_are_told_in_a_sentence() -> None:
     read, viewed = Tokens(uncached=1_000, cached=9_000), Tokens(uncached=500, cached=-20)
     one = Net(
         saved=1.5,
-        spent=2.0,
+        views=2.0,
         saved_tokens=read,
-        spent_tokens=viewed,
+        view_tokens=viewed,
         own=10.0,
-        models=("b",),
-        date="2026-01-01",
+        prices={"b": "2026-01-01"},
     )
-    both = one + Net(saved=0.25, saved_tokens=Tokens(written=7), own=15.0, models=("a", "b"), date="2026-01-01")
+    both = one + Net(
+        saved=0.25, saved_tokens=Tokens(written=7), own=15.0, prices={"a": "2026-01-01", "b": "2026-01-01"}
+    )
     assert both == Net(
         saved=1.75,
-        spent=2.0,
+        views=2.0,
         saved_tokens=Tokens(uncached=1_000, cached=9_000, written=7),
-        spent_tokens=viewed,
+        view_tokens=viewed,
         own=25.0,
         runs=2,
-        models=("a", "b"),
-        date="2026-01-01",
+        prices={"a": "2026-01-01", "b": "2026-01-01"},
     )
     assert both.net_tokens == Tokens(uncached=500, cached=9_020, written=7)
     assert both.sentence() == (
@@ -241,12 +241,53 @@ def test_runs_add_up_and_are_told_in_a_sentence() -> None:
         " cache and +9,020 cached tokens, -$0.2500, -1.0% of the $25.00 that the"
         " runs cost at table prices. Prices of 2026-01-01 for a, b; tokens of both are estimated from bytes."
     )
-    unknown = Net(spent=2.0, models=("b",), date="2026-01-01") + one
+    unknown = Net(views=2.0, prices={"b": "2026-01-01"}) + one
     assert unknown.sentence(would=True) == (
         "References would have saved 1,000 uncached and 9,000 cached tokens ($1.50); state views would have cost"
         " 500 uncached tokens, 20 of which would have been cached ($4.00); net +500 uncached and +9,020"
         " cached tokens, -$2.50. "
         "Prices of 2026-01-01 for b; tokens of both are estimated from bytes."
+    )
+
+
+def test_what_remarks_took_is_no_part_of_what_references_saved() -> None:
+    """Without a reference nothing was saved, whatever remarks took: they are stated by themselves, and in the net."""
+    remarked = Net(remarks=0.5, remark_tokens=Tokens(uncached=52, cached=208), own=2.0, prices={"b": "2026-01-01"})
+    assert remarked.sentence(would=True) == (
+        "References would have saved 0 tokens ($0.00); remarks would have cost 52 uncached and 208 cached tokens"
+        " ($0.5000); state views would have cost 0 tokens ($0.00); net -52 uncached and -208 cached tokens, -$0.5000,"
+        " -25.0% of the $2.00 that the run cost at table prices."
+        " Prices of 2026-01-01 for b; tokens of all three are estimated from bytes."
+    )
+
+
+def test_references_that_are_longer_than_what_they_replaced_saved_nothing() -> None:
+    """Under ``paper``, which asks no size: what they took is not called saved."""
+    longer = Net(saved=-0.5, saved_tokens=Tokens(uncached=-5, cached=-20), prices={"b": "2026-01-01"})
+    took = "5 uncached and 20 cached tokens more than what they replaced ($0.5000); state views"
+    assert longer.sentence().startswith(f"References took {took} cost")
+    assert longer.sentence(would=True).startswith(f"References would have taken {took} would have cost")
+
+
+def test_each_price_has_its_own_day() -> None:
+    """Of models in two tables; one day with several models is named once."""
+    net = sum((Net(prices={name: day}) for name, day in (("b", "2026-02-02"), ("c", "2026-01-01"))), Net())
+    both = net + Net(prices={"a": "2026-02-02"})
+    assert (
+        both.basis == "Prices of 2026-01-01 for c and of 2026-02-02 for a, b; tokens of both are estimated from bytes."
+    )
+
+
+def test_shadow_runs_have_no_part_in_the_cost_that_the_net_is_a_share_of() -> None:
+    """Nothing was saved or spent in them; they are counted apart, and what they cost need not be known."""
+    live, shadow, unknown = balance(4, view="v" * 200), balance(4), Account(model="unheard-of", shadow=True)
+    shadow.shadow = True
+    net = live.net(PRICES)
+    assert sum((one.net(PRICES) for one in (shadow, unknown)), net) == replace(net, shadow=2)
+    (said,) = (f"{net.sentence().partition(' at table prices')[0]} at table prices; 2 shadow runs apart.",)
+    assert replace(net, shadow=2).sentence().startswith(said)
+    assert shadow.net(PRICES).sentence() == (
+        "References saved 0 tokens ($0.00); state views cost 0 tokens ($0.00); net 0 tokens, $0.00; 1 shadow run apart."
     )
 
 

@@ -164,7 +164,7 @@ def _line(line: RunLine) -> Numbers:
         "nudged": line.nudges,
         "model_calls": line.turns,
         "saved": line.saved_cost,
-        "spent": line.view_cost,
+        "spent": line.spent_cost,
         "net": line.net_cost,
     }
 

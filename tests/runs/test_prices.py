@@ -101,7 +101,11 @@ def test_the_users_prices_lie_over_the_shipped_ones(tmp_path: Path) -> None:
             "mine": Price(uncached=1, output=2),
         },
         spelled={**shipped().spelled, "gpt-5-mini": "GPT-5 mini", "mine": "mine"},
+        dates={**dict.fromkeys(shipped().models, shipped().date), "gpt-5-mini": "2027-01-31", "mine": "2027-01-31"},
     )
+    days = [prices.day(model) for model in ("openai/gpt-5-mini", "gpt-5", "unheard-of")]
+    assert days == ["2027-01-31", shipped().date, shipped().date]
+    assert shipped().day("gpt-5") == shipped().date
     assert load_prices() is shipped()
 
 

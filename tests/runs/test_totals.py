@@ -14,6 +14,7 @@ from execledger.runs.account import Account
 from execledger.runs.recording import Run
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.totals import MAX_NAMES, Tally, Totals
+from execledger.runs.usage import Tokens, tokens_in
 from execledger.vocabulary.actions import Observation
 from tests.core.stories import text
 from tests.journal.runs import plain_step, start, summed
@@ -75,11 +76,18 @@ def test_bytes_count_once_for_every_later_model_call() -> None:
 
 
 def test_a_remark_costs_what_it_weighs() -> None:
-    """It is charged to us."""
+    """It is charged to us, and references still save nothing: what they saved is never negative for a remark."""
     test = ("python -m pytest", "1 failed\n")
     recorded = run(test, test, ("ls", "a\n"))
     remark = list(replay(recorded))[1].shown.text
-    assert tallied(recorded).saved_bytes == -2 * len(remark)
+    assert tallied(recorded).saved_bytes == 0
+    account = Account.of_run(recorded, Policy())
+    for call in replay(recorded):
+        account.add_replayed(call)
+    net = account.net()
+    assert (net.saved, net.saved_tokens) == (0.0, Tokens())
+    assert net.remark_tokens.input == 2 * tokens_in(len(remark))
+    assert net.net == -net.spent < -net.views
 
 
 def test_runs_add_up() -> None:

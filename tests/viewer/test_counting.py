@@ -153,7 +153,7 @@ def test_a_cost_at_an_assumed_price_is_an_estimate() -> None:
 
 
 def test_the_net_is_in_tokens_by_class() -> None:
-    """Each class is what references saved less what state views took of it, as ``replay`` has it."""
+    """Each class is what references saved less what remarks and state views took of it, as ``replay`` has it."""
     run = read_run("demo", DEMO.read_bytes())
     ledger = new_ledger(run)
     account = Account.of_run(run, ledger.policy)
@@ -163,8 +163,9 @@ def test_the_net_is_in_tokens_by_class() -> None:
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     found = Tokens(uncached=line.net_uncached_tokens, written=line.net_written_tokens, cached=line.net_cached_tokens)
     assert found == net
-    assert line.net_uncached_tokens == line.saved_uncached_tokens - line.view_tokens
-    assert line.net_cached_tokens == line.saved_cached_tokens + line.displaced_tokens
+    assert line.net_uncached_tokens == line.saved_uncached_tokens - line.remark_uncached_tokens - line.view_tokens
+    assert line.net_cached_tokens == line.saved_cached_tokens - line.remark_cached_tokens + line.displaced_tokens
+    assert line.nudges and line.remark_uncached_tokens > 0
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
     for call in replay(run, ledger=ledger):
         priced.add(call, account.add_replayed(call))
     tally.add(run, account)
-    worth = priced.close(shipped()).worth(shipped().date)
+    worth = priced.close(shipped()).worth()
     line, _ = tallied("demo", DEMO.read_bytes(), None, None)
     assert (line.steps, line.reuses, line.elided, line.nudges, line.rereads, line.saved_bytes, line.view_bytes) == (
         tally.counts.proposed,
@@ -222,7 +223,8 @@ def test_a_replay_is_counted_as_everywhere_else() -> None:
         tally.saved_bytes,
         tally.counts.view_bytes,
     )
-    assert (line.saved_cost, line.view_cost, line.net_cost) == pytest.approx((worth.saved, worth.spent, worth.net))
+    assert (line.saved_cost, line.spent_cost, line.net_cost) == pytest.approx((worth.saved, worth.spent, worth.net))
+    assert (line.view_cost, line.remark_cost) == pytest.approx((worth.views, worth.remarks))
 
 
 def test_what_a_command_would_have_printed_counts_only_where_it_is_known() -> None:

@@ -348,7 +348,7 @@ def test_replays_are_told_apart_in_the_list(chromium: Browser, tmp_path: Path) -
         tab.find(".rows .hypothetical-badge", "with Ledger, replayed").wait_for()
         cells = dict(zip(tab.texts(".heading .number"), tab.texts(".rows .cell.number"), strict=True))
         would = [name for name, text in cells.items() if re.fullmatch(r"\(.+\)\s+would have been", text)]
-        done = ["Reused before", "Reused after", "Reused in part", "Looked again", "Nudged", "Saved", "Views", "Net"]
+        done = ["Reused before", "Reused after", "Reused in part", "Looked again", "Nudged", "Saved", "Spent", "Net"]
         assert would == done
         tab.become(lambda: tab.texts(".sum h2"), ["1 replayed run with Ledger"])
         assert "would have been saved" in tab.text(".sum .facts")
@@ -546,13 +546,15 @@ def test_replayed_runs_are_compared_as_replays(chromium: Browser, tmp_path: Path
 
 
 def test_a_comparison_has_the_tokens_behind_its_dollars(chromium: Browser, tmp_path: Path) -> None:
-    """Saved, views and net by class, as the tips of the list have them."""
+    """Saved, spent and net by class, as the tips of the list have them."""
     again = tmp_path / "again.traj.json"
     again.write_bytes(DEMO.read_bytes())
     line, _ = tallied(str(again), again.read_bytes(), None, None)
     tips = {
         "saved": f"{line.saved_uncached_tokens:,} uncached and {line.saved_cached_tokens:,} cached tokens, estimated",
-        "views": f"{line.view_tokens:,} uncached tokens",
+        "spent": f"views: {line.view_tokens:,} uncached tokens, {line.displaced_tokens:,} of which would have been"
+        f" cached, estimated; remarks: {line.remark_uncached_tokens:,} uncached and"
+        f" {line.remark_cached_tokens:,} cached tokens, estimated",
         "net": f"{line.net_uncached_tokens:+,} uncached and {line.net_cached_tokens:+,} cached tokens, estimated",
     }
     titles = "(cells) => cells.map((cell) => cell.querySelector('[title]')?.title)"
@@ -590,7 +592,7 @@ def test_a_comparison_names_the_prices_and_what_was_only_watched(chromium: Brows
         told_prices = ["cost as recorded, savings at gpt-5 (assumed)", "claude-sonnet-4.5", "not the same"]
         assert values["prices"] == told_prices
         assert list(values)[list(values).index("prices") - 1] == "cost"
-        assert (values["reused before"][1], values["saved"][1], values["views"][1]) == ("1", "$0.00", "$0.00")
+        assert (values["reused before"][1], values["saved"][1], values["spent"][1]) == ("1", "$0.00", "$0.00")
         assert tab.texts(".compare-head [role=note]") == [
             "Run B: shadow mode; reuse and remarks are what would have been, and nothing was saved or spent."
         ]

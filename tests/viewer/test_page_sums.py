@@ -16,7 +16,7 @@ from execledger.core.policy import Policy
 from execledger.journal.events import Counts, Ended
 from execledger.runs.caching import usage
 from execledger.runs.prices import shipped
-from execledger.viewer.counting import tallied
+from execledger.viewer.counting import run_id, tallied
 from execledger.viewer.export import export
 from tests.agents.inspect_ai.test_recorded import sample, write_log
 from tests.journal.runs import start
@@ -297,3 +297,52 @@ def test_a_log_of_a_run_with_ledger_is_no_run_without(chromium: Browser, tmp_pat
         tab.at(0)
         head = tab.text(".run-head")
         assert "its tokens are those after Ledger's edits" in head and "would have been saved" in head
+
+
+def test_what_remarks_took_is_apart_from_what_was_saved(tab: Tab, tmp_path: Path) -> None:
+    """A line above the list and a bar in it, and a fact of the run."""
+    remarked = tmp_path / "remarked"
+    remarked.mkdir()
+    line, _ = tallied("demo", DEMO.read_bytes(), None, None)
+    (remarked / "demo.traj.json").write_bytes(DEMO.read_bytes())
+    took = f"{line.remark_uncached_tokens} uncached {line.remark_cached_tokens} cached"
+    with served(remarked) as asked:
+        tab.open(base(asked))
+        counted(tab, 1)
+        (panel,) = panels(tab).values()
+        assert "would have been spent on remarks" in panel and f"Remarks would take {took} (estimated)" in panel
+        tab.find(".rows a.run-link").click()
+        tab.find(".step-panel").wait_for()
+        assert "would have been spent on remarks" in tab.texts(".facts")[0]
+
+
+def test_without_remarks_nothing_is_said_of_them(tab: Tab, tmp_path: Path) -> None:
+    """Neither a bar nor a sum of money."""
+    write_runs(tmp_path / "runs")
+    with served(tmp_path / "runs") as asked:
+        tab.open(base(asked))
+        counted(tab, 4)
+        assert not any("Remarks " in panel or "spent on remarks" in panel for panel in panels(tab).values())
+
+
+def test_the_tokens_of_a_model_call_are_words(tab: Tab, tmp_path: Path) -> None:
+    """Each class with its name, output among them."""
+    write_runs(tmp_path / "runs")
+    with served(tmp_path / "runs") as asked:
+        tab.open(base(asked), f"#/run/{run_id(str(tmp_path / 'runs' / 'a.traj.json'))}")
+        (uncached, cached, output), *_ = [(a - b, b, c) for a, b, c in USAGES]
+        classes = f"{uncached:,} uncached, {cached:,} cached" if cached else f"{uncached:,} uncached"
+        words = f"model call: {classes} and {output:,} output tokens"
+        tab.find(".step-panel").wait_for()
+        tab.become(lambda: words in tab.text(".step-panel"), True)
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 1000])
+def test_what_was_reused_in_part_is_beside_what_that_saved(chromium: Browser, tmp_path: Path, width: int) -> None:
+    """In windows of every width that have a column for what was saved or is left."""
+    (tmp_path / "demo.traj.json").write_bytes(DEMO.read_bytes())
+    with served(tmp_path) as asked, opened_tab(chromium, {"width": width, "height": 900}) as tab:
+        tab.open(base(asked))
+        counted(tab, 1)
+        heads = [" ".join(text.split()) for text in tab.texts(".heading .cell")]
+        assert {"Reused before", "Reused after", "Reused in part", "Net"} <= {*heads}

@@ -263,7 +263,7 @@ def report(
 
     from execledger.evaluate.collect import collect, conditions, left_out, unfinished, versions_used
     from execledger.evaluate.harbor_jobs import trial_remarks
-    from execledger.runs.prices import load_prices
+    from execledger.runs.prices import by_day, load_prices
 
     with needing("eval"):
         from execledger.evaluate.report.write import FORMATS, LAYOUTS, write_report
@@ -292,7 +292,11 @@ def report(
         tell(sentence)
     excluded = [f"Not read, and so excluded: {sentence}" for sentence in unreadable]
     excluded += [f"Read as far as it goes: {sentence}" for sentence in partly]
-    dated = f"Prices are of {prices.date}{_undiscounted(rows, prices)}"
+    days = by_day({row.model: prices.day(row.model) for row in rows})
+    of_models = " and of ".join(
+        f"{day} for {', '.join(name or 'unknown' for name in names)}" for day, names in days.items()
+    )
+    dated = f"Prices are of {of_models if len(days) > 1 else ', '.join(days) or prices.date}{_undiscounted(rows, prices)}"
     notes, console = [dated, *held, *missing, *excluded], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)

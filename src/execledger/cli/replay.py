@@ -30,7 +30,7 @@ from execledger.journal.folder import open_private
 from execledger.redact import redact
 from execledger.runs.account import METRICS, Account, dollars, input_classes
 from execledger.runs.find import HINT
-from execledger.runs.prices import Prices, load_prices
+from execledger.runs.prices import Prices, by_day, load_prices
 from execledger.runs.replay import new_ledger, replay
 from execledger.runs.totals import Tally, look_rows
 from execledger.viewer.export import require_replaceable
@@ -43,7 +43,7 @@ from execledger.viewer.export import require_replaceable
 @click.option("--strict", is_flag=True, help="Exit with 1 after a false reuse or an internal fault.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("--html", "page", metavar="FILE", help="Write a page: what was read twice and what it cost.")
-@click.option("--prices", "prices_file", metavar="FILE", help="Prices in TOML, in place of the shipped ones.")
+@click.option("--prices", "prices_file", metavar="FILE", help="Prices in TOML, over the shipped ones.")
 @policy_options
 def command(
     paths: tuple[str, ...],
@@ -79,7 +79,7 @@ def command(
     if not tally.runs:
         raise LedgerError(f"no recorded run was read at {', '.join(paths)}", hint=HINT)
     to_stderr = "-" in (decisions, page)
-    worth = counterfactual.worth(prices.date)
+    worth = counterfactual.worth()
     if as_json:
         found = {
             **tally.fields(),
@@ -90,7 +90,7 @@ def command(
         click.echo(json.dumps(found, separators=(",", ":")), err=to_stderr)
     else:
         console = Console(highlight=False, stderr=to_stderr)
-        console.print(summary(tally, presets, counterfactual), costs(counterfactual, prices.date))
+        console.print(summary(tally, presets, counterfactual), costs(counterfactual))
         if own is not None:
             console.print(redundant(counterfactual, worth, tally.counts.proposed), soft_wrap=True)
         console.print(worth.sentence(would=True), soft_wrap=True)
@@ -262,10 +262,10 @@ def _listed(lead: str, counter: Counter[str], most: int = 5) -> str:
     return lead + _top(counter, most) if counter else ""
 
 
-def costs(found: Counterfactual, date: str) -> Table:
+def costs(found: Counterfactual) -> Table:
     """Return the cost of the runs, and what Ledger would have cost and saved, as a table for the terminal."""
     title = "cost at table prices, the agent's behaviour held fixed"
-    table = Table(title=title, title_justify="left", caption=_caption(found, date), caption_justify="left")
+    table = Table(title=title, title_justify="left", caption=_caption(found), caption_justify="left")
     table.add_column("input tokens")
     rows = [*cost_rows(found)]
     classes = input_classes(amount.tokens for _, _, amount in rows)
@@ -298,11 +298,16 @@ def cost_rows(found: Counterfactual) -> Iterator[tuple[str, int | None, Amount]]
     yield "net", None, found.net
 
 
-def _caption(found: Counterfactual, date: str) -> str:
+def _priced(found: Counterfactual) -> Iterator[tuple[str, str]]:
+    """Yield each day of prices with its models and how many runs are at the price of each."""
+    for day, models in by_day(found.price_dates).items():
+        yield day, _top(Counter({name: found.priced[name] for name in models}), len(models))
+
+
+def _caption(found: Counterfactual) -> str:
     """Return the caption of the cost table: the origin of its tokens and prices."""
     said = [f"{found.counted('run')}; all others are bytes / {BYTES_PER_TOKEN}."]
-    models = ", ".join(f"{name} {count:,}" for name, count in Counter(found.priced).most_common())
-    said.append(f"Prices of {date}: {models}.")
+    said.append(f"Prices of {'; of '.join(f'{day}: {models}' for day, models in _priced(found))}.")
     if found.blind_edits:
         edits = "edit was" if found.blind_edits == 1 else "edits were"
         said.append(f"{found.blind_edits:,} {edits} of a file that had changed since it was read.")

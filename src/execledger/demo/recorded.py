@@ -46,7 +46,7 @@ def show_recorded(full: bool) -> None:
     )
     references = counts.suppressed + counts.elided
     click.echo(f"{references} references, {account.false_reuses} of them false by what was recorded.")
-    click.echo(priced.close(prices).worth(prices.date).sentence(would=True))
+    click.echo(priced.close(prices).worth().sentence(would=True))
     click.echo("A scripted agent does not react: this shows what is decided, not what a model makes of it.")
     click.echo("\nNext: execledger replay PATH... measures the same on your own recorded runs.")
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from execledger.agents.registry import parsed
 from execledger.doctor.findings import Finding
-from execledger.harbor import TESTED
+from execledger.harbor import OLDEST, TESTED
 
 
 def harbor() -> Iterator[Finding]:
@@ -21,7 +21,9 @@ def harbor() -> Iterator[Finding]:
     tested = f"tested {', '.join(TESTED)}"
     if parsed(found) > parsed(TESTED[-1]):
         yield Finding(name, "note", f"{found}: newer than what was {tested}; {works} works as far as is known")
+    elif parsed(found) < parsed(OLDEST):
+        yield Finding(name, "note", f"{found}: {works} needs {OLDEST} or newer; {tested}", "pip install -U harbor")
     elif parsed(found) < parsed(TESTED[0]):
-        yield Finding(name, "note", f"{found}: older than what was {tested}; {works} may fail", "pip install -U harbor")
+        yield Finding(name, "note", f"{found}: older than what was {tested}; {works} works as far as is known")
     else:
         yield Finding(name, "ok", f"{found}: {works} works; {tested}")

@@ -75,6 +75,8 @@ class Counterfactual(Struct):
     """Those whose provider counted tokens and reported none that came from a cache, not even 0."""
     priced: dict[str, int] = field(default_factory=dict)
     """How many of them were given the price of which model."""
+    price_dates: dict[str, str] = field(default_factory=dict)
+    """The day of the price of each of these models."""
     unpriced: int = 0
     """Those whose model has no price, so that they were given the assumed one."""
     own: Amount = field(default_factory=Amount)
@@ -106,20 +108,20 @@ class Counterfactual(Struct):
         """What would have been saved in all; negative where Ledger would have cost more than it saved."""
         return _sum((self.saved, self.remarks.negative, self.views.negative, self.kept_out.negative))
 
-    def worth(self, date: str) -> Net:
-        """What would have been saved and spent, and the net, under prices of that day."""
-        saved = _sum((self.saved, self.remarks.negative))
-        spent = _sum((self.views, self.kept_out))
+    def worth(self) -> Net:
+        """What would have been saved and spent, and the net."""
+        saved, views = self.saved, _sum((self.views, self.kept_out))
         return Net(
             saved=saved.dollars,
-            spent=spent.dollars,
+            remarks=self.remarks.dollars,
+            views=views.dollars,
             saved_tokens=saved.tokens,
-            spent_tokens=spent.tokens,
+            remark_tokens=self.remarks.tokens,
+            view_tokens=views.tokens,
             own=None if self.unknown == self.runs > 0 else self.own.dollars,
             estimated=bool(self.estimated or self.unpriced),
             runs=self.runs - self.unknown,
-            models=tuple(sorted(self.priced)),
-            date=date,
+            prices=dict(self.price_dates),
         )
 
     def counted(self, what: str) -> str:
@@ -149,6 +151,7 @@ class Counterfactual(Struct):
         self.unpriced += other.unpriced
         for model, runs in other.priced.items():
             self.priced[model] = self.priced.get(model, 0) + runs
+        self.price_dates.update(other.price_dates)
         self.own.add(other.own)
         for kind, found in other.classes.items():
             self.classes[kind].add(found)
@@ -231,6 +234,7 @@ class CounterfactualRun:
         name, price = prices.charged(self._run.model)
         total.unpriced = int(prices.price(self._run.model) is None)
         total.priced[name] = total.priced.get(name, 0) + 1
+        total.price_dates[name] = prices.day(self._run.model)
         amounts = [total.own, total.remarks, total.views, total.kept_out]
         for found in (*total.classes.values(), *total.files.values(), total.unclassified):
             amounts += [found.there, found.saved]

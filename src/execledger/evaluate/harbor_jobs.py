@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from execledger.agents.formats import trial_records
 from execledger.agents.registry import OURS
 from execledger.core.policy import Cadence, Policy, Preset
+from execledger.core.wording import quantity
 from execledger.errors import UnreadableRun
 from execledger.evaluate.metrics import measure, priced
 from execledger.evaluate.records import RunRow
@@ -342,5 +343,7 @@ def trial_remarks(path: Path) -> list[str]:
         listed = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common() if kind)
         said += [f"{path}: {number} of {len(trials)} trials {name}: {listed}"] if number else []
     partial = sum(one.result.reward is not None and 0 < one.result.reward < PASSED for one in trials)
-    said += [f"{path}: {partial} trials have a reward between 0 and 1, and count as unresolved"] if partial else []
+    if partial:
+        have, count = ("has", "counts") if partial == 1 else ("have", "count")
+        said += [f"{path}: {quantity(partial, 'trial')} {have} a reward between 0 and 1, and {count} as unresolved"]
     return said

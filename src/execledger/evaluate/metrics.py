@@ -160,8 +160,8 @@ def _counted(row: RunRow, account: Account) -> RunRow:
 
 def _without_counts(row: RunRow, policy: Policy) -> RunRow:
     """A run that Ledger took part in, and whose journal is not there."""
-    saved = ("saved_new_tokens", "saved_written_tokens", "saved_cached_tokens")
-    unknown = ("counts", "false_reuses", *saved, "view_tokens", "displaced_tokens")
+    of_texts = (f"{what}_{kind}_tokens" for what in ("saved", "remark") for kind in ("new", "written", "cached"))
+    unknown = ("counts", "false_reuses", *of_texts, "view_tokens", "displaced_tokens")
     return replace(row, **_place(policy), **dict.fromkeys(unknown))
 
 
@@ -193,9 +193,13 @@ def _with_ledger(row: RunRow, run: Run, journal: JournalRun, prices: Prices) -> 
         saved_written_tokens=net.saved_tokens.written or 0,
         saved_cached_tokens=net.saved_tokens.cached,
         saved_cost=net.saved,
+        remark_new_tokens=(net.remark_tokens.uncached or 0) + (net.remark_tokens.written or 0),
+        remark_written_tokens=net.remark_tokens.written or 0,
+        remark_cached_tokens=net.remark_tokens.cached,
+        remark_cost=net.remarks,
         view_tokens=viewed,
         displaced_tokens=displaced,
-        view_cost=net.spent,
+        view_cost=net.views,
     )
 
 

@@ -78,7 +78,7 @@ class Checks:
         """Raise ``LedgerError`` with all problems that are not mere warnings, if there are any."""
         serious = [one for one in self.problems if not one.warning]
         if len(serious) == 1:
-            raise LedgerError(serious[0].message, hint=serious[0].hint)
+            raise LedgerError(f"found one problem, and started nothing: {serious[0].message}", hint=serious[0].hint)
         if serious:
             lines = [f"- {one.message}" + (f"\n  hint: {one.hint}" if one.hint else "") for one in serious]
             raise LedgerError("\n".join([f"found {len(serious)} problems, and started nothing:", *lines]))

@@ -66,6 +66,14 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """Tokens that references kept out of the input where they would have been read from the cache, estimated."""
     saved_cost: float | None = None
     """Dollars for both; at the price of ``gpt-5`` where the model has none."""
+    remark_new_tokens: int | None = 0
+    """Tokens that remarks took where they were uncached or written, estimated."""
+    remark_written_tokens: int | None = 0
+    """Those of them that were written to the cache; the others were uncached."""
+    remark_cached_tokens: int | None = 0
+    """Tokens that remarks took where they were read from the cache, estimated."""
+    remark_cost: float | None = None
+    """Dollars for all of them, as ``saved_cost``."""
     view_tokens: int | None = 0
     """Tokens of the state views, estimated."""
     displaced_tokens: int | None = 0

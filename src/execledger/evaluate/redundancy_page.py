@@ -122,6 +122,7 @@ def _classes(found: Counterfactual, worth: Net) -> Iterator[str]:
     rows = {
         "the session as it was" if found.runs == 1 else "the sessions as they were": (own, own),
         "would have been saved": (worth.saved_tokens, worth.saved_tokens),
+        **({"taken by remarks": (-worth.remark_tokens, worth.remark_tokens)} if worth.remarked else {}),
         "taken by views": (-views, views),
         "kept out of the cache by views": (-kept_out, kept_out),
         "net": (worth.net_tokens, Tokens()),
@@ -138,7 +139,8 @@ def _classes(found: Counterfactual, worth: Net) -> Iterator[str]:
         yield f'<tr><td>{title}</td>{numbers}<td class="bar"><span class="parts">{bar}</span></td></tr>'
     yield "</tbody></table>"
     yield (
-        '<p class="hint">The first row includes what would have been saved, and not what views would have taken;'
+        '<p class="hint">The first row includes what would have been saved, and not what views and remarks would have'
+        " taken;"
         " the rows between it and the net add up to the net. What views keep out of the cache is uncached once instead"
         " of cached. Bars show numbers and no cost: a cached token costs a fraction of an uncached one.</p>"
     )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field, to_builtins
@@ -29,7 +29,7 @@ from execledger.core.wording import quantity
 from execledger.journal.events import Counts, Ended, Event, FaultCaught, Started, StepRecorded, ViewRendered
 from execledger.journal.folder import journal_folder
 from execledger.runs.caching import PromptCache, StepPlace, Timeline, provider_total, text_bytes, timeline, usage
-from execledger.runs.prices import Prices, load_prices
+from execledger.runs.prices import Prices, by_day, load_prices
 from execledger.runs.recording import Run
 from execledger.runs.replay import Replayed, output_bytes, spared_bytes
 from execledger.runs.usage import ModelCall, Tokens, recorded_cost, tokens_in
@@ -96,37 +96,53 @@ class Net(Struct, frozen=True, kw_only=True):
     """
 
     saved: float = 0.0
-    """Dollars for what references kept out of the model's input, less the references and remarks themselves."""
-    spent: float = 0.0
+    """Dollars for what references kept out of the model's input, less the references themselves."""
+    remarks: float = 0.0
+    """Dollars for remarks: text in results, as what is kept out is."""
+    views: float = 0.0
     """Dollars for what state views took: their tokens, uncached, and what they keep out of the cached prefix."""
     saved_tokens: Tokens = Tokens()
     """The tokens behind ``saved``."""
-    spent_tokens: Tokens = Tokens()
-    """The tokens behind ``spent``; what views keep out of the cached prefix is uncached, and negative among cached."""
+    remark_tokens: Tokens = Tokens()
+    """The tokens behind ``remarks``."""
+    view_tokens: Tokens = Tokens()
+    """The tokens behind ``views``; what views keep out of the cached prefix is uncached, and negative among cached."""
     own: float | None = None
     """What the runs cost as they were, at these prices and not as agents recorded it, where their tokens are known."""
     runs: int = 1
     """How many runs it is of."""
+    shadow: int = 0
+    """How many runs in shadow mode are apart: nothing was saved or spent in them, and ``own`` is without them."""
     estimated: bool = False
     """Whether ``own`` is no known cost: tokens of some run are estimated, or some model is at the assumed price."""
-    models: tuple[str, ...] = ()
-    """Whose prices these are; ``assumed`` follows the one that runs of unknown models were given."""
-    date: str = ""
-    """The day of the prices."""
+    prices: Mapping[str, str] = {}
+    """The day of each model's price; ``(assumed)`` follows the model whose price runs of unknown models were given."""
 
     def __add__(self, other: Net) -> Net:
         """Both together; what the runs cost is known if it is of both."""
         return Net(
             saved=self.saved + other.saved,
-            spent=self.spent + other.spent,
+            remarks=self.remarks + other.remarks,
+            views=self.views + other.views,
             saved_tokens=self.saved_tokens + other.saved_tokens,
-            spent_tokens=self.spent_tokens + other.spent_tokens,
+            remark_tokens=self.remark_tokens + other.remark_tokens,
+            view_tokens=self.view_tokens + other.view_tokens,
             own=None if self.own is None or other.own is None else self.own + other.own,
             runs=self.runs + other.runs,
+            shadow=self.shadow + other.shadow,
             estimated=self.estimated or other.estimated,
-            models=tuple(sorted({*self.models, *other.models})),
-            date=self.date,
+            prices={**self.prices, **other.prices},
         )
+
+    @property
+    def spent(self) -> float:
+        """Dollars for remarks and state views."""
+        return self.remarks + self.views
+
+    @property
+    def spent_tokens(self) -> Tokens:
+        """The tokens behind ``spent``."""
+        return self.remark_tokens + self.view_tokens
 
     @property
     def net(self) -> float:
@@ -140,19 +156,35 @@ class Net(Struct, frozen=True, kw_only=True):
 
     def fields(self) -> dict[str, Any]:
         """All of it as an object, for JSON."""
-        return {**to_builtins(self), "net": self.net, "net_tokens": to_builtins(self.net_tokens)}
+        spent = {"spent": self.spent, "spent_tokens": to_builtins(self.spent_tokens)}
+        net = {"net": self.net, "net_tokens": to_builtins(self.net_tokens)}
+        return {**to_builtins(self), **spent, **net}
 
     def sentence(self, *, would: bool = False) -> str:
         """All of it in words; ``would``: of a replay, in which nothing was really saved or spent."""
         of = f", {signed_share(self.net / self.own)} of the {self.cost_of('run')}" if self.own else ""
-        lead, cost = ("would have saved", "would have cost") if would else ("saved", "cost")
-        displaced = -(self.spent_tokens.cached or 0)
+        cost = "would have cost" if would else "cost"
+        displaced = -(self.view_tokens.cached or 0)
         moved = f", {displaced:,} of which would have been cached" if displaced else ""
+        remarks = f" remarks {cost} {by_class(self.remark_tokens)} ({dollars(self.remarks)});" if self.remarked else ""
+        apart = f"; {quantity(self.shadow, 'shadow run')} apart" if self.shadow else ""
         return (
-            f"References {lead} {by_class(self.saved_tokens)} ({dollars(self.saved)});"
-            f" state views {cost} {by_class(replace(self.spent_tokens, cached=0))}{moved} ({dollars(self.spent)});"
-            f" net {signed_by_class(self.net_tokens)}, {dollars(self.net)}{of}. {self.basis}"
-        )
+            f"References {self._of_references(would=would)};{remarks}"
+            f" state views {cost} {by_class(replace(self.view_tokens, cached=0))}{moved} ({dollars(self.views)});"
+            f" net {signed_by_class(self.net_tokens)}, {dollars(self.net)}{of}{apart}. {self.basis}"
+        ).rstrip()
+
+    def _of_references(self, *, would: bool) -> str:
+        """What references did, in words; under ``paper`` they may be longer than what they replace."""
+        if self.saved < -NOTHING:
+            took = "would have taken" if would else "took"
+            return f"{took} {by_class(-self.saved_tokens)} more than what they replaced ({dollars(-self.saved)})"
+        return f"{'would have saved' if would else 'saved'} {by_class(self.saved_tokens)} ({dollars(self.saved)})"
+
+    @property
+    def remarked(self) -> bool:
+        """Whether remarks took anything."""
+        return self.remark_tokens != Tokens()
 
     def cost_of(self, what: str) -> str:
         """What the runs cost by the price table, in words; ``what`` is a word for one.
@@ -165,8 +197,10 @@ class Net(Struct, frozen=True, kw_only=True):
 
     @property
     def basis(self) -> str:
-        """What the dollars rest on."""
-        return f"Prices of {self.date} for {', '.join(self.models)}; tokens of both are estimated from bytes."
+        """What the dollars rest on; "" if no run has a part in them."""
+        of_days = " and of ".join(f"{day} for {', '.join(models)}" for day, models in by_day(self.prices).items())
+        estimated = "all three" if self.remarked else "both"
+        return f"Prices of {of_days}; tokens of {estimated} are estimated from bytes." if of_days else ""
 
 
 def by_class(tokens: Tokens) -> str:
@@ -219,18 +253,19 @@ def signed_share(value: float) -> str:
     return f"{'-' if value < 0 else '+'}{shown}" if shown.strip("0.%") else shown
 
 
-def weighed(saved: Tokens, spent: Tokens, own: Tokens | None, model: str, prices: Prices) -> Net:
+def weighed(saved: Tokens, remarks: Tokens, views: Tokens, own: Tokens | None, model: str, prices: Prices) -> Net:
     """The net of one run, at the price of its model, or at the assumed one where that is not known."""
     name, price = prices.charged(model)
     return Net(
         saved=price.cost(saved),
-        spent=price.cost(spent),
+        remarks=price.cost(remarks),
+        views=price.cost(views),
         saved_tokens=saved,
-        spent_tokens=spent,
+        remark_tokens=remarks,
+        view_tokens=views,
         own=None if own is None else price.cost(own),
         estimated=prices.price(model) is None,
-        models=(name,),
-        date=prices.date,
+        prices={name: prices.day(model)},
     )
 
 
@@ -291,6 +326,7 @@ class Account(Struct):
     _compactions: list[int] = field(default_factory=list)
     _since: int = 0
     _spared: list[tuple[int, int]] = field(default_factory=list)
+    _remarks: list[tuple[int, int]] = field(default_factory=list)
     _unread_views: int = 0
     _waiting_views: dict[str, int] = field(default_factory=dict)
     _views: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -421,7 +457,7 @@ class Account(Struct):
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes that references kept out of the model's input, less references and remarks, counted in the same way."""
+        """Bytes that references kept out of the model's input, less the references, counted in the same way."""
         return sum(size * (self.turns - turn - 1) for turn, size in self._kept_out.items())
 
     @property
@@ -435,19 +471,20 @@ class Account(Struct):
         return self.took.tokens
 
     def net(self, prices: Prices | None = None) -> Net:
-        """What Ledger saved and spent so far, in dollars; in shadow mode nothing.
+        """What Ledger saved and spent so far, in dollars; in shadow mode nothing, of no run: it is counted apart.
 
         ``PromptCache`` says what is cached: what references kept out is new to the next call and then cached as far as
         the provider's cache reaches, and a view keeps what the model wrote after it out of the cache.
         """
-        saved = spent = Tokens()
-        if not self.shadow:
-            run = self._timeline()
-            cache = PromptCache(run)
-            saved = sum((cache.sent(tokens, at) for at, tokens in self._spared), Tokens())
-            size, late = self.views_spent(cache)
-            spent = Tokens(uncached=size + late, cached=-late)
-        return weighed(saved, spent, self.tokens.counted, self.model, prices or load_prices())
+        if self.shadow:
+            return Net(own=0.0, runs=0, shadow=1)
+        cache = PromptCache(self._timeline())
+        saved, remarks = (
+            sum((cache.sent(tokens, at) for at, tokens in found), Tokens()) for found in (self._spared, self._remarks)
+        )
+        size, late = self.views_spent(cache)
+        views = Tokens(uncached=size + late, cached=-late)
+        return weighed(saved, remarks, views, self.tokens.counted, self.model, prices or load_prices())
 
     def views_spent(self, cache: PromptCache | None = None) -> tuple[int, int]:
         """Tokens of state views, and tokens that the model wrote after them and that they kept out of the cache."""
@@ -501,18 +538,18 @@ class Account(Struct):
             self.nudges[decision.rule] += 1
 
     def _weigh(self, step: Step, turn: int, size: int | None, at: int, truth: Observation | None) -> None:
-        """Count the bytes that a step kept out of the model's input, and note the call that read the view before it."""
+        """Count what a step kept out of the model's input or added, and note the call that read the view before it."""
         shown, thread = step.shown, step.action.thread
         if thread in self._waiting_views:
             size_of_view = self._waiting_views.pop(thread)
             self._views.setdefault(thread, {})[turn] = size_of_view
             self._unread_views -= size_of_view
-        if shown.kind == "remark" or (shown.kind == "reference" and size is not None):
-            spared = (size or 0 if shown.kind == "reference" else 0) - text_bytes(shown.text)
-            self._kept_out[turn] = self._kept_out.get(turn, 0) + spared
+        if shown.kind == "remark":
+            self._remarks.append((at, tokens_in(text_bytes(shown.text))))
+        elif shown.kind == "reference" and size is not None:
+            self._kept_out[turn] = self._kept_out.get(turn, 0) + size - text_bytes(shown.text)
             if not (isinstance(step.decision, Reuse) and shown.compared == "different"):
-                whole = tokens_in(size or 0) if shown.kind == "reference" else 0
-                self._spared.append((at, whole - tokens_in(text_bytes(shown.text))))
+                self._spared.append((at, tokens_in(size) - tokens_in(text_bytes(shown.text))))
         elif shown.kind == "partial" and size is not None:
             left = text_bytes(step.observation.output) if truth is None else size - spared_bytes(shown, truth.output)
             for kept_out in (self._kept_out, self._spared_in_part):

@@ -64,6 +64,8 @@ class Prices(Struct, frozen=True):
     """Prices by the model's plain name."""
     spelled: Mapping[str, str] = {}
     """The names as the table has them, by plain name."""
+    dates: Mapping[str, str] = {}
+    """Of several tables, the day of each price, by plain name."""
 
     def price(self, model: str) -> Price | None:
         """The price of a model under any of its names; None if the table has none."""
@@ -76,6 +78,11 @@ class Prices(Struct, frozen=True):
             return self.spelled.get(known, known), self.models[known]
         return f"{ASSUMED} (assumed)", self.models.get(ASSUMED) or shipped().models[ASSUMED]
 
+    def day(self, model: str) -> str:
+        """The day of the price that ``charged`` gives a model."""
+        known = next((name for name in (*names(model), ASSUMED) if name in self.models), None)
+        return shipped().date if known is None else self.dates.get(known, self.date)
+
     def cost(self, tokens: Tokens | None, model: str) -> float | None:
         """Dollars for these tokens; None where the price or the tokens are not known."""
         price = self.price(model)
@@ -87,7 +94,13 @@ class Prices(Struct, frozen=True):
             date=f"{self.date}, {other.date}",
             models={**other.models, **self.models},
             spelled={**other.spelled, **self.spelled},
+            dates={name: table.dates.get(name, table.date) for table in (other, self) for name in table.models},
         )
+
+
+def by_day(days: Mapping[str, str]) -> dict[str, list[str]]:
+    """The models of each day, both in order, of the day of each model's price."""
+    return {day: sorted(name for name in days if days[name] == day) for day in sorted({*days.values()})}
 
 
 def names(model: str) -> Iterator[str]:

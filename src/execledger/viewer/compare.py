@@ -31,7 +31,7 @@ TOTALS = {
     **{metric.name: (metric.name, metric.title) for metric in METRICS if not metric.detailed},
     "rereads": ("rereads", "re-reads"),
     "saved_cost": ("saved_cost", "saved"),
-    "view_cost": ("view_cost", "views"),
+    "spent_cost": ("spent_cost", "spent"),
     "net_cost": ("net_cost", "net"),
     "faults": ("faults", "faults"),
 }

@@ -102,15 +102,25 @@ class RunLine(Counts, kw_only=True):
     """Those of them that would have been cached without a view."""
     view_cost: float = 0.0
     """Dollars for both."""
+    remark_uncached_tokens: int = 0
+    """Tokens that remarks took where they were uncached, estimated."""
+    remark_written_tokens: int = 0
+    """Tokens that remarks took where they were written to the cache, estimated."""
+    remark_cached_tokens: int = 0
+    """Tokens that remarks took where they were read from the cache, estimated."""
+    remark_cost: float = 0.0
+    """Dollars for all three."""
+    spent_cost: float = 0.0
+    """Dollars for state views and remarks."""
     net_uncached_tokens: int = 0
-    """Uncached tokens that references kept out less those that state views took, estimated; negative if views took
-    more."""
+    """Uncached tokens that references kept out less those that state views and remarks took, estimated; negative if
+    these took more."""
     net_written_tokens: int = 0
     """The same of tokens written to the cache."""
     net_cached_tokens: int = 0
     """The same of cached tokens, with those that views kept out of the cached prefix."""
     net_cost: float = 0.0
-    """Dollars for all three: saved less spent on state views."""
+    """Dollars for all three: saved less spent."""
     run_cost: float | None = None
     """Dollars that the run took, as the agent recorded them, else by its tokens; None where these are not known."""
     price_date: str = ""
@@ -173,7 +183,8 @@ def is_hypothetical(account: Account, origin: Origin) -> bool:
 
 def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine:
     """The line of a run in the list; in shadow mode it has what would have been done."""
-    counts, net, shadow, prices = account.counts, account.net(), account.shadow, load_prices()
+    prices = load_prices()
+    counts, net, shadow = account.counts, account.net(prices), account.shadow
     tokens = account.tokens if account.estimated is None else account.estimated
     same = {name: getattr(counts, name) for name in counts.__struct_fields__}
     done = {"elided": counts.shadow_elided, "partial": counts.shadow_partial} if shadow else {}
@@ -205,16 +216,21 @@ def run_line(account: Account, origin: Origin, *, live: bool = False) -> RunLine
         saved_written_tokens=net.saved_tokens.written or 0,
         saved_cached_tokens=net.saved_tokens.cached or 0,
         saved_cost=net.saved,
-        view_tokens=net.spent_tokens.uncached or 0,
-        displaced_tokens=-(net.spent_tokens.cached or 0),
-        view_cost=net.spent,
+        view_tokens=net.view_tokens.uncached or 0,
+        displaced_tokens=-(net.view_tokens.cached or 0),
+        view_cost=net.views,
+        remark_uncached_tokens=net.remark_tokens.uncached or 0,
+        remark_written_tokens=net.remark_tokens.written or 0,
+        remark_cached_tokens=net.remark_tokens.cached or 0,
+        remark_cost=net.remarks,
+        spent_cost=net.spent,
         net_uncached_tokens=net.net_tokens.uncached or 0,
         net_written_tokens=net.net_tokens.written or 0,
         net_cached_tokens=net.net_tokens.cached or 0,
         net_cost=net.net,
         run_cost=account.took.cost if account.took.cost is not None else _run_cost(tokens, origin.model, prices),
-        price_date=net.date,
-        priced_as=", ".join(net.models),
+        price_date=prices.day(account.model),
+        priced_as=prices.charged(account.model)[0],
         assumed_price=prices.price(origin.model) is None,
         started=origin.started,
         replayed=origin.replayed,
@@ -252,6 +268,11 @@ ADDED = (
     "view_tokens",
     "displaced_tokens",
     "view_cost",
+    "remark_uncached_tokens",
+    "remark_written_tokens",
+    "remark_cached_tokens",
+    "remark_cost",
+    "spent_cost",
     "net_uncached_tokens",
     "net_written_tokens",
     "net_cached_tokens",

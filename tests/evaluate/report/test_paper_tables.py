@@ -35,7 +35,7 @@ def texts(table: Table) -> list[tuple[str, ...]]:
 
 def test_the_tables_stand_in_the_papers_order(tables: dict[str, Table]) -> None:
     """Behind them, what they show and can't, and last what others published."""
-    assert list(tables) == ["main", "efficiency", "codex", "ablation", "evidence", "published"]
+    assert list(tables) == ["main", "efficiency", "codex", "ablation", "evidence", "net", "published"]
 
 
 def test_the_main_table(tables: dict[str, Table]) -> None:
@@ -173,6 +173,6 @@ def test_both_layouts_stand_in_one_folder(tmp_path: Path) -> None:
     shown = [
         len(write_report(experiment(), ["md", "tex", "json"], tmp_path, layout=layout)) for layout in ("full", "paper")
     ]
-    assert shown == [6, 5]
+    assert shown == [7, 6]
     names = [f"{name}.{kind}" for name in ("paper", "report") for kind in ("json", "md", "tex")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names

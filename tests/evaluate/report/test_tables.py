@@ -34,14 +34,14 @@ def texts(table: Table) -> list[tuple[str, ...]]:
 
 def test_a_whole_experiment_has_the_papers_tables() -> None:
     """One scaffold in four arms: main, efficiency and ablation; what others published comes last."""
-    assert list(made(experiment())) == ["main", "evidence", "efficiency", "ablation", "outcomes", "published"]
+    assert list(made(experiment())) == ["main", "evidence", "efficiency", "net", "ablation", "outcomes", "published"]
 
 
 def test_a_second_scaffold_and_trials_have_tables_of_their_texts() -> None:
     """Another agent stands in the second scaffold's table, and not in the efficiency table."""
     codex = [row("a", arm, agent="codex 1", model="m") for arm in ("base", "both")]
     found = made([*experiment(trials=2), *codex])
-    tables = ["main", "evidence", "efficiency", "scaffold", "ablation", "outcomes", "trials", "published"]
+    tables = ["main", "evidence", "efficiency", "scaffold", "net", "ablation", "outcomes", "trials", "published"]
     assert list(found) == tables
     assert [section.title for section in found["scaffold"].sections] == ["codex 1, m: inform + govern, 1 instance"]
     assert [section.title for section in found["efficiency"].sections] == [
@@ -113,6 +113,34 @@ def test_saved_spent_and_net_are_shown_by_class() -> None:
         ),
     ]
     assert table.headings[-4:] == ("Net: uncached", "Net: cached", "Net: USD", "Net: of cost")
+
+
+def test_what_remarks_took_has_columns_of_its_own_where_there_were_any() -> None:
+    """It is no part of what references saved, and it is taken from the net."""
+    saved: dict[str, Any] = {"saved_new_tokens": 0, "saved_cost": 0.0, "view_cost": 0.0}
+    remarks: dict[str, Any] = {"remark_new_tokens": 52, "remark_cached_tokens": 208, "remark_cost": 0.01}
+    rows = [row("a"), row("a", "inform", **saved), row("a", "both", **saved, **remarks)]
+    tables = made([replace(one, charged_cost=one.cost) for one in rows])
+    shown = [dict(zip(tables["net"].headings, line, strict=True)) for line in texts(tables["net"])]
+    heads = (
+        *("Saved by references: uncached", "Saved by references: USD"),
+        *("Remarks: uncached", "Remarks: cached", "Remarks: USD"),
+        *("Net: uncached", "Net: cached", "Net: USD", "Net: of cost"),
+    )
+    assert [tuple(one[head] for head in heads) for one in shown] == [
+        ("~0", "~$0.00", "~0", "~0", "unknown", "~0", "~0", "unknown", "~+0.0%"),
+        ("~0", "~$0.00", "~52", "~208", "~$0.010", "~-52", "~-208", "~-$0.010", "~-2.0%"),
+    ]
+
+
+def test_the_net_of_runs_in_which_nothing_was_saved_or_sent_is_a_table_of_zeros() -> None:
+    """An arm whose journals say that it is zero has a row; one without any journal, and the arm shadow, have none."""
+    zero: dict[str, Any] = {"saved_cost": 0.0, "remark_cost": 0.0, "view_cost": 0.0}
+    rows = [row("a"), row("a", "both", **zero), row("a", "govern", ran=None), row("a", "shadow", **zero)]
+    table = made([replace(one, charged_cost=one.cost) for one in rows])["net"]
+    zeros = ("~0", "~0", "~$0.00")
+    assert texts(table) == [("inform + govern", *zeros, *zeros, *zeros, "~+0.0%")]
+    assert "net" not in made([row("a"), row("a", "both", ran=None), row("a", "shadow", **zero)])
 
 
 def test_the_net_is_a_share_of_the_cost_of_the_runs_that_it_is_known_of() -> None:

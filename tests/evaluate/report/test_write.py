@@ -23,6 +23,7 @@ def test_a_report_is_written_in_every_format(tmp_path: Path) -> None:
         "Pass@1, base → with Ledger",
         "What this evaluation shows, and what it can't",
         "Efficiency: totals over all instances",
+        "Net of Ledger, the agent's behaviour held fixed",
         "Ablation: totals over the instances that every arm has, input tokens by class",
         "Paired outcomes",
         "Published by others, not comparable with the figures above",
@@ -35,7 +36,7 @@ def test_a_report_is_written_in_every_format(tmp_path: Path) -> None:
     assert ".svg" not in latex
     written = json.loads((tmp_path / "out" / "report.json").read_text())
     assert written["notes"] == ["Prices of 2026-11-15"]
-    names = ["main", "evidence", "efficiency", "ablation", "outcomes", "published"]
+    names = ["main", "evidence", "efficiency", "net", "ablation", "outcomes", "published"]
     assert [table["name"] for table in written["tables"]] == names
 
 

@@ -167,7 +167,13 @@ def _estimated(name: str, title: str, unit: Unit = Unit.TOKENS, *, needs_cost: b
 SAVED_NEW = _estimated("saved_new_tokens", "Saved by references, uncached or written")
 SAVED_WRITTEN = _estimated("saved_written_tokens", "Saved by references, written")
 SAVED_CACHED = _estimated("saved_cached_tokens", "Saved by references, cached")
+SAVED_BY_CLASS = (SAVED_NEW, SAVED_WRITTEN, SAVED_CACHED)
 SAVED_COST = _estimated("saved_cost", "Saved by references", Unit.MONEY)
+REMARK_NEW = _estimated("remark_new_tokens", "Remarks, uncached or written")
+REMARK_WRITTEN = _estimated("remark_written_tokens", "Remarks, written")
+REMARK_CACHED = _estimated("remark_cached_tokens", "Remarks, cached")
+REMARKS_BY_CLASS = (REMARK_NEW, REMARK_WRITTEN, REMARK_CACHED)
+REMARK_COST = _estimated("remark_cost", "Remarks", Unit.MONEY)
 VIEWED = _estimated("view_tokens", "State views, uncached")
 DISPLACED = _estimated("displaced_tokens", "Displaced by state views")
 VIEW_COST = _estimated("view_cost", "State views", Unit.MONEY)
@@ -175,7 +181,7 @@ VIEW_COST = _estimated("view_cost", "State views", Unit.MONEY)
 
 def _net(row: RunRow) -> float | None:
     saved, spent = SAVED_COST.of(row), VIEW_COST.of(row)
-    return None if saved is None or spent is None else saved - spent
+    return None if saved is None or spent is None else saved - spent - (REMARK_COST.of(row) or 0.0)
 
 
 NET_SHARE = Measure(

@@ -28,11 +28,11 @@ from execledger.evaluate.report.comparison import (
     INPUT,
     MODEL_CALLS,
     NET_SHARE,
+    REMARK_COST,
+    REMARKS_BY_CLASS,
     REREADS,
-    SAVED_CACHED,
+    SAVED_BY_CLASS,
     SAVED_COST,
-    SAVED_NEW,
-    SAVED_WRITTEN,
     UNCACHED_INPUT,
     VIEW_COST,
     VIEWED,
@@ -352,13 +352,16 @@ def _measure_row(measure: Measure, base: Arm, arm: Arm) -> Row | None:
 
 
 def worth(found: tuple[Setting, ...]) -> Table | None:
-    """Return the table of what references saved and state views cost, with the agent's behaviour held fixed.
+    """Return the table of what references saved and remarks and state views cost, the agent's behaviour held fixed.
 
-    Tokens are by class; ``written`` has columns if any run saved tokens that would have been written to the cache.
+    Tokens are by class; ``written`` has columns if any run saved, or took for remarks, tokens that are written to the
+    cache, and remarks have columns if they took anything.
     """
-    written = any(row.saved_written_tokens for setting in found for arm in setting.ledger for row in arm.rows)
+    rows = [row for setting in found for arm in setting.ledger for row in arm.rows]
+    written = any(row.saved_written_tokens or row.remark_written_tokens for row in rows)
+    remarked = any(row.remark_new_tokens for row in rows)
     sections = [
-        Section(setting.title, tuple(row for arm in setting.ledger if (row := _worth_row(arm, written=written))))
+        Section(setting.title, tuple(row for arm in setting.ledger if (row := _worth_row(arm, written, remarked))))
         for setting in found
     ]
     if not any(section.rows for section in sections):
@@ -367,10 +370,20 @@ def worth(found: tuple[Setting, ...]) -> Table | None:
     return Table(
         name="net",
         title="Net of Ledger, the agent's behaviour held fixed",
-        columns=("Arm", *classes, "uncached", "of these displaced", "USD", *classes, "of cost"),
+        columns=(
+            "Arm",
+            *classes,
+            *(classes if remarked else ()),
+            "uncached",
+            "of these displaced",
+            "USD",
+            *classes,
+            "of cost",
+        ),
         groups=(
             ("", 1),
             ("Saved by references", len(classes)),
+            *([("Remarks", len(classes))] if remarked else []),
             ("State views", 3),
             ("Net", len(classes) + 1),
         ),
@@ -400,34 +413,46 @@ def _assumed(found: tuple[Setting, ...]) -> Iterator[str]:
         )
 
 
-def _worth_row(arm: Arm, *, written: bool) -> Row | None:
-    """Return the totals of an arm; None if nothing is known of them, as in the arm shadow."""
-    if arm.name == "shadow" or not any(row.view_tokens or row.saved_new_tokens for row in arm.rows):
+def _worth_row(arm: Arm, written: bool, remarked: bool) -> Row | None:
+    """Return the totals of an arm; None if nothing is known of them, as in the arm shadow or without any journal."""
+    if arm.name == "shadow" or all(row.lacks_journal for row in arm.rows):
         return None
-    new, saved_written, cached = (sole(measure, arm) for measure in (SAVED_NEW, SAVED_WRITTEN, SAVED_CACHED))
+    saved, remarks = (_by_class(arm, *measures) for measures in (SAVED_BY_CLASS, REMARKS_BY_CLASS))
     viewed, displaced = (sole(measure, arm) for measure in (VIEWED, DISPLACED))
-    uncached = _less(new, saved_written)
-    saved, spent, share = (sole(measure, arm) for measure in (SAVED_COST, VIEW_COST, NET_SHARE))
-    left = _less(saved, spent)
-    more = [saved_written] if written else []
+    saved_cost, remark_cost, view_cost, share = (
+        sole(measure, arm) for measure in (SAVED_COST, REMARK_COST, VIEW_COST, NET_SHARE)
+    )
+    left = _less(saved_cost, view_cost)
+    net = saved
+    if remarked:
+        left = _less(left, remark_cost)
+        net = tuple(map(_less, saved, remarks))
     # What a view displaces from the cache is uncached once instead of cached.
     uncached_spent = _less(viewed, _less(0.0, displaced))
-    uncached_left, cached_left = _less(uncached, uncached_spent), _less(cached, _less(0.0, displaced))
+    net = (_less(net[0], uncached_spent), net[1], _less(net[2], _less(0.0, displaced)))
 
     def cells(*tokens: float | None) -> Iterator[Cell]:
         return (figure_cell(value, Unit.TOKENS, estimated=True) for value in tokens)
 
-    money = [figure_cell(value, Unit.MONEY, estimated=True) for value in (saved, spent, left)]
+    def classes(tokens: tuple[float | None, ...], cost: float | None) -> Iterator[Cell]:
+        yield from cells(*(tokens if written else (tokens[0], tokens[2])))
+        yield figure_cell(cost, Unit.MONEY, estimated=True)
+
     return (
         text_cell(arm.title),
-        *cells(uncached, *more, cached),
-        money[0],
+        *classes(saved, saved_cost),
+        *(classes(remarks, remark_cost) if remarked else ()),
         *cells(uncached_spent, displaced),
-        money[1],
-        *cells(uncached_left, *more, cached_left),
-        money[2],
+        figure_cell(view_cost, Unit.MONEY, estimated=True),
+        *classes(net, left),
         change_cell(share, estimated=True),
     )
+
+
+def _by_class(arm: Arm, new: Measure, written: Measure, cached: Measure) -> tuple[float | None, ...]:
+    """Return the total tokens of an arm: uncached, written to the cache and cached."""
+    total = sole(written, arm)
+    return _less(sole(new, arm), total), total, sole(cached, arm)
 
 
 def _less(value: float | None, other: float | None) -> float | None:

@@ -7,8 +7,9 @@ import { costBasis, estimatedCost, tablePrices } from "./prices.js";
 import { LAST, runAddress } from "./router.js";
 
 const SAVED = "what references kept out of the model's input, over its calls: first not cached, then cached; estimated";
-const VIEWS = "what state views took: never cached, and they keep what the model wrote out of the cache; estimated";
-const NET = "what was saved less what views took, in dollars: each class of tokens has its own price";
+const SPENT =
+  "what state views and remarks took: views are not cached, and keep what the model wrote out of the cache; estimated";
+const NET = "what was saved less what was spent, in dollars: each class of tokens has its own price";
 const LOOKS = "references after which the model requested the same content within three calls";
 const COST =
   "what the run cost: as the agent recorded it, else its tokens at table prices; ~: estimated tokens or assumed prices";
@@ -25,11 +26,11 @@ const COLUMNS = [
   column("steps", "Steps", "number", "commands that were proposed"),
   column("reuses", "Reused before", "number", "reused before running: an earlier result still holds", done("reuses")),
   column("elided", "Reused after", "number", "reused after running: a reference is shown instead", done("elided")),
-  column("partial", "Reused in part", "number spare", "references in place of some lines", done("partial")),
+  column("partial", "Reused in part", "number some", "references in place of some lines", done("partial")),
   column("second_looks", "Looked again", "number spare", LOOKS, looksCell),
   column("nudges", "Nudged", "number spare", "shown with a remark", done("nudges")),
   column("saved_cost", "Saved", "number parts", SAVED, money("saved_cost", savedTokens)),
-  column("view_cost", "Views", "number parts", VIEWS, money("view_cost", viewTokens)),
+  column("spent_cost", "Spent", "number parts", SPENT, money("spent_cost", spentTokens)),
   column("net_cost", "Net", "number", NET, money("net_cost", netTokens)),
   column("run_cost", "Cost", "number spent", COST, costCell),
   column("faults", "Faults", "number faults", "faults of Ledger's own, all of them caught"),
@@ -87,7 +88,18 @@ export function viewTokens(run) {
   return `${count(run.view_tokens)} uncached tokens${moved}, estimated`;
 }
 
-/** Tokens that references kept out less those that state views took, by class. */
+/** Tokens that remarks took, by class. */
+export function remarkTokens(run) {
+  const { remark_uncached_tokens: uncached, remark_written_tokens: written, remark_cached_tokens: cached } = run;
+  return `${byClass({ uncached, written, cached })} tokens, estimated`;
+}
+
+/** Tokens that state views took, and those that remarks took, if there were any. */
+export function spentTokens(run) {
+  return run.remark_cost ? `views: ${viewTokens(run)}; remarks: ${remarkTokens(run)}` : `views: ${viewTokens(run)}`;
+}
+
+/** Tokens that references kept out less those that state views and remarks took, by class. */
 export function netTokens(run) {
   const { net_uncached_tokens: uncached, net_written_tokens: written, net_cached_tokens: cached } = run;
   return `${byClass({ uncached, written, cached }, signedCount)} tokens, estimated`;

@@ -1,7 +1,7 @@
 /** What a run is and what it came to, in a few lines above it. */
 
 import { visible } from "./ansi.js";
-import { netTokens, savedTokens, viewTokens } from "./columns.js";
+import { netTokens, remarkTokens, savedTokens, viewTokens } from "./columns.js";
 import { h } from "./dom.js";
 import { about, count, dollars, moment, nameParts, plural } from "./format.js";
 import { costBasis, estimatedCost, tablePrices } from "./prices.js";
@@ -43,7 +43,7 @@ function aboutRun(line) {
   return line.took_part ? TOOK_PART : "A replay: what Ledger would have done.";
 }
 
-/** What references saved, what views took, and the difference; of a replay, as what would have been.
+/** What references saved, what remarks and views took, and the difference; of a replay, as what would have been.
  *
  * `prices` says what the dollars rest on; without `tokens` those behind the dollars are left out. */
 export function moneyFacts(line, prices, { tokens = true } = {}) {
@@ -51,6 +51,7 @@ export function moneyFacts(line, prices, { tokens = true } = {}) {
   const verb = line.replayed ? "would have been " : "";
   return [
     [dollars(line.saved_cost), ` ${verb}saved by references${aside(savedTokens(line))}`],
+    ...(line.remark_cost ? [[dollars(line.remark_cost), ` ${verb}spent on remarks${aside(remarkTokens(line))}`]] : []),
     [dollars(line.view_cost), ` ${verb}spent on state views${aside(viewTokens(line))}`],
     [dollars(line.net_cost), ` net${aside(netTokens(line))}, ${prices}`],
   ];

@@ -2,7 +2,7 @@
 
 import { visible } from "./ansi.js";
 import { fill, h } from "./dom.js";
-import { bytes, count, dollars, duration, moment } from "./format.js";
+import { byClass, bytes, count, dollars, duration, moment } from "./format.js";
 import { isHypothetical, meaningOf } from "./lanes.js";
 import { looksSection } from "./looks.js";
 import { categoryBadge, markBadge } from "./marks.js";
@@ -179,10 +179,9 @@ function timeFacts({ at, replied, seconds, elapsed }) {
 function callFacts(call) {
   if (!call) return [];
   const { uncached, cached, written, output } = call.tokens;
-  const classes = { uncached, "written to the cache": written, cached, "of output": output };
-  const tokens = Object.entries(classes).filter(([, value]) => value);
+  const tokens = { uncached, written, cached, output };
   return [
-    tokens.length && `model call: ${tokens.map(([name, value]) => `${count(value)} ${name}`).join(", ")} tokens`,
+    Object.values(tokens).some(Boolean) && `model call: ${byClass(tokens)} tokens`,
     call.cost !== null && `${dollars(call.cost)} for the model call`,
   ];
 }

@@ -9,15 +9,17 @@ import { moneyFacts } from "./runhead.js";
 const NOTE = "Bars show numbers and no cost: a cached token costs a fraction of an uncached one.";
 const REAL = {
   saved: "Saved",
+  remarks: "Remarks took",
   views: "Views took",
   net: "Net",
-  note: "Tokens taken include what views took, and not what was saved.",
+  note: "Tokens taken include what views and remarks took, and not what was saved.",
 };
 const REPLAYED = {
   saved: "Would be saved",
+  remarks: "Remarks would take",
   views: "Views would take",
   net: "Would be net",
-  note: "Tokens taken include what would have been saved, and not what views would have taken.",
+  note: "Tokens taken include what would have been saved, and not what views and remarks would have taken.",
 };
 const TOOK_PART = {
   ...REPLAYED,
@@ -97,8 +99,8 @@ function ofEstimates({ runs, estimated }, field) {
   return estimated[field] < runs ? `, estimated for ${count(estimated[field])} of ${count(runs)} runs` : ", estimated";
 }
 
-/** Where the tokens went: a bar for the runs, one for what references kept out, and one for state views, and the net in
- * words: all of them of the runs whose tokens are known. */
+/** Where the tokens went: a bar for the runs, one for what references kept out, one for remarks, if there were any, and
+ * one for state views, and the net in words: all of them of the runs whose tokens are known. */
 function tokenBars(one, line) {
   const partly = one.known.uncached_tokens > 0 && one.known.uncached_tokens < one.runs;
   const [beside, same] = partly ? [one.beside.uncached_tokens, " for the same runs"] : [line, ""];
@@ -114,12 +116,18 @@ function tokenBars(one, line) {
     written: beside.saved_written_tokens,
     cached: beside.saved_cached_tokens,
   };
+  const remarks = {
+    uncached: beside.remark_uncached_tokens,
+    written: beside.remark_written_tokens,
+    cached: beside.remark_cached_tokens,
+  };
   const bars = [
     ["Tokens taken", took, `${ofThem(one, "uncached_tokens")}${ofEstimates(one, "uncached_tokens")}`.slice(2)],
   ];
   if (!line.shadow)
     bars.push(
       [words.saved, saved, `estimated${same}`],
+      ...(line.remark_cost ? [[words.remarks, remarks, `estimated${same}`]] : []),
       [words.views, { uncached: beside.view_tokens }, `estimated${same}${displaced(beside)}`],
     );
   const longest = Math.max(1, ...bars.map(([, tokens]) => size(tokens)));
@@ -139,7 +147,7 @@ function displaced(line) {
   return line.displaced_tokens ? `; ${count(line.displaced_tokens)} of them would have been cached` : "";
 }
 
-/** What was saved less what views took, by class: in words, since a class may be negative. */
+/** What was saved less what remarks and views took, by class: in words, since a class may be negative. */
 function netLine(title, beside, rest) {
   const tokens = {
     uncached: beside.net_uncached_tokens,

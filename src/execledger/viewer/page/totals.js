@@ -1,7 +1,7 @@
 /** What two runs came to, side by side: a row for each run, or a column for each where there is little room. */
 
 import { visible } from "./ansi.js";
-import { netTokens, savedTokens, viewTokens } from "./columns.js";
+import { netTokens, savedTokens, spentTokens } from "./columns.js";
 import { fill, h } from "./dom.js";
 import { about, count, dollars, nameParts } from "./format.js";
 import { estimatedCost } from "./prices.js";
@@ -9,7 +9,8 @@ import { runAddress } from "./router.js";
 
 const NARROW = "(max-width: 140rem)"; // A row for each run needs more than that.
 
-const BEHIND = { saved_cost: savedTokens, view_cost: viewTokens, net_cost: netTokens }; // Tokens behind sums of money.
+// Tokens behind sums of money.
+const BEHIND = { saved_cost: savedTokens, spent_cost: spentTokens, net_cost: netTokens };
 
 const TAKEN = ["input_tokens", "uncached_tokens", "written_tokens", "cached_tokens", "output_tokens"];
 
