@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -263,7 +263,7 @@ def report(
 
     from execledger.evaluate.collect import collect, conditions, left_out, unfinished, versions_used
     from execledger.evaluate.harbor_jobs import trial_remarks
-    from execledger.runs.prices import by_day, load_prices
+    from execledger.runs.prices import load_prices
 
     with needing("eval"):
         from execledger.evaluate.report.write import FORMATS, LAYOUTS, write_report
@@ -292,11 +292,7 @@ def report(
         tell(sentence)
     excluded = [f"Not read, and so excluded: {sentence}" for sentence in unreadable]
     excluded += [f"Read as far as it goes: {sentence}" for sentence in partly]
-    days = by_day({row.model: prices.day(row.model) for row in rows})
-    of_models = " and of ".join(
-        f"{day} for {', '.join(name or 'unknown' for name in names)}" for day, names in days.items()
-    )
-    dated = f"Prices are of {of_models if len(days) > 1 else ', '.join(days) or prices.date}{_undiscounted(rows, prices)}"
+    dated = _dated(rows, prices)
     notes, console = [dated, *held, *missing, *excluded], Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="execledger-") as scratch:
         folder = Path(output or scratch)
@@ -314,12 +310,19 @@ def report(
         console.print(table, crop=False)
 
 
-def _undiscounted(rows: Iterable[RunRow], prices: Prices) -> str:
-    """Say which models of these runs have no price for the cached tokens that they used."""
+def _dated(rows: Collection[RunRow], prices: Prices) -> str:
+    """Say of which day the prices of these runs are, and which models have none for the cached tokens they used."""
+    from execledger.runs.prices import by_day
+
+    days = by_day({row.model: prices.day(row.model) for row in rows})
+    told = " and of ".join(f"{day} for {', '.join(name or 'unknown' for name in names)}" for day, names in days.items())
+    dated = f"Prices are of {told if len(days) > 1 else ', '.join(days) or prices.date}"
     used = {row.model for row in rows if row.tokens is not None and row.tokens.cached}
     whole = sorted(model for model in used if (price := prices.price(model)) is not None and price.cached is None)
-    told = " and ".join(f"`{model}`" for model in whole)
-    return f"; cached tokens of {told} are charged as uncached, since no price of `cached` is given" if told else ""
+    if not whole:
+        return dated
+    models = " and ".join(f"`{model}`" for model in whole)
+    return f"{dated}; cached tokens of {models} are charged as uncached, since no price of `cached` is given"
 
 
 @command.command("export")
