@@ -114,6 +114,17 @@ def test_evaluations_with_one_plan_are_pooled_and_it_is_said(execledger: Execled
     assert all("mean positions" not in said for said in order.values()), "they are equal in each evaluation"
 
 
+def test_evaluations_are_pooled_with_those_of_their_own_plan_only(execledger: Execledger) -> None:
+    """The arm of a comparison has two evaluations of one plan, its base two of another."""
+    for seed, name in enumerate("abcd"):
+        other: dict[str, Any] = {"arms": (BOTH,), "reasoning_effort": "high"} if name in "cd" else {}
+        store(Path(name), seed, trials=1, **other)
+    notes = table(reported(execledger, *"abcd"), "main")["notes"]
+    pooled = "2 evaluations with one plan are pooled: "
+    assert any(f"{pooled}a, b; {pooled}c, d" in note for note in notes)
+    assert not any("4 evaluations" in note for note in notes)
+
+
 def test_the_base_of_another_evaluation_is_compared_with_and_it_is_said(execledger: Execledger) -> None:
     """As docs/reproduce.md says: the second preset without a base of its own."""
     store(Path("a"), 1, trials=1, preset="paper")
@@ -160,9 +171,9 @@ def test_jobs_of_harbor_say_that_isolation_is_not_known(execledger: Execledger) 
     report = reported(execledger, "without", "with")
     notes = table(report, "evidence")["notes"]
     assert (
-        "Prompt cache: `eval run` did not start the runs of base, inform + govern: whether they were isolated from each"
-        " other in the provider's prompt cache is not known, and differences of cost, and of cached and new input"
-        " tokens, may come from what one run finds cached of another one"
+        "Prompt cache: no plan of `eval run` is known of the runs of base, inform + govern: whether they were isolated"
+        " from each other in the provider's prompt cache is not known, and differences of cost, and of cached and new"
+        " input tokens, may come from what one run finds cached of another one"
     ) in notes
     assert [note for note in notes if note.startswith("Version")] == [
         "Versions of Ledger, as recorded: 0.1.0 and 1.2.3 in inform + govern"

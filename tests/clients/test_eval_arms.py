@@ -275,7 +275,7 @@ def test_an_evaluation_of_two_arms(key: str, tmp_path: Path) -> None:
     # Nothing that the agent sees names its arm.
     assert not any(b"/both" in request.raw or b"/base" in request.raw for request in requests)
     report = (tmp_path / "report" / "report.md").read_text()
-    assert "the task's prompt began with a salt in each run" in report and "inform + govern" in report
+    assert "the task's prompt begins with a salt in each run" in report and "inform + govern" in report
     assert not bench.study.scratch.exists()
 
 

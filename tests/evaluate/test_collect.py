@@ -16,7 +16,7 @@ from execledger.evaluate.collect import COPIED, SAME_CONTENT, collect, condition
 from execledger.evaluate.grade import GRADES, Verdicts, keep
 from execledger.evaluate.plan import ArmName, Cache, Plan
 from execledger.evaluate.records import RunRow
-from execledger.evaluate.study import Study
+from execledger.evaluate.study import PLAN, Study
 from execledger.journal.events import policy_fields
 from execledger.runs.prices import Prices
 from tests.evaluate.test_metrics import journal_of
@@ -128,6 +128,21 @@ def test_a_copy_of_an_evaluation_is_no_further_trial(tmp_path: Path) -> None:
     found = [row for _, row in collect([str(tmp_path)], PRICES, [], skipped=skipped)]
     assert sorted(arms(found)) == [("base", 1, "a"), ("base", 1, "b"), ("both", 1, "a")]
     assert left_out(skipped) == [f"left out: {COPIED}, in {tmp_path / 'out-backup'} (2)"]
+
+
+def test_copies_of_an_evaluation_have_one_plan_with_the_versions_of_all(tmp_path: Path) -> None:
+    """Where one of them was continued with another version, its runs are no evaluation of their own."""
+    study = study_in(tmp_path / "out")
+    copy = tmp_path / "out-2"
+    shutil.copytree(study.root, copy)
+    leave(copy / "base" / "1", "b", trajectory("b"))
+    fields = json.loads((copy / PLAN).read_text())
+    fields["versions"].append({**fields["versions"][0], "execledger": "9.9"})
+    (copy / PLAN).write_text(json.dumps(fields))
+    found = rows([], tmp_path)
+    assert len(found) == 3
+    assert len({(row.evaluation, row.plan) for row in found}) == 1
+    assert json.loads(found[0].plan)["execledger"].endswith(" or 9.9")
 
 
 @pytest.mark.parametrize("original", ["b-out", "z-out"])

@@ -80,8 +80,9 @@ def _collected(
     contents = _Contents(read, skipped)
     found = [(path, studies_at(Path(path), unreadable)) for path in paths]
     copied = _copied(found)
-    # Copies of an evaluation are one evaluation, called by the folder that is given first.
+    # Copies of an evaluation are one evaluation, called by the folder that is given first, with the versions of all.
     names: dict[str, str] = {}
+    whole = _with_copies(study for _, studies in found for study in studies)
     for path, studies in found:
         for study in studies:
             for trial, recorded in _trials(study, Path(path), unreadable):
@@ -90,8 +91,9 @@ def _collected(
                     without = copied.get(trial.folder, frozenset())
                     if without:
                         skipped[f"{COPIED}, in {_shown(Path(path), study)}"] += len(without)
-                    name = names.setdefault(recorded.salt or str(study.root), str(_shown(Path(path), study)))
-                    placed = (recorded, name, _positions(study, recorded, trial))
+                    name = names.setdefault(_one_evaluation(study, recorded), str(_root_shown(Path(path), study)))
+                    plan = msgspec.json.encode(whole[_one_evaluation(study, recorded)].matters()).decode()
+                    placed = (recorded, name, plan, _positions(study, recorded, trial))
                     yield from _of_trial(trial, *placed, prices, unreadable, contents.read, without)
         if not any(_real(path).is_relative_to(study.root) for study in studies):
             folders = [*trial_folders(Path(path))]
@@ -248,6 +250,22 @@ def _record(study: Study) -> StudyRecord:
     return recorded
 
 
+def _one_evaluation(study: Study, recorded: StudyRecord) -> str:
+    """Return what copies of an evaluation have in common; its folder if it was run before evaluations had a salt."""
+    return recorded.salt or str(study.root)
+
+
+def _with_copies(studies: Iterable[Study]) -> dict[str, StudyRecord]:
+    """Return, by identity, the records of evaluations, with the versions that any of their copies was run with."""
+    found: dict[str, StudyRecord] = {}
+    for study in studies:
+        recorded = _record(study)
+        first = found.setdefault(_one_evaluation(study, recorded), recorded)
+        versions = (*first.versions, *(one for one in recorded.versions if one not in first.versions))
+        found[_one_evaluation(study, recorded)] = msgspec.structs.replace(first, versions=versions)
+    return found
+
+
 def _positions(study: Study, recorded: StudyRecord, trial: Trial) -> dict[str, int]:
     """Return, by instance, the planned position of the trial's arm; empty if the tasks can't be read.
 
@@ -400,10 +418,17 @@ def _shown(path: Path, study: Study) -> Path:
     return path / study.root.relative_to(whole) if study.root.is_relative_to(whole) else path
 
 
+def _root_shown(path: Path, study: Study) -> Path:
+    """Return the path of a study's folder, spelled as the user gave it or a path inside it, where that is possible."""
+    shown = _shown(path, study)
+    return next((one for one in (shown, *shown.parents) if _real(one) == study.root), study.root)
+
+
 def _of_trial(
     trial: Trial,
     recorded: StudyRecord,
     evaluation: str,
+    plan: str,
     positions: Mapping[str, int],
     prices: Prices,
     unreadable: list[str],
@@ -412,9 +437,8 @@ def _of_trial(
 ) -> Iterator[tuple[Run, RunRow]]:
     """Yield the runs of an arm and trial with their rows, those of the tasks ``without`` excepted.
 
-    ``evaluation`` is the name of the evaluation in rows, ``positions`` has the planned positions by instance.
+    ``evaluation`` and ``plan`` are those of the evaluation in rows, ``positions`` has the planned ones by instance.
     """
-    plan = msgspec.json.encode(recorded.matters()).decode()
     grades, journals, governed = _grades(trial, unreadable), Journals(), trial.arm is not ArmName.BASE
     for name, result in _results(trial, unreadable).items():
         if name in without:

@@ -140,9 +140,8 @@ def _classes(found: Counterfactual, worth: Net) -> Iterator[str]:
     yield "</tbody></table>"
     yield (
         '<p class="hint">The first row includes what would have been saved, and not what views and remarks would have'
-        " taken;"
-        " the rows between it and the net add up to the net. What views keep out of the cache is uncached once instead"
-        " of cached. Bars show numbers and no cost: a cached token costs a fraction of an uncached one.</p>"
+        " taken; the rows between it and the net add up to the net. What views keep out of the cache is uncached once"
+        " instead of cached. Bars show numbers and no cost: a cached token costs a fraction of an uncached one.</p>"
     )
 
 

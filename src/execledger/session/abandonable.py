@@ -14,6 +14,7 @@ class AbandonableWork:
 
     What does not return in time is left to itself: nothing waits for it any more, nor does the end of the process.
     Until it has returned, no other work is started, so that there is at most one such thread.
+    An instance belongs to one process: a child that is forked while work runs needs one of its own.
     """
 
     def __init__(self) -> None:

@@ -28,6 +28,12 @@ def test_a_single_plan_has_no_label_and_runs_without_a_plan_are_called_so() -> N
     assert labels(["", plan(a=1)]) == {"": "no plan", plan(a=1): ""}
 
 
+def test_a_value_that_is_spelled_like_a_word_for_none_is_told_apart() -> None:
+    """``default`` and ``none`` are values of real settings, too."""
+    plans = [json.dumps({"tier": value}) for value in (None, "default", "none")]
+    assert differing(plans) == {"tier": ("default", '"default"', '"none"')}
+
+
 def test_what_differs_is_named_with_its_values() -> None:
     """A key is `none` where a plan lacks it, `default` where it is left empty, and a digest where its value is long."""
     long, longer = plan(prompt="x" * 40, d=""), plan(prompt="x" * 41, d=3, limit=[1, 2])

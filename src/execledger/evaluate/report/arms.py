@@ -175,9 +175,11 @@ def _in_sequence(rows: list[RunRow]) -> list[RunRow]:
         arms.setdefault(key, set()).add(row.arm)
         last[key] = max(last.get(key, 0), row.trial)
     before: dict[tuple[str, str], int] = {}
-    for key in sorted(arms):
-        earlier = (one for one in before if one[0] == key[0] and arms[one] & arms[key])
-        before[key] = max((before[one] + last[one] for one in earlier), default=0)
+    for _, evaluations in groupby(sorted(arms), key=lambda key: key[0]):
+        done: list[tuple[str, str]] = []
+        for key in evaluations:
+            before[key] = max((before[one] + last[one] for one in done if arms[one] & arms[key]), default=0)
+            done.append(key)
     return [replace(row, trial=row.trial + before[_instance(row), row.evaluation]) for row in rows]
 
 

@@ -65,9 +65,13 @@ def _named(arm: Arm) -> str:
 
 
 def pooled(arms: Iterable[Arm]) -> str:
-    """Return which evaluations are pooled in any of these arms; "" if none are."""
-    names = sorted({name for arm in arms if len(arm.evaluations) > 1 for name in arm.evaluations})
-    return f"{len(names)} evaluations with one plan are pooled: {', '.join(names)}" if names else ""
+    """Return which evaluations are pooled in any of these arms, plan by plan; "" if none are."""
+    names: dict[str, set[str]] = {}
+    for arm in arms:
+        if len(arm.evaluations) > 1:
+            names.setdefault(arm.plan, set()).update(arm.evaluations)
+    told = (f"{len(one)} evaluations with one plan are pooled: {', '.join(sorted(one))}" for one in names.values())
+    return "; ".join(told)
 
 
 def isolation(found: tuple[Setting, ...]) -> tuple[str, ...]:
@@ -83,9 +87,9 @@ def _isolation(setting: Setting) -> Iterator[str]:
     unknown = [arm for arm, mode in modes if mode is None]
     if unknown:
         yield (
-            f"Prompt cache: `eval run` did not start the runs of {_titles(unknown)}: whether they were isolated from"
-            " each other in the provider's prompt cache is not known, and differences of cost, and of cached and new"
-            f" input tokens, {CACHE_EFFECT}"
+            f"Prompt cache: no plan of `eval run` is known of the runs of {_titles(unknown)}: whether they were"
+            " isolated from each other in the provider's prompt cache is not known, and differences of cost, and of"
+            f" cached and new input tokens, {CACHE_EFFECT}"
         )
     if shared := [arm for arm, mode in modes if mode == Cache.SHARED]:
         yield (

@@ -27,7 +27,8 @@ def values_of(plan: str) -> dict[str, str]:
 def _shown(value: Any) -> str:
     if value in (None, ""):
         return DEFAULT
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    plain = isinstance(value, str) and value not in (DEFAULT, MISSING)
+    text = value if plain else msgspec.json.encode(value).decode()
     return text if len(text) <= _LONGEST else f"#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 

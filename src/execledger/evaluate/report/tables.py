@@ -361,7 +361,10 @@ def worth(found: tuple[Setting, ...]) -> Table | None:
     written = any(row.saved_written_tokens or row.remark_written_tokens for row in rows)
     remarked = any(row.remark_new_tokens for row in rows)
     sections = [
-        Section(setting.title, tuple(row for arm in setting.ledger if (row := _worth_row(arm, written, remarked))))
+        Section(
+            setting.title,
+            tuple(row for arm in setting.ledger if (row := _worth_row(arm, written=written, remarked=remarked))),
+        )
         for setting in found
     ]
     if not any(section.rows for section in sections):
@@ -413,7 +416,7 @@ def _assumed(found: tuple[Setting, ...]) -> Iterator[str]:
         )
 
 
-def _worth_row(arm: Arm, written: bool, remarked: bool) -> Row | None:
+def _worth_row(arm: Arm, *, written: bool, remarked: bool) -> Row | None:
     """Return the totals of an arm; None if nothing is known of them, as in the arm shadow or without any journal."""
     if arm.name == "shadow" or all(row.lacks_journal for row in arm.rows):
         return None
