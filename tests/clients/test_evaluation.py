@@ -93,4 +93,5 @@ def test_failed_runs_have_their_actual_reason(containers: Engine, tmp_path: Path
     assert "1 of 1 runs were ended by a failure, not by the agent (container died 1)" in report
     # Now it is a problem that is told before anything is started.
     again = bench.call(*documented("run"), "--arm", "base")
-    assert (again.status, f"execledger: {image}: not in the local store" in again.err) == (2, True), again
+    said = f"execledger: found one problem, and started nothing: {image}: not in the local store"
+    assert (again.status, said in again.err) == (2, True), again

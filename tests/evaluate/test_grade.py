@@ -287,20 +287,23 @@ LOSING = """
 import json, pathlib, sys
 words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 folder = pathlib.Path("logs/run_evaluation", words["--run_id"], "scripted")
-printed = {"a": "ok 1\\n+ : '>>>>> End Test Output'\\n", "b": "error: patch failed\\n"}
+printed = {"a": LOST, "b": "error: patch failed\\n"}
 for name, text in printed.items():
     (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / name / "test_output.txt").write_text(text)
 report = {"resolved_ids": [], "unresolved_ids": ["a", "b"], "error_ids": []}
 json.dump(report, open(f"scripted.{words['--run_id']}.json", "w"))
 """
-"""A harness that got the end of one task's output only, and a whole one of another whose tests did not begin."""
+"""A harness that got ``LOST`` of one task's output, and a whole one of another whose tests did not begin."""
 
 
-def test_an_output_without_its_beginning_is_a_failure_of_the_machine(trials: list[Trial], harness: Path) -> None:
+@pytest.mark.parametrize("lost", ["ok 1\n+ : '>>>>> End Test Output'\n", "", "\n"], ids=["end", "nothing", "line"])
+def test_an_output_without_its_beginning_is_a_failure_of_the_machine(
+    trials: list[Trial], harness: Path, lost: str
+) -> None:
     """The mark before the tests is printed before anything of the repair runs, so a repair can't remove it."""
     write_predictions(trials[0].folder, trials[0].results().values())
-    harness.write_text(LOSING)
+    harness.write_text(LOSING.replace("LOST", repr(lost)))
     run_harness(Plan(), trials[0], workers=2)
     assert grades(trials[0]) == {"a": None, "b": False}
     assert {name: grade.machine for name, grade in read_grades(trials[0]).items()} == {"a": "output_lost", "b": ""}

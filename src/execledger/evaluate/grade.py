@@ -39,7 +39,7 @@ AMBIGUOUS = "ambiguous_failure_ids"
 NO_CONTAINER = "no_container"
 """Reason of a machine's failure: the harness could start no container of the task's image."""
 OUTPUT_LOST = "output_lost"
-"""Reason of a machine's failure: the beginning of what the tests printed did not reach the harness."""
+"""Reason of a machine's failure: what the tests printed, or its beginning, did not reach the harness."""
 STARTED, ENDED = b">>>>> Start Test Output", b">>>>> End Test Output"
 """Marks around the output of the tests; a repair has no part in either."""
 UNRESOLVED = ("unresolved_ids", "empty_patch_ids", *ERRORS)
@@ -254,7 +254,8 @@ def _machine_failure(name: str, logs: Path) -> str:
             return NO_CONTAINER
     for log in logs.glob(f"*/{name}/test_output.txt"):
         printed = log.read_bytes()
-        if ENDED in printed and STARTED not in printed:
+        # The script prints its commands and the marks, whatever the tests print.
+        if not printed.strip() or (ENDED in printed and STARTED not in printed):
             return OUTPUT_LOST
     return ""
 
