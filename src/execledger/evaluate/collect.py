@@ -91,8 +91,9 @@ def _collected(
                     without = copied.get(trial.folder, frozenset())
                     if without:
                         skipped[f"{COPIED}, in {_shown(Path(path), study)}"] += len(without)
-                    name = names.setdefault(_one_evaluation(study, recorded), str(_root_shown(Path(path), study)))
-                    plan = msgspec.json.encode(whole[_one_evaluation(study, recorded)].matters()).decode()
+                    identity = _one_evaluation(study, recorded)
+                    name = names.setdefault(identity, str(_root_shown(Path(path), study)))
+                    plan = msgspec.json.encode(whole[identity].matters()).decode()
                     placed = (recorded, name, plan, _positions(study, recorded, trial))
                     yield from _of_trial(trial, *placed, prices, unreadable, contents.read, without)
         if not any(_real(path).is_relative_to(study.root) for study in studies):
@@ -260,9 +261,10 @@ def _with_copies(studies: Iterable[Study]) -> dict[str, StudyRecord]:
     found: dict[str, StudyRecord] = {}
     for study in studies:
         recorded = _record(study)
-        first = found.setdefault(_one_evaluation(study, recorded), recorded)
+        identity = _one_evaluation(study, recorded)
+        first = found.setdefault(identity, recorded)
         versions = (*first.versions, *(one for one in recorded.versions if one not in first.versions))
-        found[_one_evaluation(study, recorded)] = msgspec.structs.replace(first, versions=versions)
+        found[identity] = msgspec.structs.replace(first, versions=versions)
     return found
 
 
